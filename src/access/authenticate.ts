@@ -1,0 +1,155 @@
+/** From a bearer token and `teamId`/`slug` to who acts, for which account, with which permissions. Specification: Authentication. */
+import { timingSafeEqual } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Account, Who } from '../context.ts'
+import { prepared, type Queries } from '../db/db.ts'
+import { refuse } from '../errors.ts'
+import { fingerprint } from '../ids.ts'
+import type { Permission } from './roles.ts'
+import { permissionsOf } from './scopes.ts'
+
+/** What a request says of who it is. */
+export type Credentials = { authorization: string | undefined; teamId: string | undefined; slug: string | undefined }
+
+const findByTeamId = prepared<{ hash: string; team: string | null }, Found>((db, value) =>
+  tokenQuery(db)
+    .where('token.hash', '=', value.hash)
+    .leftJoin('account', (join) =>
+      join.on('account.id', '=', sql<string>`coalesce(${value.team}, token.team_id, token.user_id)`),
+    )
+    .leftJoin('member', (join) =>
+      join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
+    )
+    .select(ACCOUNT_COLUMNS),
+)
+
+const findBySlug = prepared<{ hash: string; slug: string }, Found>((db, value) =>
+  tokenQuery(db)
+    .where('token.hash', '=', value.hash)
+    .leftJoin('account', (join) => join.on('account.slug', '=', value.slug))
+    .leftJoin('member', (join) =>
+      join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
+    )
+    .select(ACCOUNT_COLUMNS),
+)
+
+/**
+ * Says who acts. The answer is the same for a team that does not exist and one that the user is not in; membership is read
+ * each time, so that leaving a team ends access with the commit.
+ * Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked), team_forbidden 403.
+ */
+export async function authenticate(db: Queries, credentials: Credentials, now: number): Promise<Who> {
+  const token = bearerOf(credentials.authorization)
+  if (token === undefined) refuse('missing_token', undefined, { missingToken: true })
+  const { teamId, slug } = credentials
+  const hash = fingerprint(token)
+  const [found] =
+    slug === undefined || teamId !== undefined
+      ? await findByTeamId(db, { hash, team: teamId ?? null })
+      : await findBySlug(db, { hash, slug })
+  if (found === undefined || (found.expires_at !== null && found.expires_at <= now)) {
+    refuse('invalid_token', undefined, { invalidToken: true })
+  }
+  const asksForTeam = teamId !== undefined || slug !== undefined
+  if (found.account_id === null || !mayActFor(found, asksForTeam, slug)) refuse('team_forbidden')
+  return whoOf(found as Acting)
+}
+
+/** Refuses with 403 when one of the permissions is not there, and names it. */
+export function permit(who: Who, needs: readonly Permission[]): void {
+  const lacking = needs.filter((permission) => !who.permissions.has(permission))
+  if (lacking.length > 0) {
+    refuse('missing_permission', `You don't have permission to do this: it needs ${lacking.join(' and ')}.`)
+  }
+}
+
+/** Lets the operator through, in constant time. Refuses: operator_only 401. */
+export function authenticateOperator(authorization: string | undefined, operatorTokenHash: string): void {
+  const given = Buffer.from(fingerprint(bearerOf(authorization) ?? ''))
+  if (!timingSafeEqual(given, Buffer.from(operatorTokenHash))) refuse('operator_only')
+}
+
+function bearerOf(authorization: string | undefined): string | undefined {
+  return /^Bearer ([\x21-\x7e]{1,256})$/i.exec(authorization ?? '')?.[1]
+}
+
+/** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */
+function mayActFor(found: Found, asksForTeam: boolean, slug: string | undefined): boolean {
+  if (found.team_id !== null && found.account_id !== found.team_id) return false
+  if (slug !== undefined && found.slug !== slug) return false
+  if (found.kind === 'team') return found.role !== null
+  return !asksForTeam && found.account_id === found.user_id
+}
+
+function whoOf(found: Acting): Who {
+  const role = found.role ?? 'OWNER'
+  return {
+    actor: { kind: 'user', id: found.user_id, tokenId: found.token_id },
+    account: accountOf(found),
+    userId: found.user_id,
+    role,
+    permissions: permissionsOf(role, found.scopes_json),
+    tokenTeamId: found.team_id,
+    projectIds: found.project_ids_json === null ? null : JSON.parse(found.project_ids_json),
+  }
+}
+
+function accountOf(found: Acting): Account {
+  return {
+    id: found.account_id,
+    kind: found.kind,
+    slug: found.slug,
+    name: found.name,
+    plan: found.plan,
+    softBlocked: found.soft_blocked_at !== null,
+    paymentMissing: found.payment_missing_at !== null,
+    addOns: JSON.parse(found.add_ons_json),
+  }
+}
+
+const ACCOUNT_COLUMNS = [
+  'account.id as account_id',
+  'account.kind',
+  'account.slug',
+  'account.name',
+  'account.plan',
+  'account.soft_blocked_at',
+  'account.payment_missing_at',
+  'account.add_ons_json',
+  'member.role',
+] as const
+
+function tokenQuery(db: Queries) {
+  return db
+    .selectFrom('token')
+    .select([
+      'token.id as token_id',
+      'token.user_id',
+      'token.team_id',
+      'token.scopes_json',
+      'token.project_ids_json',
+      'token.expires_at',
+    ])
+}
+
+type TokenColumns = {
+  token_id: string
+  user_id: string
+  team_id: string | null
+  scopes_json: string | null
+  project_ids_json: string | null
+  expires_at: number | null
+}
+type AccountColumns = {
+  account_id: string
+  kind: 'user' | 'team'
+  slug: string
+  name: string | null
+  plan: 'hobby' | 'pro' | 'enterprise'
+  soft_blocked_at: number | null
+  payment_missing_at: number | null
+  add_ons_json: string
+}
+type Role = Who['role']
+type Acting = TokenColumns & AccountColumns & { role: Role | null }
+type Found = TokenColumns & { [K in keyof AccountColumns]: AccountColumns[K] | null } & { role: Role | null }

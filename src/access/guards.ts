@@ -1,0 +1,27 @@
+/** Shared reasons to refuse, each a statement that must hold. Order in a route is the order of refusal. */
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { type RefusalKey, refuse } from '../errors.ts'
+import type { Guard, Input } from '../http/route.ts'
+
+/** Operations 1, 4, 6, 10 and 16 answer 402 while the account owes something. decisions.md: Plans and billing. */
+export const accountInGoodStanding = guard(
+  ['account_soft_blocked', 'payment_method_missing'],
+  (ctx: Ctx, _subject: unknown) => {
+    if (ctx.account.softBlocked) refuse('account_soft_blocked')
+    if (ctx.account.paymentMissing) refuse('payment_method_missing')
+  },
+)
+
+/** While a project moves to another account nothing in it changes. Specification: Project transfer. */
+export const notInTransfer = guard(['in_transfer'], (_ctx: Ctx, project: Row<'project'>) => {
+  if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')
+})
+
+/** Makes a guard of a check and the refusals it may give. */
+export function guard<C, S>(
+  refuses: readonly RefusalKey[],
+  check: (ctx: C, subject: S, input: Input) => void | Promise<void>,
+): Guard<C, S> {
+  return Object.assign(check, { refuses })
+}

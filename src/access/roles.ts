@@ -1,0 +1,33 @@
+/** What the five roles of a team may do. decisions.md: Accounts, actors, permissions. */
+
+export const ROLES = ['OWNER', 'MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING'] as const
+export type Role = (typeof ROLES)[number]
+
+export const PERMISSIONS = [
+  'project:read',
+  'project:write',
+  'project:delete',
+  'domain:read',
+  'domain:write',
+  'env:read',
+  'env:write',
+  'env:production',
+  'team:read',
+  'member:write',
+  'billing:write',
+  'integration:write',
+  'user:read',
+] as const
+export type Permission = (typeof PERMISSIONS)[number]
+
+const account: Permission[] = ['team:read', 'user:read']
+const read: Permission[] = [...account, 'project:read', 'domain:read', 'env:read']
+const develop: Permission[] = [...read, 'project:write', 'domain:write', 'env:write']
+
+export const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
+  OWNER: PERMISSIONS,
+  MEMBER: [...develop, 'project:delete', 'env:production'],
+  DEVELOPER: develop,
+  VIEWER: read,
+  BILLING: account,
+}

@@ -1,0 +1,60 @@
+/** The eleven scopes of the specification and the bridge from a granted scope to permissions. Specification: Scopes. */
+import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, type Role } from './roles.ts'
+
+export const SCOPES = [
+  'integration-configuration',
+  'deployment',
+  'deployment-check',
+  'edge-config',
+  'project',
+  'project-env-vars',
+  'global-project-env-vars',
+  'team',
+  'user',
+  'log-drain',
+  'domain',
+] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** How a scope is written when granted: `read:project`, `read-write:domain`. */
+export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`
+
+type Bridge = { read: readonly Permission[]; write: readonly Permission[] }
+const variables: Bridge = { read: ['env:read'], write: ['env:write', 'env:production'] }
+const nothing: Bridge = { read: [], write: [] }
+
+/** Scopes that open nothing are those whose operations Berth does not serve. */
+const BRIDGE: Record<Scope, Bridge> = {
+  'integration-configuration': nothing,
+  deployment: nothing,
+  'deployment-check': nothing,
+  'edge-config': nothing,
+  project: { read: ['project:read'], write: ['project:write', 'project:delete'] },
+  'project-env-vars': variables,
+  'global-project-env-vars': variables,
+  team: { read: ['team:read'], write: ['member:write'] },
+  user: { read: ['user:read'], write: [] },
+  'log-drain': nothing,
+  domain: { read: ['domain:read'], write: ['domain:write'] },
+}
+
+const known = new Map<string, ReadonlySet<Permission>>()
+
+/** What a token may do: all that its user's role allows, or, with granted scopes, the part of it that they name. */
+export function permissionsOf(role: Role, scopesJson: string | null): ReadonlySet<Permission> {
+  const key = `${role} ${scopesJson}`
+  let permissions = known.get(key)
+  if (permissions === undefined) {
+    const granted = scopesJson === null ? PERMISSIONS : (JSON.parse(scopesJson) as string[]).flatMap(opened)
+    permissions = new Set(ROLE_PERMISSIONS[role].filter((permission) => granted.includes(permission)))
+    if (known.size > 10_000) known.clear()
+    known.set(key, permissions)
+  }
+  return permissions
+}
+
+function opened(grant: string): readonly Permission[] {
+  const [level, scope] = grant.split(':') as ['read' | 'read-write', Scope]
+  const bridge = BRIDGE[scope]
+  return level === 'read' ? bridge.read : [...bridge.read, ...bridge.write]
+}

@@ -1,0 +1,167 @@
+/** Users, teams and members: who exists. Both are accounts, in one table and one namespace of slugs. */
+import type { Role } from '../access/roles.ts'
+import type { OperatorCtx } from '../context.ts'
+import { violates } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import type { Input, Params } from '../http/route.ts'
+import { newId } from '../ids.ts'
+import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './shape.ts'
+
+type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
+
+/** Creates a user with a personal account. Refuses: username_taken 409, email_taken 409. */
+export async function createUser(ctx: Place, _: undefined, { body }: Input<unknown, NewUser>): Promise<OperatorUser> {
+  const row = await insertAccount(ctx, {
+    id: newId('usr'),
+    kind: 'user',
+    slug: body.username,
+    name: body.name ?? null,
+    email: body.email.toLowerCase(),
+    plan: 'hobby',
+  })
+  return showOperatorUser(row)
+}
+
+/** Creates a team whose owner becomes its OWNER. Refuses: unknown_user 400, slug_taken 409. */
+export async function createTeam(ctx: Place, _: undefined, { body }: Input<unknown, NewTeam>) {
+  await mustBeUser(ctx, body.ownerId)
+  const plan = body.plan ?? 'pro'
+  const row = await insertAccount(ctx, {
+    id: newId('team'),
+    kind: 'team',
+    slug: body.slug,
+    name: body.name,
+    email: null,
+    plan,
+  })
+  await putMember(ctx, row.id, body.ownerId, 'OWNER')
+  return { id: row.id, slug: row.slug, name: row.name ?? row.slug, plan: row.plan }
+}
+
+type NewAccount = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'email' | 'plan'>
+
+async function insertAccount(ctx: Place, account: NewAccount): Promise<Row<'account'>> {
+  try {
+    return await ctx.db
+      .insertInto('account')
+      .values({ ...account, add_ons_json: '[]', created_stamp: ctx.stamp })
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  } catch (error) {
+    if (violates(error, 'account_slug_key'))
+      refuse('slug_taken', `"${account.slug}" is already taken by a user or a team.`)
+    if (violates(error, 'account_email_key'))
+      refuse('email_taken', `A user with the email ${account.email} already exists.`)
+    throw error
+  }
+}
+
+/** Puts a user into a team, or changes the role. Refuses: not_found 404, unknown_user 400. */
+export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params, body }: Input<unknown, SetMember>) {
+  const userId = params.userId!
+  await mustBeUser(ctx, userId)
+  await putMember(ctx, team.id, userId, body.role)
+  return { teamId: team.id, userId, role: body.role }
+}
+
+async function putMember(ctx: Place, teamId: string, userId: string, role: Role): Promise<void> {
+  await ctx.db
+    .insertInto('member')
+    .values({ team_id: teamId, user_id: userId, role, created_at: ctx.now })
+    .onConflict((conflict) => conflict.columns(['team_id', 'user_id']).doUpdateSet({ role }))
+    .execute()
+}
+
+/** Takes a user out of a team; their tokens stop acting for it with the commit. Refuses: not_found 404. */
+export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { params }: Input): Promise<void> {
+  const userId = params.userId!
+  const gone = await ctx.db
+    .deleteFrom('member')
+    .where('team_id', '=', team.id)
+    .where('user_id', '=', userId)
+    .returning('user_id')
+    .execute()
+  if (gone.length === 0) refuse('not_found', `"${userId}" is not a member of ${team.slug}.`)
+  await ctx.db
+    .updateTable('account')
+    .set({ default_team_id: null })
+    .where('id', '=', userId)
+    .where('default_team_id', '=', team.id)
+    .execute()
+}
+
+/** Changes a user's name or default team. Refuses: not_found 404, unknown_team 400 (no team, or the user is not in it). */
+export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body }: Input<unknown, PatchUser>) {
+  const { defaultTeamId = user.default_team_id, name = user.name } = body
+  if (defaultTeamId !== null && !(await membership(ctx, defaultTeamId, user.id))) {
+    refuse('unknown_team', `The user is not a member of a team "${defaultTeamId}".`)
+  }
+  const columns = { default_team_id: defaultTeamId, name }
+  return showOperatorUser(await changeAccount(ctx, user.id, columns))
+}
+
+/** Sets what the platform knows of an account: plan, add-ons, and whether it owes something. Refuses: not_found 404. */
+export async function updateAccount(ctx: OperatorCtx, account: Row<'account'>, { body }: Input<unknown, PatchAccount>) {
+  const row = await changeAccount(ctx, account.id, {
+    plan: body.plan ?? account.plan,
+    add_ons_json: body.addOns === undefined ? account.add_ons_json : JSON.stringify(body.addOns),
+    soft_blocked_at: momentFor(body.softBlocked, account.soft_blocked_at, ctx.now),
+    payment_missing_at: momentFor(body.paymentMissing, account.payment_missing_at, ctx.now),
+  })
+  return {
+    id: row.id,
+    plan: row.plan,
+    softBlocked: row.soft_blocked_at !== null,
+    paymentMissing: row.payment_missing_at !== null,
+    addOns: JSON.parse(row.add_ons_json) as string[],
+  }
+}
+
+/** A flag as the moment since it holds: kept when it does already. */
+function momentFor(flag: boolean | undefined, since: number | null, now: number): number | null {
+  if (flag === undefined) return since
+  return flag ? (since ?? now) : null
+}
+
+function changeAccount(ctx: Place, id: string, columns: Partial<Row<'account'>>): Promise<Row<'account'>> {
+  return ctx.db.updateTable('account').set(columns).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Any account by the `accountId` of the path; a user by `userId`; a team by `teamId`. Refuses: not_found 404. */
+export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row<'account'>> {
+  const kind = params.teamId !== undefined ? 'team' : params.userId !== undefined ? 'user' : undefined
+  const id = params.teamId ?? params.userId ?? params.accountId ?? ''
+  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row === undefined || (kind !== undefined && row.kind !== kind))
+    refuse('not_found', `No ${kind ?? 'account'} "${id}".`)
+  return row
+}
+
+async function mustBeUser(ctx: Place, id: string): Promise<void> {
+  const row = await ctx.db.selectFrom('account').select('kind').where('id', '=', id).executeTakeFirst()
+  if (row?.kind !== 'user') refuse('unknown_user', `There is no user "${id}".`)
+}
+
+/** The role of a user in a team, or undefined. */
+export async function membership(ctx: Place, teamId: string, userId: string): Promise<Role | undefined> {
+  const row = await ctx.db
+    .selectFrom('member')
+    .select('role')
+    .where('team_id', '=', teamId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row?.role
+}
+
+export type OperatorUser = {
+  id: string
+  email: string
+  username: string
+  name: string | null
+  defaultTeamId: string | null
+}
+
+function showOperatorUser(row: Row<'account'>): OperatorUser {
+  return { id: row.id, email: row.email ?? '', username: row.slug, name: row.name, defaultTeamId: row.default_team_id }
+}

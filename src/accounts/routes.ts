@@ -1,0 +1,44 @@
+import { route } from '../http/route.ts'
+import { Team, TeamList, TeamsQuery, User } from './shape.ts'
+import { findTeam, listTeams, showTeam, showUser } from './teams.ts'
+
+const tag = 'accounts'
+
+export const accountRoutes = [
+  route({
+    method: 'GET',
+    path: '/v2/user',
+    operationId: 'getAuthUser',
+    summary: 'Get the user behind the token',
+    tag,
+    needs: ['user:read'],
+    run: showUser,
+    status: 200,
+    reply: User,
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/teams',
+    operationId: 'getTeams',
+    summary: 'List the teams of the user behind the token',
+    tag,
+    needs: ['team:read'],
+    query: TeamsQuery,
+    run: listTeams,
+    status: 200,
+    reply: TeamList,
+  }),
+  route({
+    method: 'GET',
+    path: '/v2/teams/:idOrSlug',
+    operationId: 'getTeam',
+    summary: 'Get a team of the user behind the token',
+    tag,
+    needs: ['team:read'],
+    on: findTeam,
+    run: (_ctx, team) => showTeam(team),
+    refuses: ['not_found'],
+    status: 200,
+    reply: Team,
+  }),
+]

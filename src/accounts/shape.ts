@@ -1,0 +1,103 @@
+/** What callers send and get for users, teams, members and tokens. */
+import { type Static, Type } from 'typebox'
+import { ROLES } from '../access/roles.ts'
+import { GRANT_PATTERN } from '../access/scopes.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+
+const Slug = Type.String({
+  pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
+  description: 'lower case letters, digits, . _ -',
+})
+const Name = Type.String({ minLength: 1, maxLength: 100 })
+const Id = Type.String({ minLength: 1, maxLength: 64 })
+const Plan = OneOf('hobby', 'pro', 'enterprise')
+
+export const NewUser = Type.Object({
+  email: Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254 }),
+  username: Slug,
+  name: Type.Optional(Name),
+})
+export type NewUser = Static<typeof NewUser>
+
+export const PatchUser = Type.Object({ name: Type.Optional(Name), defaultTeamId: Type.Optional(Nullable(Id)) })
+export type PatchUser = Static<typeof PatchUser>
+
+export const OperatorUser = Type.Object({
+  id: Type.String(),
+  email: Type.String(),
+  username: Type.String(),
+  name: Nullable(Type.String()),
+  defaultTeamId: Nullable(Type.String()),
+})
+
+export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: Id, plan: Type.Optional(Plan) })
+export type NewTeam = Static<typeof NewTeam>
+export const OperatorTeam = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), plan: Plan })
+
+export const SetMember = Type.Object({ role: OneOf(...ROLES) })
+export type SetMember = Static<typeof SetMember>
+export const Member = Type.Object({ teamId: Type.String(), userId: Type.String(), role: OneOf(...ROLES) })
+
+export const ADD_ONS = ['advanced-deployment-protection'] as const
+export const PatchAccount = Type.Object({
+  plan: Type.Optional(Plan),
+  softBlocked: Type.Optional(Type.Boolean()),
+  paymentMissing: Type.Optional(Type.Boolean()),
+  addOns: Type.Optional(Type.Array(OneOf(...ADD_ONS), { maxItems: ADD_ONS.length })),
+})
+export type PatchAccount = Static<typeof PatchAccount>
+export const OperatorAccount = Type.Object({
+  id: Type.String(),
+  plan: Plan,
+  softBlocked: Type.Boolean(),
+  paymentMissing: Type.Boolean(),
+  addOns: Type.Array(Type.String()),
+})
+
+export const NewToken = Type.Object({
+  userId: Id,
+  name: Type.Optional(Name),
+  teamId: Type.Optional(Id),
+  scopes: Type.Optional(Type.Array(Type.String({ pattern: GRANT_PATTERN }), { maxItems: 22 })),
+  projectIds: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
+  expiresAt: Type.Optional(Moment),
+})
+export type NewToken = Static<typeof NewToken>
+export const MadeToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
+
+/** The limited forms of user and team that every SDK version decodes: what an API token may see. */
+export const User = Type.Object({
+  user: Type.Object({
+    id: Type.String(),
+    email: Type.String(),
+    name: Nullable(Type.String()),
+    username: Type.String(),
+    avatar: Nullable(Type.String()),
+    defaultTeamId: Nullable(Type.String()),
+    version: Nullable(Type.String()),
+    limited: Type.Boolean(),
+  }),
+})
+
+export const Team = Type.Object({
+  id: Type.String(),
+  slug: Type.String(),
+  name: Type.String(),
+  avatar: Nullable(Type.String()),
+  billing: Type.Object({ plan: Plan }),
+  created: Type.String({ description: 'ISO 8601' }),
+  createdAt: Moment,
+  limited: Type.Boolean(),
+  limitedBy: Type.Array(Type.String()),
+  membership: Type.Object({
+    role: OneOf(...ROLES),
+    confirmed: Type.Boolean(),
+    confirmedAt: Moment,
+    created: Moment,
+    createdAt: Moment,
+  }),
+})
+
+export const TeamsQuery = Type.Object({ ...PageQuery, since: Type.Optional(Type.Integer({ minimum: 0 })) })
+export type TeamsQuery = Static<typeof TeamsQuery>
+export const TeamList = Type.Object({ teams: Type.Array(Team), pagination: Pagination })

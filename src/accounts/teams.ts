@@ -1,0 +1,90 @@
+/** What the person behind a token sees of accounts: who they are and their teams. clients.md B.2 and B.4; wire.md 6. */
+import type { Static } from 'typebox'
+import type { Role } from '../access/roles.ts'
+import { momentOf } from '../clock.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
+import type { Input, Params } from '../http/route.ts'
+import type { Team, TeamList, TeamsQuery, User } from './shape.ts'
+
+/** The user behind the token, as much of it as an API token may see. */
+export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
+  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', ctx.who.userId).executeTakeFirstOrThrow()
+  return {
+    user: {
+      id: row.id,
+      email: row.email ?? '',
+      name: row.name,
+      username: row.slug,
+      avatar: null,
+      defaultTeamId: row.default_team_id,
+      // Without it the CLI offers the personal account beside the teams (clients.md B.2, 11).
+      version: row.default_team_id === null ? null : 'northstar',
+      limited: true,
+    },
+  }
+}
+
+/** The teams of the user behind the token, newest first; a token bound to a team sees that one. */
+export async function listTeams(
+  ctx: Ctx,
+  _: undefined,
+  { query }: Input<TeamsQuery>,
+): Promise<Static<typeof TeamList>> {
+  const { limit = DEFAULT_LIMIT, until, since } = query
+  let teams = teamsOf(ctx)
+  if (until !== undefined) teams = teams.where('account.created_stamp', '<', stampBefore(until))
+  if (since !== undefined) teams = teams.where('account.created_stamp', '>', stampAfter(since))
+  const rows = await teams
+    .orderBy('account.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { teams: shown.map(showTeam), pagination }
+}
+
+/** One team of the user, by id or slug. Refuses: not_found 404, also for a team that the user is not in. */
+export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
+  const said = params.idOrSlug ?? ''
+  const row = await teamsOf(ctx)
+    .where((eb) => eb.or([eb('account.id', '=', said), eb('account.slug', '=', said)]))
+    .executeTakeFirst()
+  if (row === undefined) refuse('not_found', `Team "${said.slice(0, 100)}" not found.`)
+  return row
+}
+
+function teamsOf(ctx: Ctx) {
+  const mine = ctx.db
+    .selectFrom('member')
+    .innerJoin('account', 'account.id', 'member.team_id')
+    .selectAll('account')
+    .select(['member.role', 'member.created_at as joined_at'])
+    .where('member.user_id', '=', ctx.who.userId)
+  return ctx.who.tokenTeamId === null ? mine : mine.where('member.team_id', '=', ctx.who.tokenTeamId)
+}
+
+type TeamRow = Row<'account'> & { role: Role; joined_at: number }
+
+export function showTeam(row: TeamRow): Static<typeof Team> {
+  const createdAt = momentOf(row.created_stamp)
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name ?? row.slug,
+    avatar: null,
+    billing: { plan: row.plan },
+    created: new Date(createdAt).toISOString(),
+    createdAt,
+    limited: true,
+    limitedBy: [],
+    membership: {
+      role: row.role,
+      confirmed: true,
+      confirmedAt: row.joined_at,
+      created: row.joined_at,
+      createdAt: row.joined_at,
+    },
+  }
+}

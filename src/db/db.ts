@@ -1,0 +1,90 @@
+/** What the rest of Berth knows of a store: one schema, read and write, whichever engine is behind it. */
+import type { Compilable, CompiledQuery, Kysely } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import * as start from './migrations/0001-start.ts'
+import type { Schema } from './schema.ts'
+
+/** Where queries are said: the read connection, or the transaction of a write. */
+export type Queries = Kysely<Schema>
+
+export type Db = {
+  engine: 'sqlite' | 'postgres'
+  /** For GETs. Sees what is committed, and never waits for a writer. */
+  read: Queries
+  /**
+   * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run more than once (a lost race
+   * is run again), so it awaits nothing but the database and keeps its effects in it. What it throws undoes what it did.
+   * Refuses: busy 503 (races lost again and again), unavailable 503, storage_full 507.
+   */
+  write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** The migrations travel with the program; a name, once released, is never changed. */
+const MIGRATIONS: Record<string, Migration> = { '0001-start': start }
+
+/** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */
+export async function migrate(db: Queries): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
+  const { error, results } = await migrator.migrateToLatest()
+  if (error === undefined) return
+  const failed = results?.find((result) => result.status === 'Error')
+  throw new Error(
+    failed ? `migration ${failed.migrationName} failed` : 'the store was written by another (newer?) version of Berth',
+    { cause: error },
+  )
+}
+
+/** The unique indexes by the name PostgreSQL tells, with the columns SQLite tells. */
+const UNIQUE = {
+  project_name: 'project.account_id, project.name',
+  account_slug_key: 'account.slug',
+  account_email_key: 'account.email',
+}
+
+/** Whether an error is this unique index saying that the place is taken. */
+export function violates(error: unknown, index: keyof typeof UNIQUE): boolean {
+  const { constraint, message } = error as { constraint?: string; message?: string }
+  return constraint === index || message === `UNIQUE constraint failed: ${UNIQUE[index]}`
+}
+
+/**
+ * A query of a hot path, built and compiled once per engine and then run with new values (building costs more than running:
+ * docs/decisions/0005). `build` gets a stand-in for every named value.
+ */
+export function prepared<Values extends Record<string, string | number | null>, Result>(
+  build: (db: Queries, value: Values) => Compilable<Result>,
+): (db: Queries, values: Values) => Promise<Result[]> {
+  const compiled = new WeakMap<object, { query: CompiledQuery<Result>; fill: (values: Values) => unknown[] }>()
+  return async (db, values) => {
+    const engine = db.getExecutor().adapter
+    let entry = compiled.get(engine)
+    if (entry === undefined) {
+      entry = compile(build, db)
+      compiled.set(engine, entry)
+    }
+    const { rows } = await db.executeQuery<Result>({ ...entry.query, parameters: entry.fill(values) })
+    return rows
+  }
+}
+
+class StandIn {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+function compile<Values extends object, Result>(
+  build: (db: Queries, value: Values) => Compilable<Result>,
+  db: Queries,
+): { query: CompiledQuery<Result>; fill: (values: Values) => unknown[] } {
+  const standIns = new Proxy({}, { get: (_, name) => new StandIn(String(name)) }) as Values
+  const query = build(db, standIns).compile()
+  const slots = query.parameters
+  return {
+    query,
+    fill: (values) =>
+      slots.map((slot) => (slot instanceof StandIn ? (values as Record<string, unknown>)[slot.name] : slot)),
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Group commit: writers queue, all that wait run one after another, each in a savepoint, and one COMMIT (one fsync) makes
+ * them durable together. Nobody is answered before it, refused or not, so that no answer rests on what may be lost.
+ */
+
+/** What the queue needs of the one writing connection. */
+export type Writer = {
+  exec(sql: 'BEGIN IMMEDIATE' | 'COMMIT' | 'ROLLBACK' | 'SAVEPOINT job' | 'RELEASE job' | 'ROLLBACK TO job'): void
+  inTransaction(): boolean
+}
+
+type Job = { work: () => Promise<unknown>; settle: (outcome: Outcome) => void }
+type Outcome = { value: unknown } | { error: unknown }
+
+/** `limit`: the most jobs that share a commit; those behind them wait for the next. `onCommitFailed` may end the process. */
+export function groupCommit(writer: Writer, limit: number, onCommitFailed: (error: unknown) => void) {
+  const queue: Job[] = []
+  let draining = false
+
+  const drain = async (): Promise<void> => {
+    const group = queue.slice(0, limit)
+    let outcomes: Outcome[] = []
+    try {
+      writer.exec('BEGIN IMMEDIATE')
+      for (const job of group) outcomes.push(await runInSavepoint(writer, job))
+      commit(writer, onCommitFailed)
+    } catch (error) {
+      if (writer.inTransaction()) writer.exec('ROLLBACK')
+      outcomes = group.map(() => ({ error }))
+    }
+    queue.splice(0, group.length)
+    for (const [at, job] of group.entries()) job.settle(outcomes[at]!)
+    if (queue.length > 0) setImmediate(drain)
+    else draining = false
+  }
+
+  return <T>(work: () => Promise<T>): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      queue.push({ work, settle: (end) => ('error' in end ? reject(end.error) : resolve(end.value as T)) })
+      if (draining) return
+      draining = true
+      setImmediate(drain)
+    })
+}
+
+/** A job that throws is undone alone. A fault that ends the whole transaction (a full disk) is thrown on and fails the group. */
+async function runInSavepoint(writer: Writer, job: Job): Promise<Outcome> {
+  writer.exec('SAVEPOINT job')
+  try {
+    const value = await job.work()
+    writer.exec('RELEASE job')
+    return { value }
+  } catch (error) {
+    if (!writer.inTransaction()) throw error
+    writer.exec('ROLLBACK TO job')
+    writer.exec('RELEASE job')
+    return { error }
+  }
+}
+
+function commit(writer: Writer, onCommitFailed: (error: unknown) => void): void {
+  try {
+    writer.exec('COMMIT')
+  } catch (error) {
+    onCommitFailed(error)
+    throw error
+  }
+}

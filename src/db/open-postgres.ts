@@ -1,0 +1,85 @@
+/** PostgreSQL, or a distributed engine that speaks its protocol: serializable transactions, run again when they lose a race. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { Refusal, refuse } from '../errors.ts'
+import { type Db, migrate } from './db.ts'
+import type { Schema } from './schema.ts'
+
+const ATTEMPTS = 12
+const LONGEST_WAIT_MS = 100
+/** Serialization failure, deadlock: PostgreSQL's word for "run it again". */
+const LOST_RACE = new Set(['40001', '40P01'])
+/** The server is going, gone, not there yet or too slow; and too many connections. */
+const AWAY = /^(57P0[123]|08\w{3}|53300|57014|55P03|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/
+
+/** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+/** Opens and migrates a PostgreSQL store. `onLost` hears of connections that the server ended; the pool replaces them. */
+export async function openPostgres(url: string, onLost: (error: Error) => void): Promise<Db> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 20,
+    connectionTimeoutMillis: 2000,
+    statement_timeout: 5000,
+    lock_timeout: 2000,
+    idle_in_transaction_session_timeout: 10_000,
+    query_timeout: 6000,
+    keepAlive: true,
+    application_name: 'berth',
+  })
+  // Without a listener on pool and client, the first restart of the server would end this process.
+  pool.on('error', onLost)
+  pool.on('connect', (client) => client.on('error', onLost))
+  const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  await migrateWithPatience(url)
+
+  return {
+    engine: 'postgres',
+    read: queries,
+    write: (work) => runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work)),
+    close: () => queries.destroy(),
+  }
+}
+
+/** Instances that start together wait here for the first one's migration, however long it takes. */
+async function migrateWithPatience(url: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 10_000 })
+  const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  try {
+    await migrate(queries)
+  } finally {
+    await queries.destroy()
+  }
+}
+
+async function runAgainWhenLost<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (error instanceof Refusal) throw error
+      if (isAway(error)) refuse('unavailable')
+      if (!isLostRace(error)) throw error
+      if (attempt === ATTEMPTS) refuse('busy')
+      // Full jitter: racers that met once should not meet again.
+      await sleep(Math.random() * Math.min(LONGEST_WAIT_MS, 2 ** attempt))
+    }
+  }
+}
+
+function isLostRace(error: unknown): boolean {
+  const { code, constraint } = error as { code?: string; constraint?: string }
+  // Another instance gave the same stamp in the same millisecond; the next attempt has a new one.
+  return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
+}
+
+/** True when the database did not answer: the caller may try again, and cannot know whether a commit arrived. */
+export function isAway(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string }
+  if (code !== undefined) return AWAY.test(code)
+  return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(
+    message ?? '',
+  )
+}

@@ -1,0 +1,100 @@
+/** The embedded store: one file, one process, a writing connection with group commit and a reading one. */
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Kysely } from 'kysely'
+import { refuse } from '../errors.ts'
+import { type Db, migrate } from './db.ts'
+import { groupCommit, type Writer } from './group-commit.ts'
+import type { Schema } from './schema.ts'
+import { sqliteDialect } from './sqlite-dialect.ts'
+
+/** SQLite's own result codes: the low byte is the family. */
+const FULL = 13
+const IO_ERROR = 10
+const CONSTRAINT = 19
+/** A stamp met one from before a clock change; the next attempt has another. */
+const ATTEMPTS = 10
+
+export type SqliteOptions = {
+  /** The database file; `<file>-lock` beside it says that a process has it. */
+  file: string
+  /** The most writers that share one fsync. */
+  groupLimit?: number
+  /** A failed fsync leaves it unknown what is on disk: the process must end and recover from the log. reliability.md D5. */
+  onDiskFault: (error: unknown) => void
+}
+
+/** Opens and migrates the embedded store. Throws when another process has the file, or the file is from a newer Berth. */
+export async function openSqlite({ file, groupLimit = 256, onDiskFault }: SqliteOptions): Promise<Db> {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const lock = lockFile(`${file}-lock`)
+  const writing = openConnection(file, false)
+  const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
+  await migrate(queries)
+  const reading = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, true)) })
+  const commitTogether = groupCommit(writerOf(writing), groupLimit, (error) => {
+    if (family(error) === IO_ERROR) onDiskFault(error)
+  })
+
+  return {
+    engine: 'sqlite',
+    read: reading,
+    write: (work) => attempt(() => commitTogether(() => work(queries))),
+    async close() {
+      await reading.destroy()
+      await queries.destroy()
+      lock.close()
+    },
+  }
+}
+
+async function attempt<T>(run: () => Promise<T>, left = ATTEMPTS): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    if (family(error) === FULL) refuse('storage_full')
+    if (left > 1 && family(error) === CONSTRAINT && /_stamp\b/.test(String(error))) return attempt(run, left - 1)
+    throw error
+  }
+}
+
+/** One process a file: an exclusive lock on a side file, which the kernel frees however the process ends. */
+function lockFile(file: string): DatabaseSync {
+  const lock = new DatabaseSync(file)
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
+  } catch (error) {
+    lock.close()
+    throw new Error(`another process has ${file}: one Berth a store; use DATABASE_URL=postgres://… for several`, {
+      cause: error,
+    })
+  }
+  return lock
+}
+
+function openConnection(file: string, readOnly: boolean): DatabaseSync {
+  const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
+  if (!readOnly) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
+  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -16384')
+  return database
+}
+
+function writerOf(database: DatabaseSync): Writer {
+  const verbs = new Map<string, ReturnType<DatabaseSync['prepare']>>()
+  return {
+    exec(sql) {
+      let verb = verbs.get(sql)
+      if (verb === undefined) {
+        verb = database.prepare(sql)
+        verbs.set(sql, verb)
+      }
+      verb.run()
+    },
+    inTransaction: () => database.isTransaction,
+  }
+}
+
+function family(error: unknown): number {
+  return ((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff
+}

@@ -1,0 +1,96 @@
+/**
+ * TABLE what is refused: key -> [status, code on the wire, sentence]. The key is what code says (`refuse('name_taken')`),
+ * the code is what clients compare, the sentence is for people. Specification: Errors; shape: `{error: {code, message}}`.
+ */
+export const REFUSALS = {
+  missing_token: [401, 'forbidden', 'The request is missing an authentication token.'],
+  invalid_token: [401, 'forbidden', 'The token is unknown, expired or revoked.'],
+  operator_only: [401, 'forbidden', 'This path takes the operator token and no other.'],
+  team_forbidden: [403, 'forbidden', 'You do not have access to the team that teamId or slug names.'],
+  missing_permission: [403, 'forbidden', "You don't have permission to do this."],
+  test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
+  bad_request: [400, 'bad_request', 'Invalid request.'],
+  invalid_project_name: [
+    400,
+    'invalid_project_name',
+    'Project names are up to 100 characters of lowercase letters, digits, ".", "_" and "-", without "---", and do not begin with "prj_".',
+  ],
+  unknown_project: [400, 'bad_request', 'The project does not exist.'],
+  trusted_ips_enterprise_only: [
+    400,
+    'trusted_ips_enterprise_only',
+    'Trusted IPs are available on the enterprise plan only.',
+  ],
+  variables_not_supported: [
+    400,
+    'bad_request',
+    'Invalid request: `environmentVariables` cannot be set by this version of Berth.',
+  ],
+  git_not_supported: [400, 'bad_request', 'Invalid request: `gitRepository` cannot be set by this version of Berth.'],
+  unknown_user: [400, 'bad_request', 'There is no such user.'],
+  unknown_team: [400, 'bad_request', 'There is no such team.'],
+  account_soft_blocked: [402, 'account_soft_blocked', 'The account is blocked. Contact the operator of this service.'],
+  payment_method_missing: [
+    402,
+    'payment_method_missing',
+    'The account is missing a payment. Update the payment method.',
+  ],
+  not_found: [404, 'not_found', 'Not found.'],
+  method_unknown: [405, 'method_unknown', 'This path does not take that method.'],
+  request_timeout: [408, 'request_timeout', 'The request did not arrive in time.'],
+  conflict: [409, 'conflict', 'The request conflicts with what is stored.'],
+  slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
+  email_taken: [409, 'conflict', 'A user with this email already exists.'],
+  project_name_taken: [409, 'conflict', 'A project with this name already exists.'],
+  in_transfer: [409, 'conflict', 'The project is being transferred. Try again when the transfer has ended.'],
+  payload_too_large: [413, 'payload_too_large', 'The body is too large.'],
+  unsupported_media_type: [415, 'unsupported_media_type', 'The body must be application/json.'],
+  protection_addon_required: [
+    428,
+    'protection_addon_required',
+    'Password protection needs the add-on "advanced-deployment-protection" or the enterprise plan.',
+  ],
+  advanced_protection_unavailable: [
+    428,
+    'advanced_protection_unavailable',
+    'Protecting all deployments is not available on the hobby plan.',
+  ],
+  headers_too_large: [431, 'headers_too_large', 'The request line or the headers are too large.'],
+  internal_server_error: [
+    500,
+    'internal_server_error',
+    'Something failed on our side. The log has the details under the request id.',
+  ],
+  unavailable: [
+    503,
+    'unavailable',
+    'The database does not answer. Try again shortly; a write may or may not have been stored.',
+  ],
+  busy: [503, 'busy', 'Too many writes met on the same data; nothing was stored. Try again shortly.'],
+  storage_full: [507, 'storage_full', 'The disk is full; nothing was stored. Reads go on.'],
+} as const satisfies Record<string, readonly [number, string, string]>
+
+export type RefusalKey = keyof typeof REFUSALS
+
+/** An expected no. Anything else that is thrown is a bug and a 500 that says nothing of its inside. */
+export class Refusal extends Error {
+  readonly key: RefusalKey
+  readonly status: number
+  readonly extra: Record<string, unknown>
+
+  constructor(key: RefusalKey, message: string, extra: Record<string, unknown>) {
+    super(message)
+    this.key = key
+    this.status = REFUSALS[key][0]
+    this.extra = extra
+  }
+}
+
+/** Refuses with a row of the table. `message` replaces its sentence, `extra` is sent beside code and message. */
+export function refuse(
+  key: RefusalKey,
+  message: string = REFUSALS[key][2],
+  extra: Record<string, unknown> = {},
+): never {
+  throw new Refusal(key, message, extra)
+}

@@ -1,0 +1,22 @@
+/**
+ * TABLE what is told: event -> shape of its payload, and whether it is still sent while the integration configuration
+ * that would hear it is disabled (the four of the specification's Events chapter). `team.id` is null on a personal account.
+ */
+import { type Static, Type } from 'typebox'
+import { Nullable } from './http/schema.ts'
+
+const by = { team: Type.Object({ id: Nullable(Type.String()) }), user: Type.Object({ id: Nullable(Type.String()) }) }
+const project = Type.Object({ id: Type.String(), name: Type.String() })
+
+export const EVENTS = {
+  'project.created': { sentWhileDisabled: true, payload: Type.Object({ ...by, project }) },
+  'project.removed': { sentWhileDisabled: true, payload: Type.Object({ ...by, project }) },
+  'project.renamed': {
+    sentWhileDisabled: false,
+    payload: Type.Object({ ...by, project, previousName: Type.String() }),
+  },
+} as const
+
+export type EventName = keyof typeof EVENTS
+/** What an operation says; who and which team are added by `emit`. */
+export type EventPayload<E extends EventName> = Omit<Static<(typeof EVENTS)[E]['payload']>, 'team' | 'user'>

@@ -1,0 +1,174 @@
+/** What callers send, read strictly: a value is taken as it is or refused with a sentence that names it. */
+import { isUtf8 } from 'node:buffer'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { refuse } from '../errors.ts'
+
+const DEEPEST = 32
+
+type Validator = ReturnType<typeof Compile>
+const validators = new WeakMap<TSchema, Validator>()
+
+export type RawQuery = { values: Record<string, string>; fault: string | undefined }
+
+/** Splits `a=1&b=2`. A bad escape or a repeated key is a fault, told only once the caller is known: a stranger gets 401. */
+export function splitQuery(url: string): RawQuery {
+  const values: Record<string, string> = Object.create(null)
+  const at = url.indexOf('?')
+  if (at < 0) return { values, fault: undefined }
+  for (const pair of url.slice(at + 1).split('&')) {
+    if (pair === '') continue
+    const cut = pair.indexOf('=')
+    const key = decodeText(cut < 0 ? pair : pair.slice(0, cut))
+    const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
+    if (key === undefined || value === undefined) return { values, fault: 'the query is not valid UTF-8 text' }
+    if (key in values) return { values, fault: `\`${shortened(key)}\` is given more than once` }
+    values[key] = value
+  }
+  return { values, fault: undefined }
+}
+
+function decodeText(text: string): string | undefined {
+  try {
+    const plain = decodeURIComponent(text.replaceAll('+', ' '))
+    return plain.includes('\0') ? undefined : plain
+  } catch {
+    return undefined
+  }
+}
+
+/** The declared query values as their schema types them: numbers and booleans are coerced, unknown keys dropped. */
+export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
+  if (raw.fault) refuse('bad_request', `Invalid request: ${raw.fault}.`)
+  if (schema === undefined) return {}
+  const query: Record<string, unknown> = {}
+  for (const [key, property] of Object.entries(propertiesOf(schema))) {
+    if (key in raw.values) query[key] = coerce(raw.values[key]!, property.type)
+  }
+  return validate(schema, query)
+}
+
+function coerce(text: string, type: string | undefined): unknown {
+  if ((type === 'integer' || type === 'number') && /^-?\d{1,16}$/.test(text)) return Number(text)
+  if (type === 'boolean' && /^(true|1)$/.test(text)) return true
+  if (type === 'boolean' && /^(false|0)$/.test(text)) return false
+  return text
+}
+
+/** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
+export function readBody(
+  schema: TSchema | undefined,
+  contentType: string | undefined,
+  bytes: Buffer | undefined,
+): unknown {
+  if (schema === undefined) return undefined
+  const present = bytes !== undefined && bytes.length > 0
+  if (present && !/^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(contentType ?? ''))
+    refuse('unsupported_media_type')
+  const body = present ? parseJson(bytes) : {}
+  return keepDeclared(schema, validate(schema, body))
+}
+
+function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) refuse('bad_request', 'Invalid request: the body is not valid UTF-8.')
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    // The parser's own sentence quotes the body, which may hold a secret: only the place is told.
+    const place = /at position \d+|line \d+ column \d+/.exec(String(error))?.[0]
+    refuse('bad_request', `Invalid request: the body is not valid JSON${place ? ` (${place})` : ''}.`)
+  }
+  const fault = faultIn(value, '', 0)
+  if (fault) refuse('bad_request', `Invalid request: ${fault}.`)
+  return value
+}
+
+/** What neither store could keep as it is: NUL, lone surrogates, numbers beyond 2^53; and what would poison an object. */
+function faultIn(value: unknown, path: string, depth: number): string | undefined {
+  if (typeof value === 'string') return textFault(value, path)
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return `${named(path)} is beyond 2^53`
+  if (typeof value !== 'object' || value === null) return undefined
+  if (depth === DEEPEST) return `the body is nested more than ${DEEPEST} levels deep`
+  for (const [key, inner] of Object.entries(value)) {
+    const at = path === '' ? key : `${path}.${key}`
+    if (key === '__proto__') return `${named(shortened(at, 100))} is not allowed`
+    const fault = textFault(key, at) ?? faultIn(inner, at, depth + 1)
+    if (fault) return fault
+  }
+  return undefined
+}
+
+function textFault(text: string, path: string): string | undefined {
+  if (text.includes('\0')) return `${named(path)} contains a NUL character`
+  if (!text.isWellFormed()) return `${named(path)} contains a lone surrogate`
+  return undefined
+}
+
+function validate(schema: TSchema, value: unknown): unknown {
+  let validator = validators.get(schema)
+  if (validator === undefined) {
+    validator = Compile(schema)
+    validators.set(schema, validator)
+  }
+  if (!validator.Check(value)) refuse('bad_request', `Invalid request: ${sentence(validator.Errors(value))}.`)
+  return value
+}
+
+type Fault = { keyword: string; instancePath: string; params: object; message: string }
+
+/** The fault that names the culprit best: of a union's many, the deepest. */
+function sentence(faults: Fault[]): string {
+  const depth = (fault: Fault) => fault.instancePath.split('/').length
+  const fault = faults.reduce((best, next) => (depth(next) > depth(best) ? next : best))
+  const path = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  const params = fault.params as Record<string, unknown>
+  const place = path === '' ? 'the body' : named(shortened(path, 100))
+  if (fault.keyword === 'required') {
+    const missing = (params.requiredProperties as string[]).map((name) => named(path === '' ? name : `${path}.${name}`))
+    return `missing required property ${missing.join(', ')}`
+  }
+  if (fault.keyword === 'type') return `${place} should be ${[params.type].flat().join(' or ')}`
+  if (fault.keyword === 'enum') {
+    return `${place} should be one of ${(params.allowedValues as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`
+  }
+  return `${place} ${fault.message.replace(/^must /, 'should ')}`
+}
+
+/** A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more (clients.md C.2). */
+function keepDeclared(schema: TSchema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = variantFor(schema, value).items
+    return items ? value.map((item) => keepDeclared(items, item)) : value
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const variant = variantFor(schema, value)
+  if (variant.properties === undefined) return value
+  const kept: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) {
+    const property = Object.hasOwn(variant.properties, key) ? variant.properties[key] : undefined
+    if (property !== undefined) kept[key] = keepDeclared(property, (value as Record<string, unknown>)[key])
+  }
+  return kept
+}
+
+type Shape = { type?: string; properties?: Record<string, TSchema>; items?: TSchema; anyOf?: TSchema[] }
+
+/** Of a union, the variant for an array or for an object: our unions differ in that. */
+function variantFor(schema: TSchema, value: object): Shape {
+  const shape = schema as Shape
+  const wanted = Array.isArray(value) ? 'array' : 'object'
+  return (shape.anyOf as Shape[] | undefined)?.find((variant) => variant.type === wanted) ?? shape
+}
+
+function propertiesOf(schema: TSchema): Record<string, { type?: string }> {
+  return (schema as Shape).properties as Record<string, { type?: string }>
+}
+
+function named(path: string): string {
+  return path === '' ? 'the body' : `\`${path}\``
+}
+
+function shortened(text: string, length = 30): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text
+}

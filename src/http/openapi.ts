@@ -1,0 +1,92 @@
+/** The OpenAPI 3.1 document, made from the route table and from nothing else. */
+import type { TSchema } from 'typebox'
+import { REFUSALS } from '../errors.ts'
+import { type Route, refusalsOf } from './route.ts'
+
+const ACCOUNT_PARAMETERS = [
+  { name: 'teamId', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by id' },
+  { name: 'slug', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by slug' },
+]
+
+/** Builds the document as a plain object. */
+export function openApiDocument(routes: readonly Route[]): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = operationOf(route)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Berth',
+      version: '1',
+      description:
+        'Each public operation also answers at any /v1 to /v13 and without a version. Errors: {"error": {"code", "message"}}.',
+    },
+    security: [{ bearer: [] }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas: { Error: ERROR } },
+  }
+}
+
+const ERROR = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: { code: { type: 'string' }, message: { type: 'string' } },
+    },
+  },
+}
+
+function operationOf(route: Route): object {
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    tags: [route.tag],
+    ...(route.needs?.length && { 'x-permissions': route.needs }),
+    parameters: [...pathParameters(route), ...queryParameters(route)],
+    ...(route.body && { requestBody: { content: { 'application/json': { schema: route.body } } } }),
+    responses: { [route.status]: successOf(route), ...refusalResponses(route) },
+  }
+}
+
+function pathParameters(route: Route): object[] {
+  return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+}
+
+function queryParameters(route: Route): object[] {
+  const properties: Record<string, TSchema> =
+    (route.query as { properties?: Record<string, TSchema> })?.properties ?? {}
+  const own = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }))
+  return route.door === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own
+}
+
+function successOf(route: Route): object {
+  if (!route.reply) return { description: 'done; no content' }
+  return { description: 'done', content: { 'application/json': { schema: route.reply } } }
+}
+
+function refusalResponses(route: Route): Record<string, object> {
+  const responses: Record<string, { description: string; content: object }> = {}
+  for (const key of refusalsOf(route)) {
+    const [status, code, sentence] = REFUSALS[key]
+    const line = `\`${code}\`: ${sentence}`
+    const known = responses[status]
+    if (known) known.description += `\n\n${line}`
+    else {
+      const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
+      responses[status] = { description: line, content }
+    }
+  }
+  return responses
+}

@@ -1,0 +1,53 @@
+/** Pagination: `{count, next, prev}`, walked by stamp, so that to the end every row comes exactly once. decisions.md: Pagination. */
+import type { Static } from 'typebox'
+import { STAMPS_PER_MS } from '../clock.ts'
+import type { Pagination } from './schema.ts'
+
+export const DEFAULT_LIMIT = 20
+/** Stamps are far above every timestamp in milliseconds (up to the year 5138), so a number says which of the two it is. */
+const HIGHEST_MOMENT = 1e14
+
+/** Whether a number that a client sends back is a cursor of ours rather than a timestamp. */
+export function isCursor(value: number): boolean {
+  return value > HIGHEST_MOMENT
+}
+
+/** The stamp that `until` stands for: rows before it are wanted. Takes a cursor or a timestamp in milliseconds. */
+export function stampBefore(until: number): number {
+  return isCursor(until) ? until : until * STAMPS_PER_MS
+}
+
+/** The stamp that `since` stands for: rows after it are wanted. */
+export function stampAfter(since: number): number {
+  return isCursor(since) ? since : (since + 1) * STAMPS_PER_MS - 1
+}
+
+/**
+ * Cuts rows, fetched newest first with one more than `limit`, to a page. `next` goes into `until` for the page after;
+ * `prev` is the first row's place when this is not the first page.
+ */
+export function page<T>(rows: T[], limit: number, until: number | undefined, stampOf: (row: T) => number): Page<T> {
+  const shown = rows.length > limit ? rows.slice(0, limit) : rows
+  const last = shown.at(-1)
+  return {
+    rows: shown,
+    pagination: {
+      count: shown.length,
+      next: rows.length > limit && last !== undefined ? stampOf(last) : null,
+      prev: until !== undefined && shown[0] !== undefined ? stampOf(shown[0]) : null,
+    },
+  }
+}
+
+type Page<T> = { rows: T[]; pagination: Static<typeof Pagination> }
+
+/** The RFC 8288 `Link` header of an answer that carries a page with one behind it. */
+export function pageLinks(answer: unknown, url: string): string | undefined {
+  const next = (answer as { pagination?: Static<typeof Pagination> } | undefined)?.pagination?.next
+  if (next === null || next === undefined) return undefined
+  const [path, query] = url.split('?', 2)
+  const parameters = new URLSearchParams(query)
+  if (isCursor(Number(parameters.get('from')))) parameters.delete('from')
+  parameters.set('until', String(next))
+  return `<${path}?${parameters}>; rel="next"`
+}

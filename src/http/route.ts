@@ -1,0 +1,90 @@
+/** A route is data: what is asked, what it needs, what may refuse it, which operation answers, what may leave. */
+import type { Static, TSchema } from 'typebox'
+import type { Permission } from '../access/roles.ts'
+import type { Ctx, OperatorCtx } from '../context.ts'
+import type { RefusalKey } from '../errors.ts'
+import type { EventName } from '../events.ts'
+
+export type Params = Record<string, string>
+
+/** What the caller sent, validated: declared fields only. */
+export type Input<Q = unknown, B = unknown> = {
+  params: Params
+  query: Q
+  body: B
+  /** The number of a `/v9` that the path began with; undefined without one. */
+  version: number | undefined
+}
+
+/** A statement that must hold before `run`: it returns, or refuses with one of `refuses`. */
+export type Guard<C, S> = ((ctx: C, subject: S, input: Input) => void | Promise<void>) & {
+  refuses: readonly RefusalKey[]
+}
+
+type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** The specification's path. Public operations also answer at any other `/v1` to `/v13`, and without a version. */
+  path: string
+  operationId: string
+  summary: string
+  tag: string
+  /** Permissions, all of them: 403. */
+  needs?: readonly Permission[]
+  query?: Q
+  body?: B
+  /** The largest body in bytes; 64 KiB when not said. */
+  bodyLimit?: number
+  /** The subject, looked up inside the account. */
+  on?: (ctx: C, params: Params) => Promise<S>
+  guards?: readonly Guard<C, S>[]
+  /** Slow work outside the database (DNS, a password hash), before the transaction; its answer is handed to `run`. */
+  ask?: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
+  run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, asked: A) => Promise<Static<R>> | Static<R>
+  emits?: readonly EventName[]
+  /** What `on` and `run` refuse with, beyond what the guards and every route do. */
+  refuses?: readonly RefusalKey[]
+  status: number
+  /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
+  reply?: R
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a table of routes holds every combination; `route` checked each where it was written
+export type Route = Spec<any, any, any, any, any, any> & { door: 'public' | 'operator' }
+
+/** A route of the public API: bearer token, `teamId`/`slug`, any version. */
+export function route<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
+  spec: Spec<Ctx, Q, B, R, S, A>,
+): Route {
+  return { ...(spec as Route), door: 'public' }
+}
+
+/** A route of the operator API: the operator token and nothing else. */
+export function operatorRoute<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
+  spec: Spec<OperatorCtx, Q, B, R, S, A>,
+): Route {
+  return { ...(spec as Route), door: 'operator' }
+}
+
+const ALWAYS: readonly RefusalKey[] = ['bad_request', 'internal_server_error', 'unavailable']
+const ON_PUBLIC: readonly RefusalKey[] = ['missing_token', 'invalid_token', 'team_forbidden']
+const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full']
+const ON_BODY: readonly RefusalKey[] = ['payload_too_large', 'unsupported_media_type']
+
+/** Every refusal that this route may answer with. The OpenAPI document and the tests are made from it. */
+export function refusalsOf(route: Route): RefusalKey[] {
+  const keys = [
+    ...ALWAYS,
+    ...(route.door === 'public' ? ON_PUBLIC : (['operator_only'] as const)),
+    ...(route.needs?.length ? (['missing_permission'] as const) : []),
+    ...(route.method === 'GET' ? [] : ON_WRITE),
+    ...(route.body ? ON_BODY : []),
+    ...(route.guards ?? []).flatMap((guard) => guard.refuses),
+    ...(route.refuses ?? []),
+  ]
+  return [...new Set(keys)]
+}
+
+/** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */
+export function unversioned(path: string): string {
+  return path.replace(/^\/v\d+(?=\/)/, '')
+}

@@ -1,0 +1,244 @@
+/** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. The only file that knows fastify. */
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
+import type { Queries } from '../db/db.ts'
+import { Refusal, refuse } from '../errors.ts'
+import { type Outgoing, record } from '../outbox.ts'
+import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
+import { readBody, readQuery, splitQuery } from './input.ts'
+import { pageLinks } from './page.ts'
+import { type Input, type Params, type Route, refusalsOf, unversioned } from './route.ts'
+
+/** A page or document that is not part of the API: no token, no version, no transaction. */
+export type OpenPage = { path: string; contentType: string; body: () => string }
+
+const BODY_LIMIT = 64 * 1024
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const OPERATOR = '/operator/'
+
+/** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
+export function serve(deps: Deps, routes: readonly Route[], pages: readonly OpenPage[]): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: deps.log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: 15_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
+    return503OnClosing: false,
+    rewriteUrl: (request) => (request.url!.startsWith(OPERATOR) ? request.url! : withoutVersion(request.url!)),
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: 512,
+      // The handler reads the query itself, strictly and only once the caller is known.
+      querystringParser: () => ({}),
+    },
+    frameworkErrors: (error, request, reply) => sendError(deps, error, request, reply),
+    clientErrorHandler: answerUnreadable,
+  })
+  // The handler parses: a stranger with a bad body gets 401, not 400.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.setErrorHandler((error: FastifyError, request, reply) => sendError(deps, error, request, reply))
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200)
+    return sendError(deps, new Refusal('not_found', `There is nothing at ${path}.`, {}), request, reply)
+  })
+  const closing = watchClosing(app)
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('x-content-type-options', 'nosniff')
+    if (closing()) reply.header('connection', 'close')
+  })
+
+  for (const page of pages) {
+    app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
+  }
+  for (const route of routes) addRoute(app, deps, route)
+  refuseOtherMethods(app, deps, routes)
+  return app
+}
+
+function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
+  const declared = new Set(refusalsOf(route))
+  app.route({
+    method: route.method,
+    url: routed(route),
+    bodyLimit: route.bodyLimit ?? BODY_LIMIT,
+    ...(route.reply && { schema: { response: { [route.status]: route.reply } } }),
+    handler: async (request, reply) => {
+      try {
+        const answer = await answerRequest(deps, route, request)
+        reply.code(route.status)
+        const links = pageLinks(answer, request.originalUrl)
+        if (links) reply.header('link', links)
+        return reply.send(route.reply ? answer : undefined)
+      } catch (error) {
+        if (error instanceof Refusal && !declared.has(error.key)) {
+          deps.log.error(
+            { operationId: route.operationId, refusal: error.key },
+            'the route does not declare this refusal',
+          )
+        }
+        throw error
+      }
+    },
+  })
+}
+
+async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<unknown> {
+  const query = splitQuery(request.originalUrl)
+  const credentials = {
+    authorization: request.headers.authorization,
+    teamId: query.values.teamId,
+    slug: query.values.slug,
+  }
+  const now = deps.clock.now()
+  const who = await admit(deps, route, deps.db.read, credentials, now)
+  const input: Input = {
+    params: readParams(request.params as Params),
+    query: readQuery(route.query, query),
+    body: readBody(route.body, request.headers['content-type'], request.body as Buffer | undefined),
+    version: versionOf(request.originalUrl),
+  }
+  const outside = { deps, now, route }
+  if (route.method === 'GET') return operate(contextOf(outside, deps.db.read, who), route, input)
+
+  const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
+  return deps.db.write(async (tx) => {
+    // Who acts is read again inside the transaction: access that ended while this waited has ended.
+    const ctx = contextOf(outside, tx, await admit(deps, route, tx, credentials, now))
+    const answer = await operate(ctx, route, input, asked)
+    await record(ctx, ctx.outgoing, route.operationId, subjectId(answer, input), fieldsOf(input.body))
+    return answer
+  })
+}
+
+/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator, who acts for no account. */
+async function admit(
+  deps: Deps,
+  route: Route,
+  db: Queries,
+  credentials: Credentials,
+  now: number,
+): Promise<Who | undefined> {
+  if (route.door === 'operator') {
+    authenticateOperator(credentials.authorization, deps.operatorTokenHash)
+    return undefined
+  }
+  const who = await authenticate(db, credentials, now)
+  permit(who, route.needs ?? [])
+  return who
+}
+
+async function operate(ctx: OperatorCtx, route: Route, input: Input, asked?: unknown): Promise<unknown> {
+  return route.run(ctx, await findAllowed(ctx, route, input), input, asked)
+}
+
+async function askOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  return route.ask!(ctx, await findAllowed(ctx, route, input), input)
+}
+
+/** The subject, found and with every guard holding. */
+async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  const subject = await route.on?.(ctx, input.params)
+  for (const guard of route.guards ?? []) await guard(ctx, subject, input)
+  return subject
+}
+
+type Outer = { deps: Deps; now: number; route: Route }
+
+function contextOf(
+  { deps, now, route }: Outer,
+  db: Queries,
+  who: Who | undefined,
+): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
+  const outgoing: Outgoing[] = []
+  const actor: Actor = who?.actor ?? { kind: 'operator', id: 'operator', tokenId: null }
+  const bare: OperatorCtx = { actor, db, now, stamp: route.method === 'GET' ? 0 : deps.clock.stamp(), deps }
+  if (who === undefined) return { ...bare, outgoing }
+  const emit: Ctx['emit'] = (type, payload, projectId) => {
+    if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
+    outgoing.push({ type, payload: payload as object, projectId: projectId ?? null })
+  }
+  return { ...bare, who, account: who.account, emit, outgoing }
+}
+
+function readParams(params: Params): Params {
+  for (const [name, value] of Object.entries(params)) {
+    if (value.includes('\0')) refuse('bad_request', `Invalid request: \`${name}\` contains a NUL character.`)
+  }
+  return params
+}
+
+/** The audit log names what was touched by its id, and which fields were sent: never a value. */
+function subjectId(answer: unknown, input: Input): string | null {
+  return (answer as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
+}
+
+function fieldsOf(body: unknown): string[] {
+  return typeof body === 'object' && body !== null ? Object.keys(body) : []
+}
+
+function versionOf(url: string): number | undefined {
+  const found = /^\/v(\d{1,2})(?=\/)/.exec(url)
+  return found ? Number(found[1]) : undefined
+}
+
+function withoutVersion(url: string): string {
+  const version = versionOf(url)
+  return version !== undefined && version >= 1 && version <= 13 ? url.slice(url.indexOf('/', 1)) : url
+}
+
+function routed(route: Route): string {
+  return route.door === 'operator' ? route.path : unversioned(route.path)
+}
+
+/** Every path answers 405 with `Allow` to the methods it does not take. */
+function refuseOtherMethods(app: FastifyInstance, deps: Deps, routes: readonly Route[]): void {
+  for (const url of new Set(routes.map(routed))) {
+    const taken = routes.filter((route) => routed(route) === url).map((route) => route.method)
+    const method = METHODS.filter((other) => !taken.includes(other))
+    if (method.length === 0) continue
+    app.route({
+      method,
+      url,
+      exposeHeadRoute: false,
+      onRequest: async (request, reply) => {
+        reply.header('allow', taken.join(', '))
+        const message = `${request.method} is not a method of this path; it takes ${taken.join(', ')}.`
+        await sendError(deps, new Refusal('method_unknown', message, {}), request, reply)
+      },
+      handler: () => undefined,
+    })
+  }
+}
+
+/** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. */
+function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  let refusal = refusalFor(error)
+  if (refusal === undefined) {
+    const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
+    deps.log.error({ err: error, ...at }, 'request failed')
+    refusal = new Refusal('internal_server_error', `Something failed on our side (request ${request.id}).`, {})
+  }
+  if (refusal.status === 503) reply.header('retry-after', '1')
+  const { contentType, body } = showRefusal(refusal, request.headers.accept)
+  return reply.code(refusal.status).type(contentType).send(body)
+}
+
+/** While the server closes, every answer says so: keep-alive clients let go, and the close does not wait for them. */
+function watchClosing(app: FastifyInstance): () => boolean {
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  return () => closing
+}

@@ -1,0 +1,36 @@
+/** Identifiers and secrets: random base62, from the system's generator. */
+import { hash, randomBytes } from 'node:crypto'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const POOL = 4096
+let pool = Buffer.alloc(0)
+let used = 0
+
+/** `length` characters of base62, each drawn evenly: bytes from 248 on are thrown away. */
+export function randomText(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    if (used === pool.length) {
+      pool = randomBytes(POOL)
+      used = 0
+    }
+    const byte = pool[used++]!
+    if (byte < 248) text += ALPHABET[byte % 62]
+  }
+  return text
+}
+
+/** An id such as `prj_` + 28 characters (167 bits): never reused, never guessed. */
+export function newId(prefix: 'prj' | 'evt' | 'tok' | 'usr' | 'team' | 'aud'): string {
+  return `${prefix}_${randomText(prefix === 'team' || prefix === 'usr' ? 24 : 28)}`
+}
+
+/** A bearer token: word characters only and 40 alphanumerics in a row, as both CLIs and Terraform demand (clients.md B.1, C.0). */
+export function newToken(): string {
+  return `berth_${randomText(40)}`
+}
+
+/** What is stored of a token or a code: its SHA-256 in hex. */
+export function fingerprint(secret: string): string {
+  return hash('sha256', secret)
+}

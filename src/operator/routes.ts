@@ -1,0 +1,171 @@
+/** The operator API: what the platform around Berth knows and the public API cannot say. operator-api.md. */
+import { type Static, Type } from 'typebox'
+import {
+  createTeam,
+  createUser,
+  findAccount,
+  removeMember,
+  setMember,
+  updateAccount,
+  updateUser,
+} from '../accounts/accounts.ts'
+import {
+  MadeToken,
+  Member,
+  NewTeam,
+  NewToken,
+  NewUser,
+  OperatorAccount,
+  OperatorTeam,
+  OperatorUser,
+  PatchAccount,
+  PatchUser,
+  SetMember,
+} from '../accounts/shape.ts'
+import { createToken, deleteToken, findToken } from '../accounts/tokens.ts'
+import type { OperatorCtx } from '../context.ts'
+import { refuse } from '../errors.ts'
+import { type Input, operatorRoute } from '../http/route.ts'
+import { Moment } from '../http/schema.ts'
+import { runTimer, TIMERS, type TimerName } from '../timers.ts'
+import { AuditList, AuditQuery, listAudit } from './audit.ts'
+
+const tag = 'operator'
+const RunTimer = Type.Object({ now: Type.Optional(Moment) })
+
+export const operatorRoutes = [
+  operatorRoute({
+    method: 'POST',
+    path: '/operator/v1/users',
+    operationId: 'operatorCreateUser',
+    summary: 'Create a user',
+    tag,
+    body: NewUser,
+    run: createUser,
+    refuses: ['slug_taken', 'email_taken'],
+    status: 201,
+    reply: OperatorUser,
+  }),
+  operatorRoute({
+    method: 'PATCH',
+    path: '/operator/v1/users/:userId',
+    operationId: 'operatorUpdateUser',
+    summary: "Change a user's name or default team",
+    tag,
+    body: PatchUser,
+    on: findAccount,
+    run: updateUser,
+    refuses: ['not_found', 'unknown_team'],
+    status: 200,
+    reply: OperatorUser,
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/operator/v1/teams',
+    operationId: 'operatorCreateTeam',
+    summary: 'Create a team; its owner becomes OWNER',
+    tag,
+    body: NewTeam,
+    run: createTeam,
+    refuses: ['unknown_user', 'slug_taken'],
+    status: 201,
+    reply: OperatorTeam,
+  }),
+  operatorRoute({
+    method: 'PUT',
+    path: '/operator/v1/teams/:teamId/members/:userId',
+    operationId: 'operatorSetMember',
+    summary: 'Put a user into a team, or change the role',
+    tag,
+    body: SetMember,
+    on: findAccount,
+    run: setMember,
+    refuses: ['not_found', 'unknown_user'],
+    status: 200,
+    reply: Member,
+  }),
+  operatorRoute({
+    method: 'DELETE',
+    path: '/operator/v1/teams/:teamId/members/:userId',
+    operationId: 'operatorRemoveMember',
+    summary: 'Take a user out of a team',
+    tag,
+    on: findAccount,
+    run: removeMember,
+    refuses: ['not_found'],
+    status: 204,
+  }),
+  operatorRoute({
+    method: 'PATCH',
+    path: '/operator/v1/accounts/:accountId',
+    operationId: 'operatorUpdateAccount',
+    summary: 'Set what an account pays, has and owes',
+    tag,
+    body: PatchAccount,
+    on: findAccount,
+    run: updateAccount,
+    refuses: ['not_found'],
+    status: 200,
+    reply: OperatorAccount,
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/operator/v1/tokens',
+    operationId: 'operatorCreateToken',
+    summary: 'Make a token for a user',
+    tag,
+    body: NewToken,
+    run: createToken,
+    refuses: ['unknown_user', 'unknown_team'],
+    status: 201,
+    reply: MadeToken,
+  }),
+  operatorRoute({
+    method: 'DELETE',
+    path: '/operator/v1/tokens/:id',
+    operationId: 'operatorDeleteToken',
+    summary: 'End a token',
+    tag,
+    on: findToken,
+    run: deleteToken,
+    refuses: ['not_found'],
+    status: 204,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/audit',
+    operationId: 'operatorListAudit',
+    summary: 'Read the audit log',
+    tag,
+    query: AuditQuery,
+    run: listAudit,
+    status: 200,
+    reply: AuditList,
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/operator/v1/timers/:name/run',
+    operationId: 'operatorRunTimer',
+    summary: 'Run one sweep now, optionally as if it were another moment (where BERTH_TEST_CLOCK=1)',
+    tag,
+    body: RunTimer,
+    ask: sweepNow,
+    run: (_ctx, _subject, _input, swept) => ({ swept }),
+    refuses: ['not_found', 'test_clock_off'],
+    status: 200,
+    reply: Type.Object({ swept: Type.Integer() }),
+  }),
+]
+
+/** A sweep has transactions of its own, so it runs before this request's. Refuses: not_found 404, test_clock_off 403. */
+async function sweepNow(
+  ctx: OperatorCtx,
+  _: undefined,
+  { params, body }: Input<unknown, Static<typeof RunTimer>>,
+): Promise<number> {
+  const name = params.name ?? ''
+  if (!Object.hasOwn(TIMERS, name))
+    refuse('not_found', `No timer "${name}"; there are ${Object.keys(TIMERS).join(', ')}.`)
+  if (body.now !== undefined && !ctx.deps.config.testClock) refuse('test_clock_off')
+  return runTimer(ctx.deps, name as TimerName, body.now ?? ctx.now)
+}

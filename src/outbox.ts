@@ -1,0 +1,81 @@
+/** What a write leaves behind in its own transaction: the events that will be told, and the line of the audit log. */
+import type { OperatorCtx, Who } from './context.ts'
+import { prepared } from './db/db.ts'
+import { newId } from './ids.ts'
+
+export type Outgoing = { type: string; payload: object; projectId: string | null }
+
+const insertAudit = prepared<
+  {
+    id: string
+    stamp: number
+    accountId: string | null
+    actorKind: string
+    actorId: string
+    tokenId: string | null
+    type: string
+    subjectId: string | null
+    fields: string
+  },
+  unknown
+>((db, value) =>
+  db.insertInto('audit').values({
+    id: value.id,
+    stamp: value.stamp,
+    account_id: value.accountId,
+    actor_kind: value.actorKind,
+    actor_id: value.actorId,
+    token_id: value.tokenId,
+    type: value.type,
+    subject_id: value.subjectId,
+    fields_json: value.fields,
+  }),
+)
+
+const insertEvent = prepared<
+  { id: string; accountId: string; projectId: string | null; type: string; payload: string; stamp: number },
+  unknown
+>((db, value) =>
+  db.insertInto('event').values({
+    id: value.id,
+    account_id: value.accountId,
+    project_id: value.projectId,
+    type: value.type,
+    payload_json: value.payload,
+    created_stamp: value.stamp,
+  }),
+)
+
+/** Writes the audit line of an operation and its events. `fields`: the names of what was sent, never a value. */
+export async function record(
+  ctx: OperatorCtx & { who?: Who },
+  outgoing: Outgoing[],
+  type: string,
+  subjectId: string | null,
+  fields: string[],
+): Promise<void> {
+  const account = ctx.who?.account
+  for (const event of outgoing) {
+    const team = { id: account?.kind === 'team' ? account.id : null }
+    const payload = { team, user: { id: ctx.who?.userId ?? null }, ...event.payload }
+    await insertEvent(ctx.db, {
+      id: newId('evt'),
+      accountId: account?.id ?? '',
+      projectId: event.projectId,
+      type: event.type,
+      payload: JSON.stringify(payload),
+      stamp: ctx.deps.clock.stamp(),
+    })
+  }
+  await insertAudit(ctx.db, {
+    id: newId('aud'),
+    stamp: ctx.stamp,
+    accountId: account?.id ?? null,
+    actorKind: ctx.actor.kind,
+    actorId: ctx.actor.id,
+    tokenId: ctx.actor.tokenId,
+    type,
+    subjectId,
+    fields: JSON.stringify(fields),
+  })
+}

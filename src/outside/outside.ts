@@ -1,0 +1,42 @@
+/** The world beyond the database, as operations see it. Tests hand in others, made by us and kept beside the real ones. */
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+
+export type Outside = {
+  /** argon2id of a password, as a PHC string. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
+  hashPassword(password: string): Promise<string>
+}
+
+const derive = promisify(argon2)
+/** OWASP's first recommendation for argon2id: 19 MiB, two passes, one lane. */
+const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
+
+export function openOutside(): Outside {
+  return { hashPassword }
+}
+
+async function hashPassword(password: string): Promise<string> {
+  const nonce = randomBytes(16)
+  const tag = await derive('argon2id', { message: password, nonce, ...COST })
+  return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(nonce)}$${unpadded(tag)}`
+}
+
+/** True when the password made this PHC string. */
+export async function passwordMatches(password: string, phc: string): Promise<boolean> {
+  const [, , , cost = '', nonce = '', tag = ''] = phc.split('$')
+  const { m, t, p } = Object.fromEntries(cost.split(',').map((pair) => pair.split('=')))
+  const expected = Buffer.from(tag, 'base64')
+  const made = await derive('argon2id', {
+    message: password,
+    nonce: Buffer.from(nonce, 'base64'),
+    memory: Number(m),
+    passes: Number(t),
+    parallelism: Number(p),
+    tagLength: expected.length,
+  })
+  return timingSafeEqual(made, expected)
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '')
+}

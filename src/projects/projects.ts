@@ -1,0 +1,214 @@
+/** Projects: create, find, list, update, delete, and the switch of the data cache. Specification: operations 1 to 5 and 8. */
+import { isIPv4 } from 'node:net'
+import type { Static } from 'typebox'
+import { guard } from '../access/guards.ts'
+import type { Ctx } from '../context.ts'
+import { prepared, violates } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { Refusal, refuse } from '../errors.ts'
+import type { Input, Params } from '../http/route.ts'
+import { newId } from '../ids.ts'
+import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
+import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './shape.ts'
+
+const NAME = /^(?!.*---)(?!prj_)[a-z0-9._-]{1,100}$/
+
+/** Creates a project. Refuses: invalid_project_name 400, project_name_taken 409 (decided by the unique index), bad_request 400. */
+export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unknown, CreateProject>): Promise<Project> {
+  const { name, environmentVariables, gitRepository, ...settings } = body
+  mustBeName(name)
+  if (ctx.who.projectIds !== null) {
+    refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
+  }
+  if (isGiven(environmentVariables)) refuse('variables_not_supported')
+  if (isGiven(gitRepository)) refuse('git_not_supported')
+  mustBeAddresses(settings)
+
+  const [row] = await insertProject(ctx.db, {
+    id: newId('prj'),
+    accountId: ctx.account.id,
+    name,
+    gitForkProtection: settings.gitForkProtection === false ? 0 : 1,
+    settings: JSON.stringify(mergeSettings({}, settings)),
+    now: ctx.now,
+    stamp: ctx.stamp,
+  })
+  if (row === undefined) refuse('project_name_taken', `A project named "${name}" already exists.`)
+  ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
+  return showProject(row)
+}
+
+/**
+ * The project of the account that `idOrName` (or `projectId`) says. An id begins with `prj_` and a name cannot, so there is
+ * one place to look. What another account owns, or the token may not see, is not found. Refuses: not_found 404.
+ */
+export async function findProject(ctx: Ctx, params: Params): Promise<Row<'project'>> {
+  const said = params.idOrName ?? params.projectId ?? ''
+  const key = { accountId: ctx.account.id, said }
+  const [row] = said.startsWith('prj_') ? await selectById(ctx.db, key) : await selectByName(ctx.db, key)
+  if (row === undefined || (ctx.who.projectIds !== null && !ctx.who.projectIds.includes(row.id))) {
+    refuse('not_found', `Project "${said.slice(0, 100)}" not found.`)
+  }
+  return row
+}
+
+/** As `findProject`, for pause and unpause, where the specification answers 400. Refuses: unknown_project 400. */
+export async function findProjectToPause(ctx: Ctx, params: Params): Promise<Row<'project'>> {
+  try {
+    return await findProject(ctx, params)
+  } catch (error) {
+    if (error instanceof Refusal && error.key === 'not_found') refuse('unknown_project', error.message)
+    throw error
+  }
+}
+
+/** What the plan allows to be protected; turning a protection off is always allowed. decisions.md: Plans and billing. */
+export const protectionInPlan = guard(
+  ['protection_addon_required', 'advanced_protection_unavailable', 'trusted_ips_enterprise_only'],
+  (ctx: Ctx, _: unknown, input) => {
+    const body = input.body as UpdateProject
+    const enterprise = ctx.account.plan === 'enterprise'
+    if (body.trustedIps && !enterprise) refuse('trusted_ips_enterprise_only')
+    if (body.passwordProtection && !enterprise && !ctx.account.addOns.includes('advanced-deployment-protection')) {
+      refuse('protection_addon_required')
+    }
+    if (body.ssoProtection?.deploymentType === 'all' && ctx.account.plan === 'hobby')
+      refuse('advanced_protection_unavailable')
+  },
+)
+
+/** Hashes a new protection password, before the transaction. Undefined when the request sets none. */
+export async function hashNewPassword(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, UpdateProject>,
+): Promise<string | undefined> {
+  if (!body.passwordProtection) return undefined
+  const { password } = body.passwordProtection
+  if (password) return ctx.deps.outside.hashPassword(password)
+  if (project.password_hash === null) {
+    refuse('bad_request', 'Invalid request: missing required property `passwordProtection.password`.')
+  }
+  return undefined
+}
+
+/** Changes what the body mentions. Refuses: invalid_project_name 400, project_name_taken 409, bad_request 400. */
+export async function updateProject(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, UpdateProject>,
+  newHash: string | undefined,
+): Promise<Project> {
+  const { name = project.name, passwordProtection, ...said } = body
+  if (name !== project.name) mustBeName(name)
+  mustBeAddresses(said)
+  const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, said)
+  if (passwordProtection !== undefined) {
+    settings.passwordProtection = passwordProtection && { deploymentType: passwordProtection.deploymentType }
+  }
+  const row = await changeProject(ctx, project, {
+    name,
+    settings_json: JSON.stringify(settings),
+    ...(said.gitForkProtection !== undefined && { git_fork_protection: said.gitForkProtection ? 1 : 0 }),
+    ...(newHash !== undefined && { password_hash: newHash }),
+    ...(passwordProtection === null && { password_hash: null }),
+  })
+  if (name !== project.name) {
+    ctx.emit('project.renamed', { project: { id: row.id, name }, previousName: project.name }, row.id)
+  }
+  return showProject(row)
+}
+
+/** Writes columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */
+export async function changeProject(
+  ctx: Ctx,
+  project: Row<'project'>,
+  columns: Partial<Row<'project'>>,
+): Promise<Row<'project'>> {
+  try {
+    return await ctx.db
+      .updateTable('project')
+      .set({ ...columns, updated_stamp: ctx.stamp })
+      .where('account_id', '=', project.account_id)
+      .where('id', '=', project.id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  } catch (error) {
+    if (violates(error, 'project_name'))
+      refuse('project_name_taken', `A project named "${columns.name}" already exists.`)
+    throw error
+  }
+}
+
+/** Removes a project and all that is its own. */
+export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
+  await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
+  ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
+}
+
+/** Switches the data cache off or on. Specification: operation 8. */
+export async function updateDataCache(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, Static<typeof UpdateDataCache>>,
+): Promise<Project> {
+  if (body.disabled === undefined) return showProject(project)
+  return showProject(await changeProject(ctx, project, { data_cache_disabled_at: body.disabled ? ctx.now : null }))
+}
+
+function mustBeName(name: string): void {
+  if (!NAME.test(name)) refuse('invalid_project_name')
+}
+
+/** IPv4 or IPv4 CIDR, as the edge will match them. */
+function mustBeAddresses({ trustedIps }: SettingsBody): void {
+  for (const [at, { value }] of (trustedIps?.addresses ?? []).entries()) {
+    const [, address = '', bits = '32'] = /^([\d.]+)(?:\/(\d{1,2}))?$/.exec(value) ?? []
+    if (isIPv4(address) && Number(bits) <= 32) continue
+    refuse(
+      'bad_request',
+      `Invalid request: \`trustedIps.addresses.${at}.value\` should be an IPv4 address or an IPv4 CIDR.`,
+    )
+  }
+}
+
+/** Nothing asked for (`null`, an empty list) is nothing to refuse. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
+}
+
+const selectById = prepared<{ accountId: string; said: string }, Row<'project'>>((db, value) =>
+  db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.said),
+)
+
+const selectByName = prepared<{ accountId: string; said: string }, Row<'project'>>((db, value) =>
+  db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.said),
+)
+
+/** No row comes back when the name is taken. */
+const insertProject = prepared<
+  {
+    id: string
+    accountId: string
+    name: string
+    gitForkProtection: number
+    settings: string
+    now: number
+    stamp: number
+  },
+  Row<'project'>
+>((db, value) =>
+  db
+    .insertInto('project')
+    .values({
+      id: value.id,
+      account_id: value.accountId,
+      name: value.name,
+      git_fork_protection: value.gitForkProtection,
+      settings_json: value.settings,
+      created_at: value.now,
+      updated_stamp: value.stamp,
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+    .returningAll(),
+)

@@ -1,0 +1,171 @@
+/**
+ * The settings of a project that nobody filters by: one JSON column, this schema. Create and update take the same ones.
+ * The specification's fields, and those that real clients send beside them (wire.md 2.3 and 2.5, clients.md C.2), all of
+ * which are stored and answered as they came.
+ */
+import { type Static, Type } from 'typebox'
+import { Nullable, OneOf } from '../http/schema.ts'
+
+export const FRAMEWORKS =
+  'blitzjs nextjs gatsby remix astro hexo eleventy docusaurus-2 docusaurus preact solidstart dojo ember vue scully ionic-angular angular polymer svelte sveltekit sveltekit-1 ionic-react create-react-app gridsome umijs sapper saber stencil nuxtjs redwoodjs hugo jekyll brunch middleman zola hydrogen vite vitepress vuepress parcel sanity storybook'.split(
+    ' ',
+  )
+export const NODE_VERSIONS = ['22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const
+const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews'] as const
+
+const Line = (maxLength: number) => Nullable(Type.String({ maxLength }))
+const Flag = Type.Boolean()
+
+export const PasswordProtection = Type.Object({ deploymentType: OneOf(...PROTECTED) })
+export const SsoProtection = Type.Object({ deploymentType: OneOf(...PROTECTED, 'all_except_custom_domains') })
+export const TrustedIps = Type.Object({
+  deploymentType: OneOf('production', ...PROTECTED),
+  addresses: Type.Array(
+    Type.Object({
+      value: Type.String({ minLength: 1, maxLength: 18 }),
+      note: Type.Optional(Type.String({ maxLength: 20 })),
+    }),
+    { minItems: 1, maxItems: 1000 },
+  ),
+  protectionMode: OneOf('additional', 'exclusive'),
+})
+const ResourceConfig = Type.Object({
+  fluid: Type.Optional(Flag),
+  functionDefaultRegions: Type.Optional(Type.Array(Type.String({ maxLength: 10 }), { maxItems: 50 })),
+  functionDefaultTimeout: Type.Optional(Type.Integer({ minimum: 1 })),
+  functionDefaultMemoryType: Type.Optional(OneOf('standard_legacy', 'standard', 'performance')),
+  functionZeroConfigFailover: Type.Optional(Flag),
+  elasticConcurrencyEnabled: Type.Optional(Flag),
+  isNSNBDisabled: Type.Optional(Flag),
+})
+const OidcTokenConfig = Type.Object({ enabled: Flag, issuerMode: Type.Optional(OneOf('team', 'global')) })
+const OptionsAllowlist = Type.Object({
+  paths: Type.Array(Type.Object({ value: Type.String({ pattern: '^/', maxLength: 1024 }) }), {
+    minItems: 1,
+    maxItems: 5,
+  }),
+})
+const GitComments = Type.Object({ onPullRequest: Flag, onCommit: Flag })
+const GitProviderOptions = Type.Object({
+  createDeployments: Type.Optional(OneOf('enabled', 'disabled')),
+  disableRepositoryDispatchEvents: Type.Optional(Flag),
+  requireVerifiedCommits: Type.Optional(Flag),
+})
+
+/** Answered as null when not set. */
+export const NULLABLE_SETTINGS = {
+  buildCommand: Line(256),
+  commandForIgnoringBuildStep: Line(256),
+  devCommand: Line(256),
+  installCommand: Line(256),
+  outputDirectory: Line(256),
+  rootDirectory: Line(256),
+  serverlessFunctionRegion: Line(4),
+  framework: Nullable(OneOf(...FRAMEWORKS)),
+  publicSource: Nullable(Flag),
+  enablePreviewFeedback: Nullable(Flag),
+  enableProductionFeedback: Nullable(Flag),
+  ssoProtection: Nullable(SsoProtection),
+  trustedIps: Nullable(TrustedIps),
+  optionsAllowlist: Nullable(OptionsAllowlist),
+}
+
+/** Answered with DEFAULTS when not set: a Terraform plan reads a missing boolean as a drift (clients.md C.2). */
+export const DEFAULTED_SETTINGS = {
+  autoAssignCustomDomains: Flag,
+  customerSupportCodeVisibility: Flag,
+  directoryListing: Flag,
+  gitLFS: Flag,
+  nodeVersion: OneOf(...NODE_VERSIONS),
+  previewDeploymentsDisabled: Nullable(Flag),
+  productionDeploymentsFastLane: Flag,
+  protectedSourcemaps: Flag,
+  skewProtectionMaxAge: Type.Integer({ minimum: 0 }),
+}
+
+/** Answered only when set; null in a request clears them. */
+export const OPTIONAL_SETTINGS = {
+  autoAssignCustomDomainsUpdatedBy: Line(256),
+  autoExposeSystemEnvs: Nullable(Flag),
+  enableAffectedProjectsDeployments: Nullable(Flag),
+  gitComments: Nullable(GitComments),
+  gitProviderOptions: Nullable(GitProviderOptions),
+  oidcTokenConfig: Nullable(OidcTokenConfig),
+  previewDeploymentSuffix: Line(256),
+  skewProtectionBoundaryAt: Nullable(Type.Integer({ minimum: 0 })),
+  skipGitConnectDuringLink: Nullable(Flag),
+  sourceFilesOutsideRootDirectory: Nullable(Flag),
+  trustedSources: Nullable(Type.Object({}, { additionalProperties: true })),
+}
+
+/** What a request may say of the settings. */
+export const SettingsBody = Type.Partial(
+  Type.Object({
+    ...NULLABLE_SETTINGS,
+    ...DEFAULTED_SETTINGS,
+    ...OPTIONAL_SETTINGS,
+    gitForkProtection: Flag,
+    resourceConfig: Nullable(ResourceConfig),
+    serverlessFunctionZeroConfigFailover: Type.Unknown({ description: 'anything; its truth value is kept' }),
+  }),
+)
+export type SettingsBody = Static<typeof SettingsBody>
+
+/** What the column holds: the settings that were ever said. `gitForkProtection` has a column of its own, because lists filter by it. */
+export type Settings = Omit<SettingsBody, 'gitForkProtection' | 'serverlessFunctionZeroConfigFailover'> & {
+  serverlessFunctionZeroConfigFailover?: boolean
+  passwordProtection?: Static<typeof PasswordProtection> | null
+}
+
+const DEFAULTS = {
+  autoAssignCustomDomains: true,
+  customerSupportCodeVisibility: false,
+  directoryListing: false,
+  gitLFS: false,
+  nodeVersion: '20.x',
+  previewDeploymentsDisabled: false,
+  productionDeploymentsFastLane: false,
+  protectedSourcemaps: false,
+  skewProtectionMaxAge: 0,
+  serverlessFunctionZeroConfigFailover: false,
+} as const satisfies Settings
+
+const UNSET = Object.fromEntries(Object.keys(NULLABLE_SETTINGS).map((name) => [name, null])) as Record<
+  keyof typeof NULLABLE_SETTINGS,
+  null
+>
+
+/** Every SDK from 1.4.0 on throws without these (wire.md 4.2). */
+const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
+
+/** The stored settings with what a request says laid over them. Fields it does not mention stay. */
+export function mergeSettings(stored: Settings, body: SettingsBody): Settings {
+  const { gitForkProtection: _, serverlessFunctionZeroConfigFailover: failover, ...said } = body
+  return {
+    ...stored,
+    ...said,
+    ...(failover !== undefined && { serverlessFunctionZeroConfigFailover: Boolean(failover) }),
+  }
+}
+
+/** The settings as they are answered: unset ones as null, as their default, or not at all. */
+export function showSettings(stored: Settings): Static<typeof Shown> {
+  const { resourceConfig, ...settings } = stored
+  const shown: Record<string, unknown> = { ...UNSET, ...DEFAULTS, passwordProtection: null, ...settings }
+  for (const name of Object.keys(OPTIONAL_SETTINGS)) if (shown[name] === null) delete shown[name]
+  shown.resourceConfig = { ...DEFAULT_RESOURCES, ...resourceConfig }
+  shown.defaultResourceConfig = DEFAULT_RESOURCES
+  return shown as Static<typeof Shown>
+}
+
+/** The settings' part of an answer. */
+export const ShownSettings = {
+  ...NULLABLE_SETTINGS,
+  ...DEFAULTED_SETTINGS,
+  ...Type.Partial(Type.Object(OPTIONAL_SETTINGS)).properties,
+  serverlessFunctionZeroConfigFailover: Flag,
+  passwordProtection: Nullable(PasswordProtection),
+  resourceConfig: ResourceConfig,
+  defaultResourceConfig: ResourceConfig,
+}
+const Shown = Type.Object(ShownSettings)

@@ -1,0 +1,114 @@
+/** What callers send and get for a project. Specification: Project; wire.md 2.2 and 4.2 for what every SDK version decodes. */
+import { type Static, Type } from 'typebox'
+import { momentOf } from '../clock.ts'
+import type { Row } from '../db/schema.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { PasswordProtection, type Settings, SettingsBody, ShownSettings, showSettings } from './settings.ts'
+
+const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
+
+export const CreateProject = Type.Object({
+  name: Name,
+  ...SettingsBody.properties,
+  environmentVariables: Type.Optional(Type.Unknown()),
+  gitRepository: Type.Optional(Type.Unknown()),
+})
+export type CreateProject = Static<typeof CreateProject>
+
+export const UpdateProject = Type.Object({
+  name: Type.Optional(Name),
+  ...SettingsBody.properties,
+  passwordProtection: Type.Optional(
+    Nullable(
+      Type.Object({
+        ...PasswordProtection.properties,
+        password: Type.Optional(Nullable(Type.String({ maxLength: 72 }))),
+      }),
+    ),
+  ),
+})
+export type UpdateProject = Static<typeof UpdateProject>
+
+export const UpdateDataCache = Type.Object({ disabled: Type.Optional(Type.Boolean()) })
+
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+export const ListProjectsQuery = Type.Object({
+  ...PageQuery,
+  from: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'only projects updated after this timestamp; or `next` of the page before',
+    }),
+  ),
+  search: Text,
+  repo: Text,
+  repoId: Text,
+  repoUrl: Text,
+  excludeRepos: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      description: '`1` or `true`: only projects without a repository; else names of repositories, comma-separated',
+    }),
+  ),
+  gitForkProtection: Type.Optional(OneOf('1', '0')),
+  edgeConfigId: Text,
+  edgeConfigTokenId: Text,
+  deprecated: Type.Optional(Type.Boolean()),
+})
+
+const Open = Type.Object({}, { additionalProperties: true })
+
+export const Project = Type.Object({
+  accountId: Type.String(),
+  id: Type.String(),
+  name: Type.String(),
+  ...ShownSettings,
+  alias: Type.Array(Open),
+  createdAt: Moment,
+  dataCache: Type.Object({ userDisabled: Type.Boolean() }),
+  deploymentExpiration: Type.Object({}),
+  env: Type.Array(Open),
+  gitForkProtection: Type.Boolean(),
+  lastAliasRequest: Nullable(Open),
+  lastRollbackTarget: Nullable(Open),
+  latestDeployments: Type.Array(Open),
+  live: Type.Boolean(),
+  paused: Type.Optional(Type.Boolean()),
+  targets: Open,
+  transferCompletedAt: Type.Optional(Moment),
+  transferStartedAt: Type.Optional(Moment),
+  transferToAccountId: Type.Optional(Type.String()),
+  transferredFromAccountId: Type.Optional(Type.String()),
+  updatedAt: Moment,
+})
+export type Project = Static<typeof Project>
+
+export const ProjectList = Type.Object({ projects: Type.Array(Project), pagination: Pagination })
+
+/** Makes the answer from a row. `paused` is absent until the project was first paused; what must not be null is left out. */
+export function showProject(row: Row<'project'>): Project {
+  return {
+    accountId: row.account_id,
+    id: row.id,
+    name: row.name,
+    ...showSettings(JSON.parse(row.settings_json) as Settings),
+    alias: [],
+    createdAt: row.created_at,
+    dataCache: { userDisabled: row.data_cache_disabled_at !== null },
+    deploymentExpiration: {},
+    env: [],
+    gitForkProtection: row.git_fork_protection === 1,
+    lastAliasRequest: null,
+    lastRollbackTarget: null,
+    latestDeployments: [],
+    live: false,
+    ...(row.paused_at !== null && { paused: true }),
+    ...(row.paused_at === null && row.resumed_at !== null && { paused: false }),
+    targets: {},
+    ...(row.transfer_started_at !== null && { transferStartedAt: row.transfer_started_at }),
+    ...(row.transfer_completed_at !== null && { transferCompletedAt: row.transfer_completed_at }),
+    ...(row.transfer_to_account_id !== null && { transferToAccountId: row.transfer_to_account_id }),
+    ...(row.transferred_from_account_id !== null && { transferredFromAccountId: row.transferred_from_account_id }),
+    updatedAt: momentOf(row.updated_stamp),
+  }
+}

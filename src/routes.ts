@@ -1,0 +1,7 @@
+/** TABLE what can be asked. `npm run routes` prints it. */
+import { accountRoutes } from './accounts/routes.ts'
+import type { Route } from './http/route.ts'
+import { operatorRoutes } from './operator/routes.ts'
+import { projectRoutes } from './projects/routes.ts'
+
+export const ROUTES: readonly Route[] = [...projectRoutes, ...accountRoutes, ...operatorRoutes]

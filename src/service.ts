@@ -1,0 +1,67 @@
+/** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { openClock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { Deps } from './context.ts'
+import type { Db } from './db/db.ts'
+import { documentPages } from './http/documents.ts'
+import { serve } from './http/serve.ts'
+import { fingerprint } from './ids.ts'
+import { bootstrap, readCredentials, type StartCredentials } from './operator/bootstrap.ts'
+import { openOutside } from './outside/outside.ts'
+import { ROUTES } from './routes.ts'
+import { startTimers } from './timers.ts'
+
+export type Service = {
+  app: FastifyInstance
+  deps: Deps
+  credentials: StartCredentials
+  /** True when this start filled an empty store. */
+  firstStart: boolean
+  /** Lets requests in flight finish, then closes the store. */
+  close(): Promise<void>
+}
+
+/** `onDiskFault` ends the process: what a failed fsync left on disk is unknown until the store is opened anew. */
+export async function openService(
+  config: Config,
+  log: Logger,
+  onDiskFault: (error: unknown) => void,
+): Promise<Service> {
+  const credentials = readCredentials(config)
+  const db = await openStore(config, log, onDiskFault)
+  const clock = openClock()
+  const firstStart = await bootstrap(db, clock, credentials)
+  const deps: Deps = {
+    config,
+    db,
+    clock,
+    log,
+    outside: openOutside(),
+    operatorTokenHash: fingerprint(credentials.operatorToken),
+  }
+  const app = serve(deps, ROUTES, documentPages(ROUTES))
+  const stopTimers = config.timers ? startTimers(deps) : async () => {}
+  return {
+    app,
+    deps,
+    credentials,
+    firstStart,
+    async close() {
+      await app.close()
+      await stopTimers()
+      await db.close()
+    },
+  }
+}
+
+/** Only the engine that is used is loaded. */
+async function openStore({ database }: Config, log: Logger, onDiskFault: (error: unknown) => void): Promise<Db> {
+  if (database.engine === 'sqlite') {
+    const { openSqlite } = await import('./db/open-sqlite.ts')
+    return openSqlite({ file: database.file, onDiskFault })
+  }
+  const { openPostgres } = await import('./db/open-postgres.ts')
+  return openPostgres(database.url, (error) => log.warn({ err: error }, 'the database ended a connection'))
+}

