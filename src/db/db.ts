@@ -3,6 +3,7 @@ import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
 import type { Schema } from './schema.ts'
+import { DIRECT } from './sqlite-dialect.ts'
 
 /** Where queries are said: the read connection, or the transaction of a write. */
 export type Queries = Kysely<Schema>
@@ -63,8 +64,10 @@ export function prepared<Values extends Record<string, string | number | null>, 
       entry = compile(build, db)
       compiled.set(engine, entry)
     }
-    const { rows } = await db.executeQuery<Result>({ ...entry.query, parameters: entry.fill(values) })
-    return rows
+    const parameters = entry.fill(values)
+    const direct = DIRECT.get(engine)
+    if (direct !== undefined) return direct(entry.query.sql, parameters) as Result[]
+    return (await db.executeQuery<Result>({ ...entry.query, parameters })).rows
   }
 }
 

@@ -32,8 +32,9 @@ export async function openSqlite({ file, groupLimit = 256, onDiskFault }: Sqlite
   const writing = openConnection(file, false)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
   await migrate(queries)
-  const reading = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, true)) })
-  const commitTogether = groupCommit(writerOf(writing), groupLimit, (error) => {
+  const snapshot = snapshotOf(openConnection(file, true))
+  const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot.open) })
+  const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, (error) => {
     if (family(error) === IO_ERROR) onDiskFault(error)
   })
 
@@ -42,6 +43,7 @@ export async function openSqlite({ file, groupLimit = 256, onDiskFault }: Sqlite
     read: reading,
     write: (work) => attempt(() => commitTogether(() => work(queries))),
     async close() {
+      snapshot.end()
       await reading.destroy()
       await queries.destroy()
       lock.close()
@@ -76,13 +78,34 @@ function lockFile(file: string): DatabaseSync {
 function openConnection(file: string, readOnly: boolean): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
   if (!readOnly) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
-  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -16384')
+  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -8192')
   return database
 }
 
-function writerOf(database: DatabaseSync): Writer {
+/**
+ * Reads share one snapshot until the next commit, which only this process can make: a snapshot of its own for each query
+ * would cost more in file locks than the query. It ends right before a commit, so nothing committed is ever missed and the
+ * log can be folded back into the file.
+ */
+function snapshotOf(database: DatabaseSync) {
+  const begin = database.prepare('BEGIN')
+  const commit = database.prepare('COMMIT')
+  return {
+    database,
+    open() {
+      if (!database.isTransaction) begin.run()
+    },
+    end() {
+      if (database.isTransaction) commit.run()
+    },
+  }
+}
+
+/** The verbs of the writing connection, each prepared once. */
+function writerOf(database: DatabaseSync, beforeCommit: () => void): Writer {
   const verbs = new Map<string, ReturnType<DatabaseSync['prepare']>>()
   return {
+    beforeCommit,
     exec(sql) {
       let verb = verbs.get(sql)
       if (verb === undefined) {

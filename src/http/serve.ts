@@ -1,12 +1,5 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. The only file that knows fastify. */
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
@@ -27,8 +20,6 @@ const OPERATOR = '/operator/'
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
 export function serve(deps: Deps, routes: readonly Route[], pages: readonly OpenPage[]): FastifyInstance {
   const app = Fastify({
-    loggerInstance: deps.log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 15_000,
@@ -53,9 +44,10 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     return sendError(deps, new Refusal('not_found', `There is nothing at ${path}.`, {}), request, reply)
   })
   const closing = watchClosing(app)
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     reply.header('x-content-type-options', 'nosniff')
     if (closing()) reply.header('connection', 'close')
+    done(null, payload)
   })
 
   for (const page of pages) {
