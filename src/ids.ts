@@ -7,7 +7,7 @@ let pool = Buffer.alloc(0)
 let used = 0
 
 /** `length` characters of base62, each drawn evenly: bytes from 248 on are thrown away. */
-export function randomText(length: number): string {
+function randomText(length: number): string {
   let text = ''
   while (text.length < length) {
     if (used === pool.length) {

@@ -38,7 +38,7 @@ export const SetMember = Type.Object({ role: OneOf(...ROLES) })
 export type SetMember = Static<typeof SetMember>
 export const Member = Type.Object({ teamId: Type.String(), userId: Type.String(), role: OneOf(...ROLES) })
 
-export const ADD_ONS = ['advanced-deployment-protection'] as const
+const ADD_ONS = ['advanced-deployment-protection'] as const
 export const PatchAccount = Type.Object({
   plan: Type.Optional(Plan),
   softBlocked: Type.Optional(Type.Boolean()),

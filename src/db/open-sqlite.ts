@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
-import { refuse } from '../errors.ts'
 import { type Db, migrate } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
@@ -33,7 +32,7 @@ export async function openSqlite({ file, groupLimit = 256, onDiskFault }: Sqlite
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
   await migrate(queries)
   const snapshot = snapshotOf(openConnection(file, true))
-  const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot.open) })
+  const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot) })
   const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, (error) => {
     if (family(error) === IO_ERROR) onDiskFault(error)
   })
@@ -42,6 +41,7 @@ export async function openSqlite({ file, groupLimit = 256, onDiskFault }: Sqlite
     engine: 'sqlite',
     read: reading,
     write: (work) => attempt(() => commitTogether(() => work(queries))),
+    refusalOf: (error) => (family(error) === FULL ? 'storage_full' : undefined),
     async close() {
       snapshot.end()
       await reading.destroy()
@@ -55,7 +55,6 @@ async function attempt<T>(run: () => Promise<T>, left = ATTEMPTS): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (family(error) === FULL) refuse('storage_full')
     if (left > 1 && family(error) === CONSTRAINT && /_stamp\b/.test(String(error))) return attempt(run, left - 1)
     throw error
   }
@@ -90,12 +89,15 @@ function openConnection(file: string, readOnly: boolean): DatabaseSync {
 function snapshotOf(database: DatabaseSync) {
   const begin = database.prepare('BEGIN')
   const commit = database.prepare('COMMIT')
+  const remembered = new Map<string, unknown[]>()
   return {
     database,
+    remembered,
     open() {
       if (!database.isTransaction) begin.run()
     },
     end() {
+      remembered.clear()
       if (database.isTransaction) commit.run()
     },
   }

@@ -13,20 +13,37 @@ import {
 
 /** Distinct query texts are few (lists of values are bounded); this bound is against a mistake, not for tuning. */
 const STATEMENTS_KEPT = 1000
+/** Answers that a snapshot remembers: some megabytes at the most. */
+const REMEMBERED = 10_000
 
-/** Runs a query that gives rows at once, past the promises and hooks of Kysely's executor. */
-export type DirectQuery = (sql: string, values: readonly unknown[]) => unknown[]
+/**
+ * Runs a query that gives rows at once, past the promises and hooks of Kysely's executor. `remember` keeps the rows for as
+ * long as the snapshot lasts: until the next commit they cannot change.
+ */
+export type DirectQuery = (sql: string, values: readonly unknown[], remember: boolean) => unknown[]
+
+/** What a reading connection reads from: opened by a query, ended by a commit. */
+export type Snapshot = { open(): void; remembered: Map<string, unknown[]> }
 
 /** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
 export const DIRECT = new WeakMap<object, DirectQuery>()
 
-/** `beforeQuery` runs ahead of every query of a reading connection: it opens the snapshot that the query reads. */
-export function sqliteDialect(database: DatabaseSync, beforeQuery: () => void = () => {}): Dialect {
-  const run = statementsOf(database, beforeQuery)
+export function sqliteDialect(database: DatabaseSync, snapshot?: Snapshot): Dialect {
+  const run = statementsOf(database, snapshot)
   const connection = sqliteConnection(run)
   // SQLite's schema changes are transactional; Kysely's adapter only says otherwise out of caution.
   const adapter = Object.defineProperty(new SqliteAdapter(), 'supportsTransactionalDdl', { value: true })
-  DIRECT.set(adapter, (sql, values) => run(sql, values, true).rows)
+  DIRECT.set(adapter, (sql, values, remember) => {
+    if (!remember || snapshot === undefined) return run(sql, values, true).rows
+    const key = JSON.stringify([sql, values])
+    let rows = snapshot.remembered.get(key)
+    if (rows === undefined) {
+      rows = run(sql, values, true).rows
+      if (snapshot.remembered.size >= REMEMBERED) snapshot.remembered.clear()
+      snapshot.remembered.set(key, rows)
+    }
+    return rows
+  })
   return {
     createAdapter: () => adapter,
     createDriver: () => sqliteDriver(database, connection),
@@ -50,7 +67,7 @@ function sqliteDriver(database: DatabaseSync, connection: DatabaseConnection): D
 type Ran = { rows: unknown[]; changes: number | bigint }
 
 /** Runs statements, each prepared once and kept by its text. */
-function statementsOf(database: DatabaseSync, beforeQuery: () => void) {
+function statementsOf(database: DatabaseSync, snapshot: Snapshot | undefined) {
   const statements = new Map<string, StatementSync>()
   return (sql: string, values: readonly unknown[], givesRows: boolean): Ran => {
     // node:sqlite takes an object as named parameters; a value from outside must never become one.
@@ -61,7 +78,7 @@ function statementsOf(database: DatabaseSync, beforeQuery: () => void) {
       statement = database.prepare(sql)
       statements.set(sql, statement)
     }
-    beforeQuery()
+    snapshot?.open()
     if (givesRows) return { rows: statement.all(...(values as SQLInputValue[])), changes: 0 }
     return { rows: [], changes: statement.run(...(values as SQLInputValue[])).changes }
   }

@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, made from the route table and from nothing else. */
 import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
+import { EVENTS } from '../events.ts'
 import { type Route, refusalsOf } from './route.ts'
 
 const ACCOUNT_PARAMETERS = [
@@ -27,7 +28,18 @@ export function openApiDocument(routes: readonly Route[]): object {
     security: [{ bearer: [] }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,
+    webhooks: Object.fromEntries(Object.entries(EVENTS).map(([name, event]) => [name, eventOf(event)])),
     components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas: { Error: ERROR } },
+  }
+}
+
+function eventOf({ payload, sentWhileDisabled }: (typeof EVENTS)[keyof typeof EVENTS]): object {
+  return {
+    post: {
+      description: sentWhileDisabled ? 'Still sent while the integration configuration is disabled.' : '',
+      requestBody: { content: { 'application/json': { schema: payload } } },
+      responses: {},
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { Refusal, refuse } from '../errors.ts'
+import { REFUSALS, Refusal, refuse } from '../errors.ts'
 import { type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
 import { readBody, readQuery, splitQuery } from './input.ts'
@@ -215,7 +215,9 @@ function refuseOtherMethods(app: FastifyInstance, deps: Deps, routes: readonly R
 
 /** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. */
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  let refusal = refusalFor(error)
+  const ofStore = deps.db.refusalOf(error)
+  let refusal = ofStore ? new Refusal(ofStore, REFUSALS[ofStore][2], {}) : refusalFor(error)
+  if (ofStore) deps.log.warn({ err: error }, 'the store refused')
   if (refusal === undefined) {
     const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
     deps.log.error({ err: error, ...at }, 'request failed')
