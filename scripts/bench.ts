@@ -34,16 +34,18 @@ try {
 }
 
 function readOptions(): { only: string | undefined; seconds: number; json: boolean } {
-  const { values } = parseArgs({
-    options: { only: { type: 'string' }, seconds: { type: 'string', default: '5' }, json: { type: 'boolean' } },
-  })
-  const seconds = Number(values.seconds)
-  const known = values.only === undefined || NAMES.includes(values.only)
-  if (!known || !Number.isInteger(seconds) || seconds < 1) {
-    process.stderr.write(`${USAGE}\n`)
+  try {
+    const { values } = parseArgs({
+      options: { only: { type: 'string' }, seconds: { type: 'string', default: '5' }, json: { type: 'boolean' } },
+    })
+    const seconds = Number(values.seconds)
+    if (values.only !== undefined && !NAMES.includes(values.only)) throw new Error(`there is no case "${values.only}"`)
+    if (!Number.isInteger(seconds) || seconds < 1) throw new Error('--seconds should be a whole number from 1')
+    return { only: values.only, seconds, json: values.json === true }
+  } catch (error) {
+    process.stderr.write(`bench: ${(error as Error).message}\n${USAGE}\n`)
     process.exit(64)
   }
-  return { only: values.only, seconds, json: values.json === true }
 }
 
 /** Starts the service over a new store that has some projects, and the bare server. */

@@ -14,8 +14,8 @@ export type Results = {
   memory: { now: number; most: number } | undefined
 }
 
-/** `reached` is undefined when this run did not measure it. */
-export type Goal = { goal: string; figure: string; reached: boolean | undefined }
+/** `reached` is null when this run did not measure it. */
+export type Goal = { goal: string; figure: string; reached: boolean | null }
 
 /** The goals of the project, judged by this run. */
 export function judge({ cases, durable, start, memory }: Results): Goal[] {
@@ -45,7 +45,7 @@ export function judge({ cases, durable, start, memory }: Results): Goal[] {
 }
 
 function goal<T>(name: string, of: T | undefined, show: (of: T) => string, reached: boolean | undefined): Goal {
-  return { goal: name, figure: of === undefined ? 'not measured' : show(of), reached }
+  return { goal: name, figure: of === undefined ? 'not measured' : show(of), reached: reached ?? null }
 }
 
 /** The whole report as text. */
@@ -57,7 +57,7 @@ export function show(results: Results, goals: Goal[]): string {
     '',
     ...(results.cases.length > 0 ? [...tableOf(results.cases), ''] : []),
     ...(results.durable ? [...durableLines(results.durable), ''] : []),
-    ...goals.map(({ goal, figure, reached }) => `${goal}\n  ${figure}${reached === undefined ? '' : verdict(reached)}`),
+    ...goals.map(({ goal, figure, reached }) => `${goal}\n  ${figure}${reached === null ? '' : verdict(reached)}`),
     '',
   ].join('\n')
 }
