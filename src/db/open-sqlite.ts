@@ -77,7 +77,7 @@ function lockFile(file: string): DatabaseSync {
 function openConnection(file: string, readOnly: boolean): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
   if (!readOnly) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
-  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -8192')
+  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048')
   return database
 }
 

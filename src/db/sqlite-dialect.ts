@@ -31,8 +31,11 @@ export const DIRECT = new WeakMap<object, DirectQuery>()
 export function sqliteDialect(database: DatabaseSync, snapshot?: Snapshot): Dialect {
   const run = statementsOf(database, snapshot)
   const connection = sqliteConnection(run)
-  // SQLite's schema changes are transactional; Kysely's adapter only says otherwise out of caution.
-  const adapter = Object.defineProperty(new SqliteAdapter(), 'supportsTransactionalDdl', { value: true })
+  // SQLite's schema changes are transactional, and who shares this one connection is decided in open-sqlite.ts.
+  const adapter = Object.defineProperties(new SqliteAdapter(), {
+    supportsTransactionalDdl: { value: true },
+    supportsMultipleConnections: { value: true },
+  })
   DIRECT.set(adapter, (sql, values, remember) => {
     if (!remember || snapshot === undefined) return run(sql, values, true).rows
     const key = JSON.stringify([sql, values])

@@ -101,7 +101,11 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     version: versionOf(request.originalUrl),
   }
   const outside = { deps, now, route }
-  if (route.method === 'GET') return operate(contextOf(outside, deps.db.read, who), route, input)
+  if (route.method === 'GET') {
+    const answer = await operate(contextOf(outside, deps.db.read, who), route, input)
+    await endOfTurn()
+    return answer
+  }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
   return deps.db.write(async (tx) => {
@@ -111,6 +115,19 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer, input), fieldsOf(input.body))
     return answer
   })
+}
+
+let turn: Promise<void> | undefined
+
+/** Answers that were made in one turn of the event loop leave together: a write that wakes a waiting client costs more than the answer. */
+function endOfTurn(): Promise<void> {
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined
+      resolve()
+    })
+  })
+  return turn
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator, who acts for no account. */
