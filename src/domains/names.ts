@@ -27,7 +27,7 @@ export function canonicalName(said: string, settings: DomainSettings): string {
   const wildcard = plain.startsWith('*.')
   const host = wildcard ? plain.slice(2) : plain
   const ascii = domainToASCII(host)
-  if (!readsBack(ascii, host, wildcard ? said.slice(2) : said)) no('it is not a valid internationalized name')
+  if (!readsBack(ascii, host)) no('it is not a valid internationalized name')
   const name = wildcard ? `*.${ascii}` : ascii
   const labels = ascii.split('.')
   if (labels.length < 2) no('it needs at least two labels, such as example.com')
@@ -70,11 +70,10 @@ export function hostOf(name: string): string {
 }
 
 /**
- * True when URL parsers agree on the name and it reads back as it was written, so that two spellings never meet in one
- * name by way of characters that vanish or look alike (soft hyphens, full-width letters). ASCII names may be in any case.
+ * True when the name that URL parsers make of it reads back as it was written, so that no two names meet in one by way of
+ * characters that vanish or change (soft hyphens, full-width letters).
  */
-function readsBack(ascii: string, host: string, said: string): boolean {
-  if (ascii === '' || domainToASCII(said.normalize('NFC').replace(/\.$/, '')) !== ascii) return false
+function readsBack(ascii: string, host: string): boolean {
   const unicode = domainToUnicode(ascii)
   if (host !== ascii && host !== unicode) return false
   // A label that claims to be punycode and decodes to nothing stays as it is.
