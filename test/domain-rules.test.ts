@@ -256,10 +256,11 @@ onBothEngines(
 onBothEngines(
   'of many accounts that ask for one platform name at once one has it',
   async (world) => {
-    const accounts = []
+    const accounts: Awaited<ReturnType<typeof holder>>[] = []
     for (let at = 0; at < 8; at++) accounts.push(await holder((await world.user(`u${at}`)).call, 'p'))
     for (let round = 0; round < 10; round++) {
-      const answers = await Promise.all(accounts.map(({ add }) => add(`r${round}.apps.example.net`)))
+      const name = `r${round}.apps.example.net`
+      const answers = await Promise.all(accounts.map((account) => account.add(name)))
       assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, ...Array(7).fill(403)])
     }
   },

@@ -1,5 +1,6 @@
 /** Domains of a project: add, find, update, remove. Specification: operations 10, 12, 13 and 14. */
 import { guard, notInTransfer } from '../access/guards.ts'
+import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { type RefusalKey, refuse } from '../errors.ts'
@@ -96,7 +97,7 @@ export async function updateDomain(
   const routing = await readRouting(ctx, project, domain.name, domain, body)
   const row = await ctx.db
     .updateTable('project_domain')
-    .set({ ...routing, updated_at: ctx.now })
+    .set({ ...routing, updated_at: momentOf(ctx.stamp) })
     .where('account_id', '=', domain.account_id)
     .where('name', '=', domain.name)
     .returningAll()
@@ -162,7 +163,7 @@ function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: 
       verified_at: null,
       proven_at: null,
       created_stamp: ctx.stamp,
-      updated_at: ctx.now,
+      updated_at: momentOf(ctx.stamp),
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
     .returningAll()

@@ -1,5 +1,6 @@
 /** Moving a domain to another project of the account, in one step: it is never on neither. wire.md 6. */
 import { notInTransfer } from '../access/guards.ts'
+import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
@@ -30,7 +31,7 @@ export async function moveDomain(
   await stopRedirects(ctx, project, domain)
   const row = await ctx.db
     .updateTable('project_domain')
-    .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: ctx.now })
+    .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
     .where('account_id', '=', domain.account_id)
     .where('name', '=', domain.name)
     .returningAll()

@@ -2,6 +2,8 @@
  * Who may hold a name. The unique index over verified names has the last word; the rules here say who is verified at once,
  * who must prove it, and who loses it. decisions.md: Domains; docs/decisions/0020 and 0021.
  */
+
+import { momentOf } from '../clock.ts'
 import type { DomainSettings } from '../config.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -54,7 +56,7 @@ export function mustBeAllowed(name: string, { denied, platformSuffix }: DomainSe
 
 /** One label under the platform's suffix: free to whoever comes first. */
 function isPlatformName(name: string, { platformSuffix }: Pick<DomainSettings, 'platformSuffix'>): boolean {
-  if (platformSuffix === undefined || !isUnder(name, platformSuffix)) return false
+  if (platformSuffix === undefined || isWildcard(name) || !isUnder(name, platformSuffix)) return false
   return !name.slice(0, -platformSuffix.length - 1).includes('.')
 }
 
@@ -140,7 +142,7 @@ async function isContested(ctx: Ctx, claim: Domain): Promise<boolean> {
 function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise<Domain> {
   return ctx.db
     .updateTable('project_domain')
-    .set({ verified_at: ctx.now, proven_at: provenAt, updated_at: ctx.now })
+    .set({ verified_at: ctx.now, proven_at: provenAt, updated_at: momentOf(ctx.stamp) })
     .where('account_id', '=', claim.account_id)
     .where('name', '=', claim.name)
     .returningAll()
@@ -150,7 +152,7 @@ function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise
 async function displaceHolder(ctx: Ctx, claim: Domain): Promise<void> {
   const displaced = await ctx.db
     .updateTable('project_domain')
-    .set({ verified_at: null, proven_at: null, challenge_token: newChallengeToken(), updated_at: ctx.now })
+    .set({ verified_at: null, proven_at: null, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
     .where('name', '=', claim.name)
     .where('verified_at', 'is not', null)
     .where('account_id', '!=', claim.account_id)

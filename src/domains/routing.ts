@@ -1,4 +1,5 @@
 /** What a domain does with visitors: serve production, serve a branch, or send them to another domain of the project. */
+import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { Refusal, refuse } from '../errors.ts'
@@ -45,7 +46,7 @@ export async function clearRedirectsTo(ctx: Ctx, domain: Row<'project_domain'>):
   const before = await redirectingTo(ctx, domain, [domain.name])
   await ctx.db
     .updateTable('project_domain')
-    .set({ redirect: null, redirect_status_code: null, updated_at: ctx.now })
+    .set({ redirect: null, redirect_status_code: null, updated_at: momentOf(ctx.stamp) })
     .where('account_id', '=', domain.account_id)
     .where('project_id', '=', domain.project_id)
     .where('redirect', '=', domain.name)
