@@ -1,64 +1,18 @@
-/** Who is verified at once, who must prove, who is refused, and who loses a name: the rules of decisions.md, Domains. */
+/** Who is verified at once, who must prove, who is refused: the rules of decisions.md, Domains. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startDnsServer } from './dns-server.ts'
-import { type Call, onBothEngines, type World } from './world.ts'
+import { freshApex, holder, refused, two } from './domain-world.ts'
+import { onBothEngines } from './world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
 const settings = { BERTH_DNS_SERVERS: dns.address }
 
-let serial = 0
-function freshApex(): string {
-  return `r${process.pid}n${++serial}.com`
-}
-
-/** One account with a project, and short ways to say what it does with names. */
-async function holder(call: Call, project: string) {
-  await call('POST', '/v10/projects', { name: project })
-  const add = (name: string, more: object = {}) => call('POST', `/v10/projects/${project}/domains`, { name, ...more })
-  const verify = (name: string) => call('POST', `/v9/projects/${project}/domains/${name}/verify`)
-  const read = async (name: string) => (await call('GET', `/v9/projects/${project}/domains/${name}`)).body
-  return {
-    call,
-    add,
-    verify,
-    read,
-    remove: (name: string) => call('DELETE', `/v9/projects/${project}/domains/${name}`),
-    /** Adds a name, publishes its record and verifies it. */
-    prove: async (name: string) => {
-      const added = await add(name)
-      assert.equal(added.status, 200, added.text)
-      if (added.body.verified) return added.body
-      return publishAndVerify(added.body)
-    },
-    /** Proves a name that was added before. */
-    proveAdded: async (name: string) => publishAndVerify(await read(name)),
-  }
-
-  async function publishAndVerify(domain: { name: string; verification: { domain: string; value: string }[] }) {
-    const [challenge] = domain.verification
-    dns.zones.set(challenge!.domain, { txt: [[challenge!.value]] })
-    const verified = await verify(domain.name)
-    dns.zones.delete(challenge!.domain)
-    assert.equal(verified.status, 200, verified.text)
-    return verified.body
-  }
-}
-
-async function two({ call, user }: World) {
-  return [await holder(call, 'web'), await holder((await user('eve')).call, 'shop')] as const
-}
-
-function refused(answer: { status: number; body: { error: { code: string } } }, status: number, code: string) {
-  assert.equal(answer.status, status, JSON.stringify(answer.body))
-  assert.equal(answer.body.error.code, code)
-}
-
 onBothEngines(
   'names under an apex that the account has proven are verified at once, on all its projects; other accounts prove',
   async (world) => {
-    const [mine, theirs] = await two(world)
+    const [mine, theirs] = await two(dns, world)
     const apex = freshApex()
     assert.equal((await mine.add(`www.${apex}`)).body.verified, false)
     await mine.proveAdded(`www.${apex}`)
@@ -67,7 +21,7 @@ onBothEngines(
       assert.equal(added.body.verified, true)
       assert.equal('verification' in added.body, false)
     }
-    const elsewhere = await holder(mine.call, 'second')
+    const elsewhere = await holder(dns, mine.call, 'second')
     assert.equal((await elsewhere.add(`second.${apex}`)).body.verified, true)
     await mine.remove(`*.${apex}`)
     assert.equal((await theirs.add(`x.${apex}`)).body.verified, false)
@@ -78,7 +32,7 @@ onBothEngines(
 onBothEngines(
   'once the last proven name is gone, or nothing was proven, an apex must be proven again',
   async (world) => {
-    const [mine] = await two(world)
+    const [mine] = await two(dns, world)
     const apex = freshApex()
     await mine.add(apex)
     assert.equal((await mine.add(`www.${apex}`)).body.verified, false, 'a claim proves nothing')
@@ -93,7 +47,7 @@ onBothEngines(
 onBothEngines(
   'the latest proof of an apex speaks for it: a former owner gets no further names without DNS',
   async (world) => {
-    const [former, present] = await two(world)
+    const [former, present] = await two(dns, world)
     const apex = freshApex()
     await former.prove(apex)
     await former.prove(`www.${apex}`)
@@ -114,7 +68,7 @@ onBothEngines(
 onBothEngines(
   'a wildcard and a name under it are not verified in two accounts, whichever comes first',
   async (world) => {
-    const [mine, theirs] = await two(world)
+    const [mine, theirs] = await two(dns, world)
     const relations: [held: string, asked: string, conflict: boolean][] = [
       ['*.A', 'x.A', true],
       ['*.A', 'x.y.A', true],
@@ -149,7 +103,7 @@ onBothEngines(
 onBothEngines(
   'a claim made before the other name was verified meets the conflict when it is verified, and keeps its challenge',
   async (world) => {
-    const [mine, theirs] = await two(world)
+    const [mine, theirs] = await two(dns, world)
     const apex = freshApex()
     const claimed = (await theirs.add(`*.${apex}`)).body
     assert.equal(claimed.verified, false)
@@ -166,8 +120,8 @@ onBothEngines(
 )
 
 onBothEngines('a name is on one project of an account: again 400, elsewhere 409 with the project', async (world) => {
-  const [mine] = await two(world)
-  const second = await holder(mine.call, 'second')
+  const [mine] = await two(dns, world)
+  const second = await holder(dns, mine.call, 'second')
   const name = freshApex()
   const added = await mine.add(name)
   refused(await mine.add(name), 400, 'domain_already_in_use')
@@ -183,8 +137,8 @@ onBothEngines('a name is on one project of an account: again 400, elsewhere 409 
 })
 
 onBothEngines('of 50 simultaneous adds of one name one wins', async (world) => {
-  const [mine] = await two(world)
-  await holder(mine.call, 'second')
+  const [mine] = await two(dns, world)
+  await holder(dns, mine.call, 'second')
   const name = freshApex()
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_, at) =>
@@ -210,7 +164,7 @@ onBothEngines(
   async (world) => {
     const { call, credentials } = world
     const name = freshApex()
-    const mine = await holder(call, 'web')
+    const mine = await holder(dns, call, 'web')
     await mine.prove(name)
     const team = `?teamId=${credentials.teamId}`
     await call('POST', `/v10/projects${team}`, { name: 'teamweb' })
@@ -233,119 +187,3 @@ onBothEngines(
   },
   settings,
 )
-
-onBothEngines(
-  'names one label under the platform suffix need no proof and go to who comes first',
-  async (world) => {
-    const [mine, theirs] = await two(world)
-    const added = await mine.add('web.apps.example.net')
-    assert.equal(added.body.verified, true)
-    const taken = await theirs.add('Web.apps.example.net')
-    refused(taken, 403, 'forbidden')
-    assert.equal(taken.body.error.domain, 'web.apps.example.net')
-    for (const name of ['apps.example.net', '*.apps.example.net', 'a.b.apps.example.net', '*.web.apps.example.net'])
-      refused(await theirs.add(name), 409, 'domain_not_allowed')
-    // It proves nothing about the domain that the suffix lies under.
-    assert.equal((await mine.add('www.example.net')).body.verified, false)
-    assert.equal((await mine.remove('web.apps.example.net')).status, 200)
-    assert.equal((await theirs.add('web.apps.example.net')).body.verified, true)
-  },
-  { ...settings, BERTH_PLATFORM_SUFFIX: 'apps.example.net' },
-)
-
-onBothEngines(
-  'of many accounts that ask for one platform name at once one has it',
-  async (world) => {
-    const accounts: Awaited<ReturnType<typeof holder>>[] = []
-    for (let at = 0; at < 8; at++) accounts.push(await holder((await world.user(`u${at}`)).call, 'p'))
-    for (let round = 0; round < 10; round++) {
-      const name = `r${round}.apps.example.net`
-      const answers = await Promise.all(accounts.map((account) => account.add(name)))
-      assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, ...Array(7).fill(403)])
-    }
-  },
-  { BERTH_PLATFORM_SUFFIX: 'apps.example.net' },
-)
-
-onBothEngines(
-  'denied domains, all under them and wildcards over them are 409, also at verify',
-  async (world) => {
-    const [mine] = await two(world)
-    for (const name of ['denied.com', 'www.denied.com', '*.denied.com', 'admin.example.org', '*.example.org'])
-      refused(await mine.add(name), 409, 'domain_not_allowed')
-    for (const name of ['notdenied.com', 'example.org', 'www.example.org'])
-      assert.equal((await mine.add(name)).status, 200)
-    // Denied after it was claimed: the service was started anew with another list.
-    world.deps.config.domains.denied.push('notdenied.com')
-    const [challenge] = (await mine.read('notdenied.com')).verification
-    dns.zones.set(challenge.domain, { txt: [[challenge.value]] })
-    refused(await mine.verify('notdenied.com'), 409, 'domain_not_allowed')
-    assert.equal((await mine.read('notdenied.com')).verified, false)
-  },
-  { ...settings, BERTH_DENIED_DOMAINS: 'denied.com,admin.example.org' },
-)
-
-onBothEngines(
-  'BERTH_DOMAIN_PROOF=contested: verified at once unless another account holds the name or its apex',
-  async (world) => {
-    const [mine, theirs] = await two(world)
-    const apex = freshApex()
-    assert.equal((await mine.add(apex)).body.verified, true)
-    const claim = await theirs.add(apex)
-    assert.equal(claim.body.verified, false)
-    assert.equal((await theirs.add(`www.${apex}`)).body.verified, false, 'the apex is held')
-    await theirs.proveAdded(apex)
-    assert.equal((await mine.read(apex)).verified, false)
-    assert.equal((await mine.add(`mail.${apex}`)).body.verified, false)
-    assert.equal((await theirs.add(`blog.${apex}`)).body.verified, true)
-
-    // What was had without proof is no proof: it gives way to nobody else's names, and counts for none of its own.
-    const other = freshApex()
-    await mine.add(`a.${other}`)
-    assert.equal((await theirs.add(`b.${other}`)).body.verified, false)
-    world.deps.config.domains.proof = 'always'
-    assert.equal((await mine.add(`c.${other}`)).body.verified, false)
-  },
-  { ...settings, BERTH_DOMAIN_PROOF: 'contested' },
-)
-
-onBothEngines(
-  'contested: of two accounts that add one free name at once one is verified and the other has a challenge',
-  async (world) => {
-    const [mine, theirs] = await two(world)
-    for (let round = 0; round < 20; round++) {
-      const name = freshApex()
-      const answers = await Promise.all([mine.add(name), theirs.add(name)])
-      assert.deepEqual(
-        answers.map((answer) => answer.body.verified).sort(),
-        [false, true],
-        answers.map((answer) => answer.text).join(),
-      )
-    }
-  },
-  { BERTH_DOMAIN_PROOF: 'contested' },
-)
-
-onBothEngines(
-  'label and prefix of the challenge are settings',
-  async (world) => {
-    const [mine] = await two(world)
-    const apex = freshApex()
-    const [challenge] = (await mine.add(apex)).body.verification
-    assert.equal(challenge.domain, `_vercel.${apex}`)
-    assert.match(challenge.value, new RegExp(`^vc-domain-verify=${apex},[0-9a-f]{20}$`))
-    await mine.proveAdded(apex)
-  },
-  { ...settings, BERTH_CHALLENGE_LABEL: '_vercel', BERTH_CHALLENGE_PREFIX: 'vc-domain-verify' },
-)
-
-onBothEngines('every attachment has a token of its own', async (world) => {
-  const [mine] = await two(world)
-  const values = new Set<string>()
-  const name = freshApex()
-  for (let at = 0; at < 50; at++) {
-    values.add((await mine.add(name)).body.verification[0].value)
-    await mine.remove(name)
-  }
-  assert.equal(values.size, 50)
-})

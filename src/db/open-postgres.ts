@@ -89,9 +89,8 @@ async function runAgainWhenLost<T>(run: () => Promise<T>, inLine: Line): Promise
 
 function isLostRace(error: unknown): boolean {
   const { code, constraint } = error as { code?: string; constraint?: string }
-  // `_stamp`: another instance gave the same stamp in the same millisecond; the next attempt has a new one. `_race`: another
-  // transaction took the place after this one had looked; the next attempt sees it and decides anew.
-  return LOST_RACE.has(code ?? '') || (code === '23505' && /_(stamp|race)$/.test(constraint ?? ''))
+  // Another instance gave the same stamp in the same millisecond; the next attempt has a new one.
+  return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
 }
 
 /** True when the database did not answer: the caller may try again, and cannot know whether a commit arrived. */

@@ -59,7 +59,7 @@ function isForAnotherName(record: string, name: string, settings: DomainSettings
   return record.startsWith(`${settings.challengePrefix}=`) && named !== undefined && named !== name
 }
 
-/** Whether one of the tokens is that of somebody else's claim on the same name. An account has one claim on a name. */
+/** Whether one of the tokens is that of another claim on the same name, in another account then. Its own would have matched. */
 async function isOfAnotherClaim(ctx: Ctx, domain: Row<'project_domain'>, said: string[]): Promise<boolean> {
   const tokens = said.filter((token) => TOKEN.test(token))
   if (tokens.length === 0) return false
@@ -67,7 +67,6 @@ async function isOfAnotherClaim(ctx: Ctx, domain: Row<'project_domain'>, said: s
     .selectFrom('project_domain')
     .select('name')
     .where('name', '=', domain.name)
-    .where('account_id', '!=', domain.account_id)
     .where('challenge_token', 'in', tokens)
     .executeTakeFirst()
   return other !== undefined

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Domains of projects. `project_domain_verified_race` is the promise that a name has at most one verified holder: it spans
- * accounts, and a writer that meets it lost a race and decides again (open-postgres.ts).
+ * Domains of projects. `project_domain_verified` is the promise that a name has at most one verified holder, over all
+ * accounts. Every writer looks for a holder first, so that PostgreSQL tells two that race "run it again", not "taken".
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
@@ -22,7 +22,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('project_domain_pk', ['account_id', 'name'])
     .execute()
   await db.schema
-    .createIndex('project_domain_verified_race')
+    .createIndex('project_domain_verified')
     .unique()
     .on('project_domain')
     .column('name')
