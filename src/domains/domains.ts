@@ -137,14 +137,17 @@ export async function stopRedirects(ctx: Ctx, project: Row<'project'>, domain: R
   }
 }
 
+/** Engines bound the values of one query. */
+const NAMES_A_QUERY = 500
+
 /** Every domain whose redirects end at this one. There are no circles to be caught in. */
 async function leadingTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
   const found: Row<'project_domain'>[] = []
-  let at = [domain.name]
-  while (at.length > 0) {
-    const next = await redirectingTo(ctx, domain, at)
+  const open = [domain.name]
+  while (open.length > 0) {
+    const next = await redirectingTo(ctx, domain, open.splice(0, NAMES_A_QUERY))
     found.push(...next)
-    at = next.map((row) => row.name)
+    open.push(...next.map((row) => row.name))
   }
   return found
 }

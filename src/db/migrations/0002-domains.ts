@@ -39,5 +39,21 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('project_domain')
     .columns(['account_id', 'project_id', 'created_stamp'])
     .execute()
-  await db.schema.createIndex('project_domain_apex').on('project_domain').columns(['apex_name', 'name']).execute()
+  await db.schema
+    .createIndex('project_domain_redirect')
+    .on('project_domain')
+    .columns(['account_id', 'project_id', 'redirect'])
+    .where(sql.ref('redirect'), 'is not', null)
+    .execute()
+  await db.schema
+    .createIndex('project_domain_apex')
+    .on('project_domain')
+    .columns(['apex_name', 'account_id', 'created_stamp'])
+    .execute()
+  await db.schema
+    .createIndex('project_domain_proof')
+    .on('project_domain')
+    .columns(['apex_name', 'proven_at'])
+    .where(sql.ref('proven_at'), 'is not', null)
+    .execute()
 }
