@@ -54,7 +54,7 @@ onBothEngines('what is no domain is 400 in body and path, and writes nothing', a
   const state = async () => [
     await deps.db.read.selectFrom('project_domain').selectAll().execute(),
     await deps.db.read.selectFrom('event').select('id').execute(),
-    await deps.db.read.selectFrom('audit').select('id').execute(),
+    await deps.db.read.selectFrom('audit').select('stamp').execute(),
   ]
   const before = await state()
   for (const name of BAD) {

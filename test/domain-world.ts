@@ -15,7 +15,7 @@ export async function withDomains({ call }: World, names: string[], project = 'w
 
 export const named = (list: { name: string }[]) => list.map(({ name }) => name)
 export const events = async ({ deps }: World) =>
-  (await deps.db.read.selectFrom('event').selectAll().orderBy('created_stamp').execute())
+  (await deps.db.read.selectFrom('event').selectAll().orderBy('stamp').execute())
     .filter((event) => event.type.startsWith('project.domain.'))
     .map((event) => ({ type: event.type, projectId: event.project_id, payload: JSON.parse(event.payload_json) }))
 

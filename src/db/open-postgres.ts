@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { Refusal, refuse } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { type Db, migrate } from './db.ts'
 import type { Schema } from './schema.ts'
 
@@ -41,6 +41,7 @@ export async function openPostgres(url: string, onLost: (error: Error) => void):
     read: queries,
     write: (work) =>
       runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work), inLine),
+    refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
     close: () => queries.destroy(),
   }
 }
@@ -77,8 +78,6 @@ async function runAgainWhenLost<T>(run: () => Promise<T>, inLine: Line): Promise
     try {
       return await (attempt === 1 ? run() : inLine(run))
     } catch (error) {
-      if (error instanceof Refusal) throw error
-      if (isAway(error)) refuse('unavailable')
       if (!isLostRace(error)) throw error
       if (attempt === ATTEMPTS) refuse('busy')
       // Full jitter: racers that met once should not meet again.
@@ -94,7 +93,7 @@ function isLostRace(error: unknown): boolean {
 }
 
 /** True when the database did not answer: the caller may try again, and cannot know whether a commit arrived. */
-export function isAway(error: unknown): boolean {
+function isAway(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
   if (code !== undefined) return AWAY.test(code)
   return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(

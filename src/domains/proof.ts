@@ -38,7 +38,7 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
 export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
   await displaceHolder(ctx, claim)
-  return markVerified(ctx, claim, ctx.now)
+  return markVerified(ctx, claim, momentOf(ctx.stamp))
 }
 
 /** Refuses: domain_not_allowed 409, for what the operator denies and for the platform's own names that are not for handing out. */
@@ -139,10 +139,12 @@ async function isContested(ctx: Ctx, claim: Domain): Promise<boolean> {
   return other !== undefined
 }
 
+/** Moments are those of the transaction, not of the request: DNS may have taken seconds in between, and the latest proof counts. */
 function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise<Domain> {
+  const now = momentOf(ctx.stamp)
   return ctx.db
     .updateTable('project_domain')
-    .set({ verified_at: ctx.now, proven_at: provenAt, updated_at: momentOf(ctx.stamp) })
+    .set({ verified_at: now, proven_at: provenAt, updated_at: now })
     .where('account_id', '=', claim.account_id)
     .where('name', '=', claim.name)
     .returningAll()

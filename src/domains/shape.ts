@@ -45,7 +45,6 @@ export type AddAlias = Static<typeof AddAlias>
 export const RemoveAliasQuery = Type.Object({ domain: Name })
 
 const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only domains added after this timestamp' }))
-const Switch = (description: string) => Type.Optional(Type.Boolean({ description }))
 export const ListDomainsQuery = Type.Object({
   ...PageQuery,
   since,
@@ -61,24 +60,27 @@ export type ListDomainsQuery = Static<typeof ListDomainsQuery>
 export const ApexDomainsQuery = Type.Object({ ...PageQuery, since })
 export type ApexDomainsQuery = Static<typeof ApexDomainsQuery>
 
-export const ProjectDomain = Type.Object({
-  name: Type.String(),
-  apexName: Type.String(),
-  projectId: Type.String(),
-  verified: Type.Boolean(),
-  gitBranch: Nullable(Type.String()),
-  redirect: Nullable(Type.String()),
-  redirectStatusCode: RedirectCode,
-  customEnvironmentId: Nullable(Type.String()),
-  createdAt: Moment,
-  updatedAt: Moment,
-  verification: Type.Optional(
-    Type.Array(
-      Type.Object({ type: Type.String(), domain: Type.String(), value: Type.String(), reason: Type.String() }),
-      { description: 'absent once verified' },
+export const ProjectDomain = Type.Object(
+  {
+    name: Type.String(),
+    apexName: Type.String(),
+    projectId: Type.String(),
+    verified: Type.Boolean(),
+    gitBranch: Nullable(Type.String()),
+    redirect: Nullable(Type.String()),
+    redirectStatusCode: RedirectCode,
+    customEnvironmentId: Nullable(Type.String()),
+    createdAt: Moment,
+    updatedAt: Moment,
+    verification: Type.Optional(
+      Type.Array(
+        Type.Object({ type: Type.String(), domain: Type.String(), value: Type.String(), reason: Type.String() }),
+        { description: 'absent once verified' },
+      ),
     ),
-  ),
-})
+  },
+  { title: 'ProjectDomain' },
+)
 export type ProjectDomain = Omit<Static<typeof ProjectDomain>, 'verification'> & { verification?: Challenge[] }
 
 export const DomainList = Type.Object({ domains: Type.Array(ProjectDomain), pagination: Pagination })
@@ -132,4 +134,8 @@ export function showRouting(row: Row<'project_domain'>) {
     redirect: row.redirect,
     redirectStatusCode: row.redirect_status_code as ProjectDomain['redirectStatusCode'],
   }
+}
+
+function Switch(description: string) {
+  return Type.Optional(Type.Boolean({ description }))
 }

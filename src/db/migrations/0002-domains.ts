@@ -21,6 +21,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'bigint', (c) => c.notNull())
     .addPrimaryKeyConstraint('project_domain_pk', ['account_id', 'name'])
     .execute()
+  await createIndexes(db)
+}
+
+async function createIndexes(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('project_domain_verified')
     .unique()
