@@ -43,7 +43,7 @@ export async function openService(
     db,
     clock,
     log,
-    outside: openOutside(),
+    outside: openOutside(config),
     operatorTokenHash: fingerprint(credentials.operatorToken),
   }
   const app = serve(deps, ROUTES, documentPages(ROUTES))

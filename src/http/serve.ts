@@ -162,9 +162,9 @@ function contextOf(
   const actor: Actor = who?.actor ?? { kind: 'operator', id: 'operator', tokenId: null }
   const bare: OperatorCtx = { actor, db, now, stamp: route.method === 'GET' ? 0 : deps.clock.stamp(), deps }
   if (who === undefined) return { ...bare, outgoing }
-  const emit: Ctx['emit'] = (type, payload, projectId) => {
+  const emit: Ctx['emit'] = (type, payload, projectId, owner) => {
     if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
-    outgoing.push({ type, payload: payload as object, projectId: projectId ?? null })
+    outgoing.push({ type, payload: payload as object, projectId: projectId ?? null, owner })
   }
   return { ...bare, who, account: who.account, emit, outgoing }
 }

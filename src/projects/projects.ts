@@ -140,8 +140,13 @@ export async function changeProject(
   }
 }
 
-/** Removes a project and all that is its own. */
+/** Removes a project and all that is its own: its domains, whose names are free again. */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
+  await ctx.db
+    .deleteFrom('project_domain')
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .execute()
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
 }
