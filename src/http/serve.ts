@@ -21,7 +21,7 @@ import { type Input, type Params, type Route, refusalsOf, unversioned } from './
 export type OpenPage = { path: string; contentType: string; body: () => string }
 
 const BODY_LIMIT = 64 * 1024
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 const OPERATOR = '/operator/'
 
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
@@ -34,7 +34,7 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     requestTimeout: 15_000,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
     return503OnClosing: false,
-    rewriteUrl: (request) => (request.url!.startsWith(OPERATOR) ? request.url! : withoutVersion(request.url!)),
+    rewriteUrl: (request) => withoutVersion(request.url!),
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: 512,
@@ -62,7 +62,10 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
   }
   for (const route of routes) addRoute(app, deps, route)
-  refuseOtherMethods(app, deps, routes)
+  refuseOtherMethods(app, deps, [
+    ...routes.map((route) => ({ method: route.method, url: routed(route) })),
+    ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
+  ])
   return app
 }
 
@@ -188,13 +191,14 @@ function fieldsOf(body: unknown): string[] {
 }
 
 function versionOf(url: string): number | undefined {
-  const found = /^\/v(\d{1,2})(?=\/)/.exec(url)
+  const found = /^\/v([1-9]|1[0-3])(?=\/)/.exec(url)
   return found ? Number(found[1]) : undefined
 }
 
+/** The operator API has the one version that is part of its path: what a proxy shuts there stays shut. */
 function withoutVersion(url: string): string {
-  const version = versionOf(url)
-  return version !== undefined && version >= 1 && version <= 13 ? url.slice(url.indexOf('/', 1)) : url
+  const bare = versionOf(url) === undefined ? url : url.slice(url.indexOf('/', 1))
+  return bare.startsWith(OPERATOR) ? url : bare
 }
 
 function routed(route: Route): string {
@@ -202,9 +206,11 @@ function routed(route: Route): string {
 }
 
 /** Every path answers 405 with `Allow` to the methods it does not take. */
-function refuseOtherMethods(app: FastifyInstance, deps: Deps, routes: readonly Route[]): void {
-  for (const url of new Set(routes.map(routed))) {
-    const taken = routes.filter((route) => routed(route) === url).map((route) => route.method)
+function refuseOtherMethods(app: FastifyInstance, deps: Deps, served: { method: Route['method']; url: string }[]): void {
+  for (const url of new Set(served.map((one) => one.url))) {
+    const taken: string[] = served.filter((one) => one.url === url).map((one) => one.method)
+    // The server framework answers HEAD wherever there is a GET.
+    if (taken.includes('GET')) taken.push('HEAD')
     const method = METHODS.filter((other) => !taken.includes(other))
     if (method.length === 0) continue
     app.route({
