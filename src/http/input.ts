@@ -143,7 +143,7 @@ function keepDeclared(schema: TSchema, value: unknown): unknown {
   }
   if (typeof value !== 'object' || value === null) return value
   const variant = variantFor(schema, value)
-  if (variant.properties === undefined) return value
+  if (variant.properties === undefined || variant.additionalProperties === true) return value
   const kept: Record<string, unknown> = {}
   for (const key of Object.keys(value)) {
     const property = Object.hasOwn(variant.properties, key) ? variant.properties[key] : undefined
@@ -152,7 +152,13 @@ function keepDeclared(schema: TSchema, value: unknown): unknown {
   return kept
 }
 
-type Shape = { type?: string; properties?: Record<string, TSchema>; items?: TSchema; anyOf?: TSchema[] }
+type Shape = {
+  type?: string
+  properties?: Record<string, TSchema>
+  additionalProperties?: boolean
+  items?: TSchema
+  anyOf?: TSchema[]
+}
 
 /** Of a union, the variant for an array or for an object: our unions differ in that. */
 function variantFor(schema: TSchema, value: object): Shape {
