@@ -112,14 +112,18 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     version: versionOf(request.originalUrl),
   }
   const outside = { deps, now, route }
-  if (route.method === 'GET') return operate(contextOf(outside, deps.db.read, who), route, input)
+  if (route.method === 'GET') {
+    const ctx = contextOf(outside, deps.db.read, who)
+    return route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+  }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
   return deps.db.write(async (tx) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const ctx = contextOf(outside, tx, await admit(deps, route, tx, credentials, now))
-    const answer = await operate(ctx, route, input, asked)
-    await record(ctx, ctx.outgoing, route.operationId, subjectId(answer, input), fieldsOf(input.body))
+    const subject = await findAllowed(ctx, route, input)
+    const answer = await route.run(ctx, subject, input, asked)
+    await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
     return answer
   })
 }
@@ -139,10 +143,6 @@ async function admit(
   const who = await authenticate(db, credentials, now)
   permit(who, route.needs ?? [])
   return who
-}
-
-async function operate(ctx: OperatorCtx, route: Route, input: Input, asked?: unknown): Promise<unknown> {
-  return route.run(ctx, await findAllowed(ctx, route, input), input, asked)
 }
 
 async function askOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
@@ -182,8 +182,8 @@ function readParams(params: Params): Params {
 }
 
 /** The audit log names what was touched by its id, and which fields were sent: never a value. */
-function subjectId(answer: unknown, input: Input): string | null {
-  return (answer as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
+function subjectId(touched: unknown, input: Input): string | null {
+  return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
 }
 
 function fieldsOf(body: unknown): string[] {
@@ -206,7 +206,11 @@ function routed(route: Route): string {
 }
 
 /** Every path answers 405 with `Allow` to the methods it does not take. */
-function refuseOtherMethods(app: FastifyInstance, deps: Deps, served: { method: Route['method']; url: string }[]): void {
+function refuseOtherMethods(
+  app: FastifyInstance,
+  deps: Deps,
+  served: { method: Route['method']; url: string }[],
+): void {
   for (const url of new Set(served.map((one) => one.url))) {
     const taken: string[] = served.filter((one) => one.url === url).map((one) => one.method)
     // The server framework answers HEAD wherever there is a GET.
