@@ -86,9 +86,7 @@ export async function hashNewPassword(
   if (!body.passwordProtection) return undefined
   const { password } = body.passwordProtection
   if (password) return ctx.deps.outside.hashPassword(password)
-  if (project.password_hash === null) {
-    refuse('bad_request', 'Invalid request: missing required property `passwordProtection.password`.')
-  }
+  mustHavePassword(project)
   return undefined
 }
 
@@ -103,6 +101,8 @@ export async function updateProject(
   if (name !== project.name) mustBeName(name)
   mustBeAddresses(said)
   const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, said)
+  // Another request may have ended the protection, and with it the password, since `ask` looked.
+  if (passwordProtection && newHash === undefined) mustHavePassword(project)
   if (passwordProtection !== undefined) {
     settings.passwordProtection = passwordProtection && { deploymentType: passwordProtection.deploymentType }
   }
@@ -154,6 +154,11 @@ export async function updateDataCache(
 ): Promise<Project> {
   if (body.disabled === undefined) return showProject(project)
   return showProject(await changeProject(ctx, project, { data_cache_disabled_at: body.disabled ? ctx.now : null }))
+}
+
+function mustHavePassword(project: Row<'project'>): void {
+  if (project.password_hash !== null) return
+  refuse('bad_request', 'Invalid request: missing required property `passwordProtection.password`.')
 }
 
 function mustBeName(name: string): void {
