@@ -54,7 +54,7 @@ async function attempt<T>(run: () => Promise<T>, left = ATTEMPTS): Promise<T> {
     return await run()
   } catch (error) {
     if (family(error) === FULL) refuse('storage_full')
-    if (left > 1 && family(error) === CONSTRAINT && /_stamp\b/.test(String(error))) return attempt(run, left - 1)
+    if (left > 1 && family(error) === CONSTRAINT && /stamp\b/.test(String(error))) return attempt(run, left - 1)
     throw error
   }
 }
