@@ -95,7 +95,7 @@ onBothEngines('a clock that lives the same crowded millisecond twice refuses no 
   for (const now of [1_900_000_000_000, 1_900_000_000_000 - 60_000, 1_900_000_000_000]) {
     t.mock.timers.enable({ apis: ['Date'], now })
     for (let n = 0; n < 5; n++) await update()
-    await Promise.all(Array.from({ length: 10 }, update))
+    await Promise.all(Array.from({ length: 3 }, update))
     t.mock.timers.reset()
   }
   assert.equal((await walk(world, 2, 'until')).length, 3)
