@@ -149,3 +149,15 @@ onBothEngines('a member who leaves loses the team with the commit, also in the m
   assert.deepEqual(said(await world.as(bound.body.token)('GET', '/v9/projects')), [403, 'forbidden'])
   assert.deepEqual((await member.call('GET', '/v2/teams')).body.teams, [])
 })
+
+onBothEngines('a sweep runs as of any moment that there is, and of no other', async ({ operator }) => {
+  for (const name of ['expired-tokens', 'old-events']) {
+    const run = (now: unknown) => operator('POST', `/operator/v1/timers/${name}/run`, { now })
+    for (const now of [0, 1, 2 ** 53 - 1]) assert.deepEqual((await run(now)).body, { swept: 0 }, `${name} ${now}`)
+    for (const now of [-1, -(2 ** 53) + 1, 1.5, '1', null]) {
+      const answer = await run(now)
+      assert.deepEqual(said(answer), [400, 'bad_request'], `${name} ${now}`)
+      assert.match(answer.body.error.message, /`now`/)
+    }
+  }
+})

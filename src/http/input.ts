@@ -92,7 +92,7 @@ function faultIn(value: unknown, path: string, depth: number): string | undefine
   if (depth === DEEPEST) return `the body is nested more than ${DEEPEST} levels deep`
   for (const [key, inner] of Object.entries(value)) {
     const at = path === '' ? key : `${path}.${key}`
-    if (key === '__proto__') return `${named(shortened(at, 100))} is not allowed`
+    if (key === '__proto__') return `${named(at)} is not allowed`
     const fault = textFault(key, at) ?? faultIn(inner, at, depth + 1)
     if (fault) return fault
   }
@@ -123,7 +123,7 @@ function sentence(faults: Fault[]): string {
   const fault = faults.reduce((best, next) => (depth(next) > depth(best) ? next : best))
   const path = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
   const params = fault.params as Record<string, unknown>
-  const place = path === '' ? 'the body' : named(shortened(path, 100))
+  const place = named(path)
   if (fault.keyword === 'required') {
     const missing = (params.requiredProperties as string[]).map((name) => named(path === '' ? name : `${path}.${name}`))
     return `missing required property ${missing.join(', ')}`
@@ -172,7 +172,7 @@ function propertiesOf(schema: TSchema): Record<string, { type?: string }> {
 }
 
 function named(path: string): string {
-  return path === '' ? 'the body' : `\`${path}\``
+  return path === '' ? 'the body' : `\`${shortened(path, 100)}\``
 }
 
 function shortened(text: string, length = 30): string {

@@ -67,8 +67,8 @@ export function operatorRoute<Q extends TSchema, B extends TSchema, R extends TS
 
 const ALWAYS: readonly RefusalKey[] = ['bad_request', 'internal_server_error', 'unavailable']
 const ON_PUBLIC: readonly RefusalKey[] = ['missing_token', 'invalid_token', 'team_forbidden']
-const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full']
-const ON_BODY: readonly RefusalKey[] = ['payload_too_large', 'unsupported_media_type']
+const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full', 'payload_too_large']
+const ON_BODY: readonly RefusalKey[] = ['unsupported_media_type']
 
 /** Every refusal that this route may answer with. The OpenAPI document and the tests are made from it. */
 export function refusalsOf(route: Route): RefusalKey[] {
@@ -87,4 +87,16 @@ export function refusalsOf(route: Route): RefusalKey[] {
 /** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */
 export function unversioned(path: string): string {
   return path.replace(/^\/v\d+(?=\/)/, '')
+}
+
+/** The version that a path begins with, when it is one that Berth answers at. */
+export function versionOf(url: string): number | undefined {
+  const found = /^\/v([1-9]|1[0-3])(?=\/)/.exec(url)
+  return found ? Number(found[1]) : undefined
+}
+
+/** The path as it is routed. The operator API has the one version that is part of its path: what a proxy shuts there stays shut. */
+export function withoutVersion(url: string): string {
+  const bare = versionOf(url) === undefined ? url : url.slice(url.indexOf('/', 1))
+  return bare.startsWith('/operator/') ? url : bare
 }

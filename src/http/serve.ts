@@ -15,14 +15,13 @@ import { type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
 import { readBody, readQuery, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
-import { type Input, type Params, type Route, refusalsOf, unversioned } from './route.ts'
+import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
 export type OpenPage = { path: string; contentType: string; body: () => string }
 
 const BODY_LIMIT = 64 * 1024
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
-const OPERATOR = '/operator/'
 
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
 export function serve(deps: Deps, routes: readonly Route[], pages: readonly OpenPage[]): FastifyInstance {
@@ -37,7 +36,8 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     rewriteUrl: (request) => withoutVersion(request.url!),
     routerOptions: {
       ignoreTrailingSlash: true,
-      maxParamLength: 512,
+      // As long as a request line may be: what a name may be is for the operation to say, once the caller is known.
+      maxParamLength: 16_384,
       // The handler reads the query itself, strictly and only once the caller is known.
       querystringParser: () => ({}),
     },
@@ -188,17 +188,6 @@ function subjectId(touched: unknown, input: Input): string | null {
 
 function fieldsOf(body: unknown): string[] {
   return typeof body === 'object' && body !== null ? Object.keys(body) : []
-}
-
-function versionOf(url: string): number | undefined {
-  const found = /^\/v([1-9]|1[0-3])(?=\/)/.exec(url)
-  return found ? Number(found[1]) : undefined
-}
-
-/** The operator API has the one version that is part of its path: what a proxy shuts there stays shut. */
-function withoutVersion(url: string): string {
-  const bare = versionOf(url) === undefined ? url : url.slice(url.indexOf('/', 1))
-  return bare.startsWith(OPERATOR) ? url : bare
 }
 
 function routed(route: Route): string {
