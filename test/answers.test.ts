@@ -29,7 +29,11 @@ onBothEngines(
       }
       assert.match(String(answer.headers['content-type']), /^application\/json(;|$)/)
       const shape = Compile(route.reply)
-      assert.equal(shape.Check(answer.body), true, `${route.operationId}: ${JSON.stringify(shape.Errors(answer.body)[0])}`)
+      assert.equal(
+        shape.Check(answer.body),
+        true,
+        `${route.operationId}: ${JSON.stringify(shape.Errors(answer.body)[0])}`,
+      )
       const declared = new Set(Object.keys(route.reply.properties))
       assert.deepEqual(
         Object.keys(answer.body as Json).filter((key) => !declared.has(key)),

@@ -9,6 +9,17 @@ const DEEPEST = 32
 type Validator = ReturnType<typeof Compile>
 const validators = new WeakMap<TSchema, Validator>()
 
+/** The value of a header that is given once; a header given twice says two things, and so nothing. `name` is in lower case. */
+export function soleHeader(rawHeaders: readonly string[], name: string): string | undefined {
+  let value: string | undefined
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]!.length !== name.length || rawHeaders[at]!.toLowerCase() !== name) continue
+    if (value !== undefined) return undefined
+    value = rawHeaders[at + 1]
+  }
+  return value
+}
+
 export type RawQuery = { values: Record<string, string>; fault: string | undefined }
 
 /** Splits `a=1&b=2`. A bad escape or a repeated key is a fault, told only once the caller is known: a stranger gets 401. */

@@ -91,12 +91,18 @@ export function unversioned(path: string): string {
 
 /** The version that a path begins with, when it is one that Berth answers at. */
 export function versionOf(url: string): number | undefined {
-  const found = /^\/v([1-9]|1[0-3])(?=\/)/.exec(url)
+  const found = /^\/v([1-9]|1[0-3])(?=\/)/.exec(originForm(url))
   return found ? Number(found[1]) : undefined
 }
 
 /** The path as it is routed. The operator API has the one version that is part of its path: what a proxy shuts there stays shut. */
 export function withoutVersion(url: string): string {
-  const bare = versionOf(url) === undefined ? url : url.slice(url.indexOf('/', 1))
-  return bare.startsWith('/operator/') ? url : bare
+  const path = originForm(url)
+  const bare = versionOf(path) === undefined ? path : path.slice(path.indexOf('/', 1))
+  return bare.startsWith('/operator/') ? path : bare
+}
+
+/** `http://host/path`, as some proxies ask (RFC 9112, 3.2.2), is `/path`. */
+function originForm(url: string): string {
+  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
 }

@@ -13,7 +13,7 @@ import type { Queries } from '../db/db.ts'
 import { Refusal, refuse } from '../errors.ts'
 import { type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
-import { readBody, readQuery, splitQuery } from './input.ts'
+import { readBody, readQuery, soleHeader, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
 
@@ -99,7 +99,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
 async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<unknown> {
   const query = splitQuery(request.originalUrl)
   const credentials = {
-    authorization: request.headers.authorization,
+    authorization: soleHeader(request.raw.rawHeaders, 'authorization'),
     teamId: query.values.teamId,
     slug: query.values.slug,
   }
