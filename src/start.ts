@@ -18,9 +18,6 @@ export async function start(config: Config): Promise<void> {
     )
     process.exit(1)
   })
-  await service.app.listen({ host: config.host, port: config.port })
-  greet(service, config)
-
   let stopping = false
   const stop = (signal: string) => {
     if (stopping) return
@@ -38,8 +35,11 @@ export async function start(config: Config): Promise<void> {
       },
     )
   }
+  // Before anyone can know that the service is there, it knows how to stop.
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+  await service.app.listen({ host: config.host, port: config.port })
+  greet(service, config)
 }
 
 /** JSON lines on stdout; on a terminal, for eyes. */

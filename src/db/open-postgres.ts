@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { Refusal, refuse } from '../errors.ts'
+import { isAway } from './away.ts'
 import { type Db, migrate } from './db.ts'
 import type { Schema } from './schema.ts'
 
@@ -10,9 +11,6 @@ const ATTEMPTS = 12
 const LONGEST_WAIT_MS = 100
 /** Serialization failure, deadlock: PostgreSQL's word for "run it again". */
 const LOST_RACE = new Set(['40001', '40P01'])
-/** The server is going, gone, not there yet or too slow; and too many connections. */
-const AWAY = /^(57P0[123]|08\w{3}|53300|57014|55P03|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/
-
 /** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
@@ -73,13 +71,4 @@ function isLostRace(error: unknown): boolean {
   const { code, constraint } = error as { code?: string; constraint?: string }
   // Another instance gave the same stamp in the same millisecond; the next attempt has a new one.
   return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
-}
-
-/** True when the database did not answer: the caller may try again, and cannot know whether a commit arrived. */
-export function isAway(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string }
-  if (code !== undefined) return AWAY.test(code)
-  return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(
-    message ?? '',
-  )
 }
