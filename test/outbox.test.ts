@@ -4,7 +4,7 @@ import { digest } from './place.ts'
 import { onBothEngines, type World } from './world.ts'
 
 async function events({ deps }: World) {
-  const rows = await deps.db.read.selectFrom('event').selectAll().orderBy('created_stamp').execute()
+  const rows = await deps.db.read.selectFrom('event').selectAll().orderBy('stamp').execute()
   return rows.map((row) => ({ ...row, payload: JSON.parse(row.payload_json) }))
 }
 

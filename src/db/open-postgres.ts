@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { Refusal, refuse } from '../errors.ts'
-import { isAway } from './away.ts'
+import { refuse } from '../errors.ts'
 import { type Db, migrate } from './db.ts'
 import type { Schema } from './schema.ts'
 
@@ -11,6 +10,9 @@ const ATTEMPTS = 12
 const LONGEST_WAIT_MS = 100
 /** Serialization failure, deadlock: PostgreSQL's word for "run it again". */
 const LOST_RACE = new Set(['40001', '40P01'])
+/** The server is going, gone, not there yet or too slow; and too many connections. */
+const AWAY = /^(57P0[123]|08\w{3}|53300|57014|55P03|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/
+
 /** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
@@ -37,6 +39,7 @@ export async function openPostgres(url: string, onLost: (error: Error) => void):
     engine: 'postgres',
     read: queries,
     write: (work) => runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work)),
+    refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
     close: () => queries.destroy(),
   }
 }
@@ -57,8 +60,6 @@ async function runAgainWhenLost<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run()
     } catch (error) {
-      if (error instanceof Refusal) throw error
-      if (isAway(error)) refuse('unavailable')
       if (!isLostRace(error)) throw error
       if (attempt === ATTEMPTS) refuse('busy')
       // Full jitter: racers that met once should not meet again.
@@ -71,4 +72,13 @@ function isLostRace(error: unknown): boolean {
   const { code, constraint } = error as { code?: string; constraint?: string }
   // Another instance gave the same stamp in the same millisecond; the next attempt has a new one.
   return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
+}
+
+/** True when the database did not answer: the caller may try again, and cannot know whether a commit arrived. */
+function isAway(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string }
+  if (code !== undefined) return AWAY.test(code)
+  return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(
+    message ?? '',
+  )
 }

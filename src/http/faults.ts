@@ -1,6 +1,5 @@
 /** What goes wrong before or beside an operation, as the refusal that the caller is told. */
 import type { Socket } from 'node:net'
-import { isAway } from '../db/away.ts'
 import { REFUSALS, Refusal, type RefusalKey } from '../errors.ts'
 
 /** What the server framework finds wrong with a request. */
@@ -16,8 +15,6 @@ export function refusalFor(error: Error & { code?: string; statusCode?: number }
   if (error instanceof Refusal) return error
   const key = OF_FRAMEWORK[error.code ?? '']
   if (key !== undefined) return new Refusal(key, REFUSALS[key][2], {})
-  // A read, or a look at who asks, that met a database that is going or gone: as `write` says it.
-  if (error.statusCode === undefined && isAway(error)) return new Refusal('unavailable', REFUSALS.unavailable[2], {})
   if (error.statusCode === undefined || error.statusCode >= 500) return undefined
   return new Refusal('bad_request', `Invalid request: ${error.message}`, {})
 }

@@ -1,16 +1,9 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. The only file that knows fastify. */
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { Refusal, refuse } from '../errors.ts'
+import { REFUSALS, Refusal, refuse } from '../errors.ts'
 import { type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
 import { readBody, readQuery, soleHeader, splitQuery } from './input.ts'
@@ -26,9 +19,6 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as 
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
 export function serve(deps: Deps, routes: readonly Route[], pages: readonly OpenPage[]): FastifyInstance {
   const app = Fastify({
-    // The framework would say where it listens before the service does: only its warnings are kept.
-    loggerInstance: deps.log.child({}, deps.log.isLevelEnabled('info') ? { level: 'warn' } : {}) as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 15_000,
@@ -54,14 +44,13 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     return sendError(deps, new Refusal('not_found', `There is nothing at ${path}.`, {}), request, reply)
   })
   const closing = watchClosing(app)
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     reply.header('x-content-type-options', 'nosniff')
     if (closing()) reply.header('connection', 'close')
+    done(null, payload)
   })
 
-  for (const page of pages) {
-    app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
-  }
+  for (const page of pages) app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
   for (const route of routes) addRoute(app, deps, route)
   refuseOtherMethods(app, deps, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
@@ -115,7 +104,9 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   const outside = { deps, now, route }
   if (route.method === 'GET') {
     const ctx = contextOf(outside, deps.db.read, who)
-    return route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+    await endOfTurn()
+    return answer
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
@@ -127,6 +118,19 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
     return answer
   })
+}
+
+let turn: Promise<void> | undefined
+
+/** Answers that were made in one turn of the event loop leave together: a write that wakes a waiting client costs more than the answer. */
+function endOfTurn(): Promise<void> {
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined
+      resolve()
+    })
+  })
+  return turn
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator, who acts for no account. */
@@ -223,7 +227,9 @@ function refuseOtherMethods(
 
 /** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. */
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  let refusal = refusalFor(error)
+  const ofStore = deps.db.refusalOf(error)
+  let refusal = ofStore ? new Refusal(ofStore, REFUSALS[ofStore][2], {}) : refusalFor(error)
+  if (ofStore) deps.log.warn({ err: error }, 'the store refused')
   if (refusal === undefined) {
     const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
     deps.log.error({ err: error, ...at }, 'request failed')
