@@ -11,17 +11,17 @@ const SLICE = 1000
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
-} as const satisfies Record<string, { periodMs: number; sweep: (ctx: OperatorCtx) => Promise<number> }>
+} as const satisfies Record<string, { periodMs: number; sweep: (ctx: OperatorCtx, limit: number) => Promise<number> }>
 
 export type TimerName = keyof typeof TIMERS
 
 /** Events are kept for 30 days. */
-async function forgetOldEvents(ctx: OperatorCtx): Promise<number> {
+async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('event')
     .select('stamp')
     .where('stamp', '<', (ctx.now - EVENTS_KEPT_MS) * STAMPS_PER_MS)
-    .limit(SLICE)
+    .limit(limit)
   const gone = await ctx.db.deleteFrom('event').where('stamp', 'in', old).returning('stamp').execute()
   return gone.length
 }
@@ -32,7 +32,7 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   for (;;) {
     const count = await deps.db.write((db) => {
       const actor = { kind: 'timer', id: name, tokenId: null } as const
-      return TIMERS[name].sweep({ actor, db, now, stamp: deps.clock.stamp(), deps })
+      return TIMERS[name].sweep({ actor, db, now, stamp: deps.clock.stamp(), deps }, SLICE)
     })
     swept += count
     if (count < SLICE) return swept

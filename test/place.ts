@@ -15,9 +15,14 @@ export type Place = {
   spare: { id: string; tokenId: string }
 }
 
-/** Fills a world: project `web` of the first user, and a rival tenant. */
+/** Fills a world: projects `web` (with two verified domains) and `other` of the first user, and a rival tenant. */
 export async function openPlace(world: World): Promise<Place> {
   const projectId = await makeProject(world, 'web')
+  await makeProject(world, 'other')
+  for (const name of ['www.example.com', 'moved.example.com']) {
+    assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
+  }
+  await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
   const rival = await world.user('rival')
   const team = await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
   const secret = await rival.call('POST', '/v10/projects', { name: 'secret' })
@@ -43,6 +48,11 @@ export async function makeProject(world: World, name: string, query = ''): Promi
 export type Asked = { method: Method; url: string; body: unknown }
 
 const BODIES: Record<string, object> = {
+  addProjectDomain: { name: 'added.example.com' },
+  updateProjectDomain: { gitBranch: 'next' },
+  removeProjectDomain: {},
+  moveProjectDomain: { projectId: 'other' },
+  addProjectAlias: { domain: 'alias.example.com', target: 'PRODUCTION' },
   createProject: { name: 'sample' },
   updateProject: { framework: 'nextjs' },
   updateProjectDataCache: { disabled: true },
@@ -54,6 +64,7 @@ const BODIES: Record<string, object> = {
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
 }
+const QUERIES: Record<string, string> = { removeProjectAlias: 'domain=alias.example.com' }
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',
   operatorCreateToken: 'userId',
@@ -70,9 +81,11 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     idOrSlug: 'team',
     id: place.spare.tokenId,
     name: 'old-events',
+    domain: route.operationId === 'moveProjectDomain' ? 'moved.example.com' : 'www.example.com',
     ...path,
   }
-  const url = route.path.replaceAll(/:(\w+)/g, (_, name) => named[name] ?? assert.fail(`no sample for :${name}`))
+  const filled = route.path.replaceAll(/:(\w+)/g, (_, name) => named[name] ?? assert.fail(`no sample for :${name}`))
+  const url = withQuery(filled, QUERIES[route.operationId] ?? '')
   if (!route.body) return { method: route.method, url, body: undefined }
   const body = BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
@@ -91,10 +104,11 @@ export function bare(asked: Asked): string {
 
 /** Adds to a query that may be there. */
 export function withQuery(url: string, query: string): string {
+  if (query === '') return url
   return `${url}${url.includes('?') ? '&' : '?'}${query}`
 }
 
-const TABLES = ['account', 'member', 'token', 'project', 'event', 'audit', 'fact'] as const
+const TABLES = ['account', 'member', 'token', 'project', 'project_domain', 'event', 'audit', 'fact'] as const
 
 /** One hash over every row of every table: equal digests, nothing written. */
 export async function digest({ deps }: World): Promise<string> {
