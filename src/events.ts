@@ -7,6 +7,15 @@ import { Nullable } from './http/schema.ts'
 
 const by = { team: Type.Object({ id: Nullable(Type.String()) }), user: Type.Object({ id: Nullable(Type.String()) }) }
 const project = Type.Object({ id: Type.String(), name: Type.String() })
+/** A variable is told by its name and place, never by its value. */
+const variable = {
+  sentWhileDisabled: false,
+  payload: Type.Object({
+    ...by,
+    project,
+    envVar: Type.Object({ id: Type.String(), key: Type.String(), target: Type.Array(Type.String()) }),
+  }),
+}
 
 export const EVENTS = {
   'project.created': { sentWhileDisabled: true, payload: Type.Object({ ...by, project }) },
@@ -15,6 +24,9 @@ export const EVENTS = {
     sentWhileDisabled: false,
     payload: Type.Object({ ...by, project, previousName: Type.String() }),
   },
+  'project.env-variable.created': variable,
+  'project.env-variable.updated': variable,
+  'project.env-variable.deleted': variable,
 } as const
 
 export type EventName = keyof typeof EVENTS

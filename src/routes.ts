@@ -1,7 +1,8 @@
 /** TABLE what can be asked. `npm run routes` prints it. */
 import { accountRoutes } from './accounts/routes.ts'
+import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 
-export const ROUTES: readonly Route[] = [...projectRoutes, ...accountRoutes, ...operatorRoutes]
+export const ROUTES: readonly Route[] = [...projectRoutes, ...envRoutes, ...accountRoutes, ...operatorRoutes]

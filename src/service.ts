@@ -5,6 +5,7 @@ import { openClock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db } from './db/db.ts'
+import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
@@ -32,13 +33,14 @@ export async function openService(
   const credentials = readCredentials(config)
   const db = await openStore(config, log, onDiskFault)
   const clock = openClock()
+  const keyring = await openKeys(config, db, clock)
   const firstStart = await bootstrap(db, clock, credentials)
   const deps: Deps = {
     config,
     db,
     clock,
     log,
-    outside: openOutside(),
+    outside: openOutside(keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
   }
   const app = serve(deps, ROUTES, documentPages(ROUTES))

@@ -2,6 +2,7 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import * as start from './migrations/0001-start.ts'
+import * as env from './migrations/0003-env.ts'
 import type { Schema } from './schema.ts'
 
 /** Where queries are said: the read connection, or the transaction of a write. */
@@ -21,7 +22,7 @@ export type Db = {
 }
 
 /** The migrations travel with the program; a name, once released, is never changed. */
-const MIGRATIONS: Record<string, Migration> = { '0001-start': start }
+const MIGRATIONS: Record<string, Migration> = { '0001-start': start, '0003-env': env }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */
 export async function migrate(db: Queries): Promise<void> {

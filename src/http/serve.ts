@@ -184,7 +184,9 @@ function subjectId(answer: unknown, input: Input): string | null {
 }
 
 function fieldsOf(body: unknown): string[] {
-  return typeof body === 'object' && body !== null ? Object.keys(body) : []
+  const items = Array.isArray(body) ? body : [body]
+  const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
+  return [...new Set(names)]
 }
 
 function versionOf(url: string): number | undefined {

@@ -1,8 +1,11 @@
 /** The world beyond the database, as operations see it. Tests hand in others, made by us and kept beside the real ones. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Keyring } from './keyring.ts'
 
 export type Outside = {
+  /** The root keys that seal what must not be read from the database. */
+  keyring: Keyring
   /** argon2id of a password, as a PHC string. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
   hashPassword(password: string): Promise<string>
 }
@@ -11,8 +14,8 @@ const derive = promisify(argon2)
 /** OWASP's first recommendation for argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
-export function openOutside(): Outside {
-  return { hashPassword }
+export function openOutside(keyring: Keyring): Outside {
+  return { keyring, hashPassword }
 }
 
 async function hashPassword(password: string): Promise<string> {
