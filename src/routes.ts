@@ -2,7 +2,14 @@
 import { accountRoutes } from './accounts/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
+import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 
-export const ROUTES: readonly Route[] = [...projectRoutes, ...envRoutes, ...accountRoutes, ...operatorRoutes]
+export const ROUTES: readonly Route[] = [
+  ...projectRoutes,
+  ...envRoutes,
+  ...accountRoutes,
+  ...operatorRoutes,
+  ...keyRoutes,
+]

@@ -33,7 +33,10 @@ export async function openService(
   const credentials = readCredentials(config)
   const db = await openStore(config, log, onDiskFault)
   const clock = openClock()
-  const keyring = await openKeys(config, db, clock)
+  const keyring = await openKeys(config, db, clock).catch(async (error) => {
+    await db.close()
+    throw error
+  })
   const firstStart = await bootstrap(db, clock, credentials)
   const deps: Deps = {
     config,

@@ -15,9 +15,10 @@ export type Db = {
   /**
    * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run more than once (a lost race
    * is run again), so it awaits nothing but the database and keeps its effects in it. What it throws undoes what it did.
-   * Refuses: busy 503 (races lost again and again), unavailable 503, storage_full 507.
+   * Writes of one `turn` wait for each other in this process: on the same rows they would only make each other run again.
+   * Refuses: busy 503 (races lost again and again, or very many waiting), unavailable 503, storage_full 507.
    */
-  write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
+  write<T>(work: (tx: Queries) => Promise<T>, turn?: string): Promise<T>
   close(): Promise<void>
 }
 

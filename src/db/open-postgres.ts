@@ -5,6 +5,7 @@ import pg from 'pg'
 import { Refusal, refuse } from '../errors.ts'
 import { type Db, migrate } from './db.ts'
 import type { Schema } from './schema.ts'
+import { takeTurns } from './turns.ts'
 
 const ATTEMPTS = 12
 const LONGEST_WAIT_MS = 100
@@ -34,11 +35,13 @@ export async function openPostgres(url: string, onLost: (error: Error) => void):
   pool.on('connect', (client) => client.on('error', onLost))
   const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   await migrateWithPatience(url)
+  const inTurn = takeTurns()
 
   return {
     engine: 'postgres',
     read: queries,
-    write: (work) => runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work)),
+    write: (work, turn) =>
+      inTurn(turn, () => runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work))),
     close: () => queries.destroy(),
   }
 }

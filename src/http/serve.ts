@@ -112,13 +112,22 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   if (route.method === 'GET') return operate(contextOf(outside, deps.db.read, who), route, input)
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  return deps.db.write(async (tx) => {
-    // Who acts is read again inside the transaction: access that ended while this waited has ended.
-    const ctx = contextOf(outside, tx, await admit(deps, route, tx, credentials, now))
-    const answer = await operate(ctx, route, input, asked)
-    await record(ctx, ctx.outgoing, route.operationId, subjectId(answer, input), fieldsOf(input.body))
-    return answer
-  })
+  return deps.db.write(
+    async (tx) => {
+      // Who acts is read again inside the transaction: access that ended while this waited has ended.
+      const ctx = contextOf(outside, tx, await admit(deps, route, tx, credentials, now))
+      const answer = await operate(ctx, route, input, asked)
+      await record(ctx, ctx.outgoing, route.operationId, subjectId(answer, input), fieldsOf(input.body))
+      return answer
+    },
+    turnOf(who, input),
+  )
+}
+
+/** Writes on the same subject of an account take turns. */
+function turnOf(who: Who | undefined, { params }: Input): string | undefined {
+  const subject = Object.values(params)[0]
+  return who && subject && `${who.account.id} ${subject}`
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator, who acts for no account. */
