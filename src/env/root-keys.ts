@@ -19,7 +19,9 @@ export async function openKeys(config: Config, db: Db, clock: Clock): Promise<Ke
   const known = await db.read.selectFrom('root_key').selectAll().execute()
   const keyring = openKeyring(config.keys, () => known.length === 0)
   mustFit(keyring, known)
-  if (known.length > 0 && keyring.ids().every((id) => known.some((row) => row.id === id))) return keyring
+  const used = new Map(known.map((row) => [row.id, row.activated_stamp]))
+  const ids = keyring.ids()
+  if (ids.every((id) => used.has(id)) && used.get(ids[0]!) !== null) return keyring
   await db.write(async (tx) => {
     mustFit(keyring, await tx.selectFrom('root_key').selectAll().execute())
     await register(tx, keyring, clock)

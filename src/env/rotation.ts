@@ -25,14 +25,8 @@ export async function beginRotation({ db, clock, outside: { keyring } }: Deps): 
     )
   }
   await aloneWithKeyring(db, async () => {
-    if (
-      (
-        await staleKeys(db.read, await activeKeyId(db.read))
-          .limit(1)
-          .execute()
-      ).length > 0
-    )
-      return
+    const stale = staleKeys(db.read, await activeKeyId(db.read)).select('id')
+    if ((await stale.limit(1).execute()).length > 0) return
     keyring.add()
     await db.write((tx) => register(tx, keyring, clock))
   })

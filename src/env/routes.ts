@@ -2,7 +2,10 @@
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../projects/projects.ts'
+import { BulkAnswer, BulkQuery, EnvFile, putEnvFile } from './bulk.ts'
 import { createEnv, deleteEnv, deleteEnvs, editEnv, findEnv, getEnv, listEnv } from './env.ts'
+import { EnvHistory, findHistory, listHistory, restoreEnv } from './history.ts'
+import { ExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from './pull.ts'
 import { CREATE_ENV_REFUSALS, VARIABLE_REFUSALS } from './rules.ts'
 import {
   CreatedEnv,
@@ -120,5 +123,82 @@ export const envRoutes = [
     refuses: ['not_found', 'missing_permission', 'env_too_many_ids'],
     status: 200,
     reply: DeletedEnvs,
+  }),
+  route({
+    method: 'PUT',
+    path: '/v1/projects/:idOrName/env',
+    operationId: 'putProjectEnvFile',
+    summary: 'Merge a .env text into the variables, or put it in their place; with a dry run, show the plan',
+    tag,
+    needs: ['env:write'],
+    query: BulkQuery,
+    body: EnvFile,
+    textBody: true,
+    bodyLimit: MEBIBYTE,
+    on: findProject,
+    guards: [accountInGoodStanding, notInTransfer],
+    run: putEnvFile,
+    emits: ['project.env-variable.created', 'project.env-variable.updated', 'project.env-variable.deleted'],
+    refuses: ['not_found', ...CREATE_ENV_REFUSALS],
+    status: 200,
+    reply: BulkAnswer,
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/projects/:idOrName/env/export',
+    operationId: 'exportProjectEnv',
+    summary: 'Read the variables of a target as .env text',
+    tag,
+    needs: ['env:read', 'env:decrypt'],
+    query: ExportQuery,
+    on: findProject,
+    run: exportEnv,
+    refuses: ['not_found', 'missing_permission'],
+    status: 200,
+    textReply: true,
+  }),
+  ...['/v3/env/pull/:projectId/:target', '/v3/env/pull/:projectId/:target/:gitBranch'].map((path, at) =>
+    route({
+      method: 'GET',
+      path,
+      operationId: at === 0 ? 'pullProjectEnv' : 'pullProjectEnvOfBranch',
+      summary: at === 0 ? 'Read what a deployment of a target gets' : 'Read what a deployment of a branch gets',
+      tag,
+      needs: ['env:read', 'env:decrypt'],
+      query: PullQuery,
+      on: findProject,
+      run: pullEnv,
+      refuses: ['not_found', 'missing_permission'],
+      status: 200,
+      reply: PulledEnv,
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/v1/projects/:idOrName/env/:id/history',
+    operationId: 'getProjectEnvHistory',
+    summary: 'See who changed a variable, when, and which fields',
+    tag,
+    needs: ['env:read'],
+    on: findHistory,
+    run: listHistory,
+    refuses: ['not_found'],
+    status: 200,
+    reply: EnvHistory,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/projects/:idOrName/env/:id/history/:version/restore',
+    operationId: 'restoreProjectEnv',
+    summary: 'Bring a variable back to an earlier version',
+    tag,
+    needs: ['env:write'],
+    on: findEnv,
+    guards: [accountInGoodStanding, notInTransfer],
+    run: restoreEnv,
+    emits: ['project.env-variable.updated'],
+    refuses: ['not_found', 'missing_permission', ...VARIABLE_REFUSALS, 'env_conflict', 'env_limit'],
+    status: 200,
+    reply: EnvVar,
   }),
 ]

@@ -32,6 +32,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   needs?: readonly Permission[]
   query?: Q
   body?: B
+  /** The body is plain text rather than JSON; `run` gets it whole, as a string. */
+  textBody?: true
   /** The largest body in bytes; 64 KiB when not said. */
   bodyLimit?: number
   /** The subject, looked up inside the account. */
@@ -46,6 +48,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R
+  /** The answer is plain text rather than JSON; `run` gives a string. */
+  textReply?: true
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table of routes holds every combination; `route` checked each where it was written
@@ -84,7 +88,19 @@ export function refusalsOf(route: Route): RefusalKey[] {
   return [...new Set(keys)]
 }
 
-/** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */
-export function unversioned(path: string): string {
-  return path.replace(/^\/v\d+(?=\/)/, '')
+/** The number of the version that a path begins with. */
+export function versionOf(url: string): number | undefined {
+  const found = /^\/v(\d{1,2})(?=\/)/.exec(url)
+  return found ? Number(found[1]) : undefined
+}
+
+/** The path that is routed: without its version, when it is one that we answer at. */
+export function withoutVersion(url: string): string {
+  const version = versionOf(url)
+  return version !== undefined && version >= 1 && version <= 13 ? url.slice(url.indexOf('/', 1)) : url
+}
+
+/** The path as a route is found by it: `/v9/projects/:idOrName` is `/projects/:idOrName`; the operator's keeps its version. */
+export function routed({ door, path }: Route): string {
+  return door === 'operator' ? path : path.replace(/^\/v\d+(?=\/)/, '')
 }

@@ -13,9 +13,9 @@ import type { Queries } from '../db/db.ts'
 import { Refusal, refuse } from '../errors.ts'
 import { type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
-import { readBody, readQuery, splitQuery } from './input.ts'
+import { readBody, readQuery, readText, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
-import { type Input, type Params, type Route, refusalsOf, unversioned } from './route.ts'
+import { type Input, type Params, type Route, refusalsOf, routed, versionOf, withoutVersion } from './route.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
 export type OpenPage = { path: string; contentType: string; body: () => string }
@@ -79,6 +79,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
         reply.code(route.status)
         const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
+        if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
         return reply.send(route.reply ? answer : undefined)
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
@@ -102,10 +103,12 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   }
   const now = deps.clock.now()
   const who = await admit(deps, route, deps.db.read, credentials, now)
+  const contentType = request.headers['content-type']
+  const bytes = request.body as Buffer | undefined
   const input: Input = {
     params: readParams(request.params as Params),
     query: readQuery(route.query, query),
-    body: readBody(route.body, request.headers['content-type'], request.body as Buffer | undefined),
+    body: route.textBody ? readText(contentType, bytes) : readBody(route.body, contentType, bytes),
     version: versionOf(request.originalUrl),
   }
   const outside = { deps, now, route }
@@ -196,20 +199,6 @@ function fieldsOf(body: unknown): string[] {
   const items = Array.isArray(body) ? body : [body]
   const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
   return [...new Set(names)]
-}
-
-function versionOf(url: string): number | undefined {
-  const found = /^\/v(\d{1,2})(?=\/)/.exec(url)
-  return found ? Number(found[1]) : undefined
-}
-
-function withoutVersion(url: string): string {
-  const version = versionOf(url)
-  return version !== undefined && version >= 1 && version <= 13 ? url.slice(url.indexOf('/', 1)) : url
-}
-
-function routed(route: Route): string {
-  return route.door === 'operator' ? route.path : unversioned(route.path)
 }
 
 /** Every path answers 405 with `Allow` to the methods it does not take. */
