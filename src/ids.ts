@@ -21,7 +21,7 @@ export function randomText(length: number): string {
 }
 
 /** An id such as `prj_` + 28 characters (167 bits): never reused, never guessed. */
-export function newId(prefix: 'prj' | 'evt' | 'tok' | 'usr' | 'team' | 'aud' | 'env'): string {
+export function newId(prefix: 'prj' | 'evt' | 'tok' | 'usr' | 'team' | 'env'): string {
   return `${prefix}_${randomText(prefix === 'team' || prefix === 'usr' ? 24 : 28)}`
 }
 

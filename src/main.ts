@@ -1,10 +1,6 @@
 /** `berth`: settings -> service -> listening, until SIGTERM or SIGINT. Exit codes: settings.md. */
-import { enableCompileCache } from 'node:module'
-
-// Types are stripped once and kept: an existing install starts in half the time.
-enableCompileCache()
-const { BadSetting, readConfig } = await import('./config.ts')
-const { start } = await import('./start.ts')
+import { BadSetting, readConfig } from './config.ts'
+import { start } from './start.ts'
 
 try {
   await start(readConfig(process.env))

@@ -7,7 +7,6 @@ export type Outgoing = { type: string; payload: object; projectId: string | null
 
 const insertAudit = prepared<
   {
-    id: string
     stamp: number
     accountId: string | null
     actorKind: string
@@ -20,7 +19,6 @@ const insertAudit = prepared<
   unknown
 >((db, value) =>
   db.insertInto('audit').values({
-    id: value.id,
     stamp: value.stamp,
     account_id: value.accountId,
     actor_kind: value.actorKind,
@@ -42,7 +40,7 @@ const insertEvent = prepared<
     project_id: value.projectId,
     type: value.type,
     payload_json: value.payload,
-    created_stamp: value.stamp,
+    stamp: value.stamp,
   }),
 )
 
@@ -68,7 +66,6 @@ export async function record(
     })
   }
   await insertAudit(ctx.db, {
-    id: newId('aud'),
     stamp: ctx.stamp,
     accountId: account?.id ?? null,
     actorKind: ctx.actor.kind,
@@ -78,4 +75,11 @@ export async function record(
     subjectId,
     fields: JSON.stringify(fields),
   })
+}
+
+/** The names of what a request sent, of one thing or of several: never a value. */
+export function fieldsOf(body: unknown): string[] {
+  const items = Array.isArray(body) ? body : [body]
+  const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
+  return [...new Set(names)]
 }

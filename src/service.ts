@@ -5,6 +5,7 @@ import { openClock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db } from './db/db.ts'
+import type { SqliteOptions } from './db/open-sqlite.ts'
 import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
@@ -24,14 +25,18 @@ export type Service = {
   close(): Promise<void>
 }
 
+/** How the embedded store is tuned; its own choices when empty. */
+export type StoreOptions = Pick<SqliteOptions, 'groupLimit'>
+
 /** `onDiskFault` ends the process: what a failed fsync left on disk is unknown until the store is opened anew. */
 export async function openService(
   config: Config,
   log: Logger,
   onDiskFault: (error: unknown) => void,
+  store: StoreOptions = {},
 ): Promise<Service> {
   const credentials = readCredentials(config)
-  const db = await openStore(config, log, onDiskFault)
+  const db = await openStore(config, log, { ...store, onDiskFault })
   const clock = openClock()
   const keyring = await openKeys(config, db, clock).catch(async (error) => {
     await db.close()
@@ -62,10 +67,10 @@ export async function openService(
 }
 
 /** Only the engine that is used is loaded. */
-async function openStore({ database }: Config, log: Logger, onDiskFault: (error: unknown) => void): Promise<Db> {
+async function openStore({ database }: Config, log: Logger, store: Omit<SqliteOptions, 'file'>): Promise<Db> {
   if (database.engine === 'sqlite') {
     const { openSqlite } = await import('./db/open-sqlite.ts')
-    return openSqlite({ file: database.file, onDiskFault })
+    return openSqlite({ ...store, file: database.file })
   }
   const { openPostgres } = await import('./db/open-postgres.ts')
   return openPostgres(database.url, (error) => log.warn({ err: error }, 'the database ended a connection'))

@@ -3,21 +3,22 @@ import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { pino } from 'pino'
 import type { Config } from './config.ts'
-import { openService, type Service } from './service.ts'
+import { openService, type Service, type StoreOptions } from './service.ts'
 
 /** The most that requests in flight may take once the process was told to stop. */
 const LONGEST_STOP_MS = 9000
 
-export async function start(config: Config): Promise<void> {
+export async function start(config: Config, store: StoreOptions = {}): Promise<void> {
   process.umask(0o077)
   const log = await openLog(config.logLevel)
-  const service = await openService(config, log, (error) => {
+  const onDiskFault = (error: unknown) => {
     log.fatal(
       { err: error },
       'the disk failed to keep a commit; stopping, so that the store is recovered on the next start',
     )
     process.exit(1)
-  })
+  }
+  const service = await openService(config, log, onDiskFault, store)
   await service.app.listen({ host: config.host, port: config.port })
   greet(service, config)
 

@@ -27,10 +27,10 @@ export type TimerName = keyof typeof TIMERS
 async function forgetOldEvents(ctx: OperatorCtx): Promise<number> {
   const old = ctx.db
     .selectFrom('event')
-    .select('id')
-    .where('created_stamp', '<', (ctx.now - EVENTS_KEPT_MS) * STAMPS_PER_MS)
+    .select('stamp')
+    .where('stamp', '<', (ctx.now - EVENTS_KEPT_MS) * STAMPS_PER_MS)
     .limit(SLICE)
-  const gone = await ctx.db.deleteFrom('event').where('id', 'in', old).returning('id').execute()
+  const gone = await ctx.db.deleteFrom('event').where('stamp', 'in', old).returning('stamp').execute()
   return gone.length
 }
 

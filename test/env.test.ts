@@ -363,7 +363,7 @@ onBothEngines('every change tells one event, with key and target and never a val
     .selectFrom('event')
     .selectAll()
     .where('type', 'like', 'project.env-variable.%')
-    .orderBy('created_stamp')
+    .orderBy('stamp')
     .execute()
   assert.deepEqual(
     events.map((event) => event.type.replace('project.env-variable.', '')),

@@ -11,26 +11,30 @@ import { permissionsOf } from './scopes.ts'
 /** What a request says of who it is. */
 export type Credentials = { authorization: string | undefined; teamId: string | undefined; slug: string | undefined }
 
-const findByTeamId = prepared<{ hash: string; team: string | null }, Found>((db, value) =>
-  tokenQuery(db)
-    .where('token.hash', '=', value.hash)
-    .leftJoin('account', (join) =>
-      join.on('account.id', '=', sql<string>`coalesce(${value.team}, token.team_id, token.user_id)`),
-    )
-    .leftJoin('member', (join) =>
-      join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
-    )
-    .select(ACCOUNT_COLUMNS),
+const findByTeamId = prepared<{ hash: string; team: string | null }, Found>(
+  (db, value) =>
+    tokenQuery(db)
+      .where('token.hash', '=', value.hash)
+      .leftJoin('account', (join) =>
+        join.on('account.id', '=', sql<string>`coalesce(${value.team}, token.team_id, token.user_id)`),
+      )
+      .leftJoin('member', (join) =>
+        join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
+      )
+      .select(ACCOUNT_COLUMNS),
+  { remember: true },
 )
 
-const findBySlug = prepared<{ hash: string; slug: string }, Found>((db, value) =>
-  tokenQuery(db)
-    .where('token.hash', '=', value.hash)
-    .leftJoin('account', (join) => join.on('account.slug', '=', value.slug))
-    .leftJoin('member', (join) =>
-      join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
-    )
-    .select(ACCOUNT_COLUMNS),
+const findBySlug = prepared<{ hash: string; slug: string }, Found>(
+  (db, value) =>
+    tokenQuery(db)
+      .where('token.hash', '=', value.hash)
+      .leftJoin('account', (join) => join.on('account.slug', '=', value.slug))
+      .leftJoin('member', (join) =>
+        join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
+      )
+      .select(ACCOUNT_COLUMNS),
+  { remember: true },
 )
 
 /**

@@ -1,7 +1,7 @@
 /** The eleven scopes of the specification and the bridge from a granted scope to permissions. Specification: Scopes. */
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, type Role } from './roles.ts'
 
-export const SCOPES = [
+const SCOPES = [
   'integration-configuration',
   'deployment',
   'deployment-check',
@@ -14,7 +14,7 @@ export const SCOPES = [
   'log-drain',
   'domain',
 ] as const
-export type Scope = (typeof SCOPES)[number]
+type Scope = (typeof SCOPES)[number]
 
 /** How a scope is written when granted: `read:project`, `read-write:domain`. */
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`

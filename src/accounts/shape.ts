@@ -38,7 +38,7 @@ export const SetMember = Type.Object({ role: OneOf(...ROLES) })
 export type SetMember = Static<typeof SetMember>
 export const Member = Type.Object({ teamId: Type.String(), userId: Type.String(), role: OneOf(...ROLES) })
 
-export const ADD_ONS = ['advanced-deployment-protection'] as const
+const ADD_ONS = ['advanced-deployment-protection'] as const
 export const PatchAccount = Type.Object({
   plan: Type.Optional(Plan),
   softBlocked: Type.Optional(Type.Boolean()),
@@ -79,24 +79,27 @@ export const User = Type.Object({
   }),
 })
 
-export const Team = Type.Object({
-  id: Type.String(),
-  slug: Type.String(),
-  name: Type.String(),
-  avatar: Nullable(Type.String()),
-  billing: Type.Object({ plan: Plan }),
-  created: Type.String({ description: 'ISO 8601' }),
-  createdAt: Moment,
-  limited: Type.Boolean(),
-  limitedBy: Type.Array(Type.String()),
-  membership: Type.Object({
-    role: OneOf(...ROLES),
-    confirmed: Type.Boolean(),
-    confirmedAt: Moment,
-    created: Moment,
+export const Team = Type.Object(
+  {
+    id: Type.String(),
+    slug: Type.String(),
+    name: Type.String(),
+    avatar: Nullable(Type.String()),
+    billing: Type.Object({ plan: Plan }),
+    created: Type.String({ description: 'ISO 8601' }),
     createdAt: Moment,
-  }),
-})
+    limited: Type.Boolean(),
+    limitedBy: Type.Array(Type.String()),
+    membership: Type.Object({
+      role: OneOf(...ROLES),
+      confirmed: Type.Boolean(),
+      confirmedAt: Moment,
+      created: Moment,
+      createdAt: Moment,
+    }),
+  },
+  { title: 'Team' },
+)
 
 export const TeamsQuery = Type.Object({ ...PageQuery, since: Type.Optional(Type.Integer({ minimum: 0 })) })
 export type TeamsQuery = Static<typeof TeamsQuery>

@@ -1,9 +1,11 @@
 /** What the rest of Berth knows of a store: one schema, read and write, whichever engine is behind it. */
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
+import type { RefusalKey } from '../errors.ts'
 import * as start from './migrations/0001-start.ts'
 import * as env from './migrations/0003-env.ts'
 import type { Schema } from './schema.ts'
+import { DIRECT } from './sqlite-dialect.ts'
 
 /** Where queries are said: the read connection, or the transaction of a write. */
 export type Queries = Kysely<Schema>
@@ -16,9 +18,11 @@ export type Db = {
    * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run more than once (a lost race
    * is run again), so it awaits nothing but the database and keeps its effects in it. What it throws undoes what it did.
    * Writes of one `turn` wait for each other in this process: on the same rows they would only make each other run again.
-   * Refuses: busy 503 (races lost again and again, or very many waiting), unavailable 503, storage_full 507.
+   * Refuses: busy 503 (races lost again and again, or very many waiting).
    */
   write<T>(work: (tx: Queries) => Promise<T>, turn?: string): Promise<T>
+  /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
+  refusalOf(error: unknown): RefusalKey | undefined
   close(): Promise<void>
 }
 
@@ -52,10 +56,12 @@ export function violates(error: unknown, index: keyof typeof UNIQUE): boolean {
 
 /**
  * A query of a hot path, built and compiled once per engine and then run with new values (building costs more than running:
- * docs/decisions/0005). `build` gets a stand-in for every named value.
+ * docs/decisions/0005). `build` gets a stand-in for every named value. `remember`: what many requests ask alike, answered from
+ * memory until the next commit where the engine can tell when that is (SQLite). The rows are shared: do not change them.
  */
 export function prepared<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
+  { remember = false } = {},
 ): (db: Queries, values: Values) => Promise<Result[]> {
   const compiled = new WeakMap<object, { query: CompiledQuery<Result>; fill: (values: Values) => unknown[] }>()
   return async (db, values) => {
@@ -65,8 +71,10 @@ export function prepared<Values extends Record<string, string | number | null>, 
       entry = compile(build, db)
       compiled.set(engine, entry)
     }
-    const { rows } = await db.executeQuery<Result>({ ...entry.query, parameters: entry.fill(values) })
-    return rows
+    const parameters = entry.fill(values)
+    const direct = DIRECT.get(engine)
+    if (direct !== undefined) return direct(entry.query.sql, parameters, remember) as Result[]
+    return (await db.executeQuery<Result>({ ...entry.query, parameters })).rows
   }
 }
 

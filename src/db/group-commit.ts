@@ -5,6 +5,8 @@
 
 /** What the queue needs of the one writing connection. */
 export type Writer = {
+  /** Called right before a commit, in the same turn. */
+  beforeCommit(): void
   exec(sql: 'BEGIN IMMEDIATE' | 'COMMIT' | 'ROLLBACK' | 'SAVEPOINT job' | 'RELEASE job' | 'ROLLBACK TO job'): void
   inTransaction(): boolean
 }
@@ -59,6 +61,7 @@ async function runInSavepoint(writer: Writer, job: Job): Promise<Outcome> {
 }
 
 function commit(writer: Writer, onCommitFailed: (error: unknown) => void): void {
+  writer.beforeCommit()
   try {
     writer.exec('COMMIT')
   } catch (error) {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { Refusal, refuse } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import { type Db, migrate } from './db.ts'
 import type { Schema } from './schema.ts'
 import { takeTurns } from './turns.ts'
@@ -42,6 +42,7 @@ export async function openPostgres(url: string, onLost: (error: Error) => void):
     read: queries,
     write: (work, turn) =>
       inTurn(turn, () => runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work))),
+    refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
     close: () => queries.destroy(),
   }
 }
@@ -62,8 +63,6 @@ async function runAgainWhenLost<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run()
     } catch (error) {
-      if (error instanceof Refusal) throw error
-      if (isAway(error)) refuse('unavailable')
       if (!isLostRace(error)) throw error
       if (attempt === ATTEMPTS) refuse('busy')
       // Full jitter: racers that met once should not meet again.
@@ -79,7 +78,7 @@ function isLostRace(error: unknown): boolean {
 }
 
 /** True when the database did not answer: the caller may try again, and cannot know whether a commit arrived. */
-export function isAway(error: unknown): boolean {
+function isAway(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string }
   if (code !== undefined) return AWAY.test(code)
   return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(

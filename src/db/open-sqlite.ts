@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
-import { refuse } from '../errors.ts'
 import { type Db, migrate } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
@@ -32,8 +31,9 @@ export async function openSqlite({ file, groupLimit = 256, onDiskFault }: Sqlite
   const writing = openConnection(file, false)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
   await migrate(queries)
-  const reading = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, true)) })
-  const commitTogether = groupCommit(writerOf(writing), groupLimit, (error) => {
+  const snapshot = snapshotOf(openConnection(file, true))
+  const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot) })
+  const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, (error) => {
     if (family(error) === IO_ERROR) onDiskFault(error)
   })
 
@@ -41,7 +41,9 @@ export async function openSqlite({ file, groupLimit = 256, onDiskFault }: Sqlite
     engine: 'sqlite',
     read: reading,
     write: (work) => attempt(() => commitTogether(() => work(queries))),
+    refusalOf: (error) => (family(error) === FULL ? 'storage_full' : undefined),
     async close() {
+      snapshot.end()
       await reading.destroy()
       await queries.destroy()
       lock.close()
@@ -53,7 +55,6 @@ async function attempt<T>(run: () => Promise<T>, left = ATTEMPTS): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (family(error) === FULL) refuse('storage_full')
     if (left > 1 && family(error) === CONSTRAINT && /_stamp\b/.test(String(error))) return attempt(run, left - 1)
     throw error
   }
@@ -76,13 +77,37 @@ function lockFile(file: string): DatabaseSync {
 function openConnection(file: string, readOnly: boolean): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
   if (!readOnly) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
-  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -16384')
+  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048')
   return database
 }
 
-function writerOf(database: DatabaseSync): Writer {
+/**
+ * Reads share one snapshot until the next commit, which only this process can make: a snapshot of its own for each query
+ * would cost more in file locks than the query. It ends right before a commit, so nothing committed is ever missed and the
+ * log can be folded back into the file.
+ */
+function snapshotOf(database: DatabaseSync) {
+  const begin = database.prepare('BEGIN')
+  const commit = database.prepare('COMMIT')
+  const remembered = new Map<string, unknown[]>()
+  return {
+    database,
+    remembered,
+    open() {
+      if (!database.isTransaction) begin.run()
+    },
+    end() {
+      remembered.clear()
+      if (database.isTransaction) commit.run()
+    },
+  }
+}
+
+/** The verbs of the writing connection, each prepared once. */
+function writerOf(database: DatabaseSync, beforeCommit: () => void): Writer {
   const verbs = new Map<string, ReturnType<DatabaseSync['prepare']>>()
   return {
+    beforeCommit,
     exec(sql) {
       let verb = verbs.get(sql)
       if (verb === undefined) {

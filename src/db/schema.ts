@@ -57,15 +57,14 @@ export type Schema = {
   }
   /** The outbox: written in the transaction of the change it tells of. */
   event: {
+    stamp: number
     id: string
     account_id: string
     project_id: string | null
     type: string
     payload_json: string
-    created_stamp: number
   }
   audit: {
-    id: string
     stamp: number
     account_id: string | null
     actor_kind: string

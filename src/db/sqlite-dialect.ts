@@ -1,5 +1,5 @@
 /** Kysely over `node:sqlite`: one connection, statements kept by their text. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -13,12 +13,40 @@ import {
 
 /** Distinct query texts are few (lists of values are bounded); this bound is against a mistake, not for tuning. */
 const STATEMENTS_KEPT = 1000
+/** Answers that a snapshot remembers: some megabytes at the most. */
+const REMEMBERED = 10_000
 
-/** SQLite's schema changes are transactional; Kysely's adapter only says otherwise out of caution. */
-const adapter = Object.defineProperty(new SqliteAdapter(), 'supportsTransactionalDdl', { value: true })
+/**
+ * Runs a query that gives rows at once, past the promises and hooks of Kysely's executor. `remember` keeps the rows for as
+ * long as the snapshot lasts: until the next commit they cannot change.
+ */
+export type DirectQuery = (sql: string, values: readonly unknown[], remember: boolean) => unknown[]
 
-export function sqliteDialect(database: DatabaseSync): Dialect {
-  const connection = sqliteConnection(database)
+/** What a reading connection reads from: opened by a query, ended by a commit. */
+export type Snapshot = { open(): void; remembered: Map<string, unknown[]> }
+
+/** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
+export const DIRECT = new WeakMap<object, DirectQuery>()
+
+export function sqliteDialect(database: DatabaseSync, snapshot?: Snapshot): Dialect {
+  const run = statementsOf(database, snapshot)
+  const connection = sqliteConnection(run)
+  // SQLite's schema changes are transactional, and who shares this one connection is decided in open-sqlite.ts.
+  const adapter = Object.defineProperties(new SqliteAdapter(), {
+    supportsTransactionalDdl: { value: true },
+    supportsMultipleConnections: { value: true },
+  })
+  DIRECT.set(adapter, (sql, values, remember) => {
+    if (!remember || snapshot === undefined) return run(sql, values, true).rows
+    const key = JSON.stringify([sql, values])
+    let rows = snapshot.remembered.get(key)
+    if (rows === undefined) {
+      rows = run(sql, values, true).rows
+      if (snapshot.remembered.size >= REMEMBERED) snapshot.remembered.clear()
+      snapshot.remembered.set(key, rows)
+    }
+    return rows
+  })
   return {
     createAdapter: () => adapter,
     createDriver: () => sqliteDriver(database, connection),
@@ -39,26 +67,31 @@ function sqliteDriver(database: DatabaseSync, connection: DatabaseConnection): D
   }
 }
 
-function sqliteConnection(database: DatabaseSync): DatabaseConnection {
+type Ran = { rows: unknown[]; changes: number | bigint }
+
+/** Runs statements, each prepared once and kept by its text. */
+function statementsOf(database: DatabaseSync, snapshot: Snapshot | undefined) {
   const statements = new Map<string, StatementSync>()
-  const statementFor = (text: string): StatementSync => {
-    let statement = statements.get(text)
+  return (sql: string, values: readonly unknown[], givesRows: boolean): Ran => {
+    // node:sqlite takes an object as named parameters; a value from outside must never become one.
+    if (values.some((value) => typeof value === 'object' && value !== null)) throw new TypeError('object bound')
+    let statement = statements.get(sql)
     if (statement === undefined) {
       if (statements.size >= STATEMENTS_KEPT) statements.clear()
-      statement = database.prepare(text)
-      statements.set(text, statement)
+      statement = database.prepare(sql)
+      statements.set(sql, statement)
     }
-    return statement
+    snapshot?.open()
+    if (givesRows) return { rows: statement.all(...(values as SQLInputValue[])), changes: 0 }
+    return { rows: [], changes: statement.run(...(values as SQLInputValue[])).changes }
   }
+}
+
+function sqliteConnection(run: ReturnType<typeof statementsOf>): DatabaseConnection {
   return {
     executeQuery: async <R>(compiled: CompiledQuery): Promise<QueryResult<R>> => {
-      const values = compiled.parameters as (string | number | null)[]
-      // node:sqlite takes an object as named parameters; a value from outside must never become one.
-      if (values.some((value) => typeof value === 'object' && value !== null)) throw new TypeError('object bound')
-      const statement = statementFor(compiled.sql)
-      if (givesRows(compiled)) return { rows: statement.all(...values) as R[] }
-      const { changes } = statement.run(...values)
-      return { rows: [], numAffectedRows: BigInt(changes) }
+      const { rows, changes } = run(compiled.sql, compiled.parameters, givesRows(compiled))
+      return { rows: rows as R[], numAffectedRows: BigInt(changes) }
     },
     async *streamQuery() {
       yield* []
@@ -68,9 +101,6 @@ function sqliteConnection(database: DatabaseSync): DatabaseConnection {
 }
 
 function givesRows({ query }: CompiledQuery): boolean {
-  return (
-    query.kind === 'SelectQueryNode' ||
-    query.kind === 'RawNode' ||
-    ('returning' in query && query.returning !== undefined)
-  )
+  const returns = 'returning' in query && query.returning !== undefined
+  return returns || query.kind === 'SelectQueryNode' || query.kind === 'RawNode'
 }

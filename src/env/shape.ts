@@ -81,7 +81,7 @@ const answered = {
   decrypted: Type.Boolean(),
   version: Type.Integer({ description: 'goes up by one with every change' }),
 }
-export const EnvVar = Type.Object(answered)
+export const EnvVar = Type.Object(answered, { title: 'EnvironmentVariable' })
 export type EnvVar = Static<typeof EnvVar>
 
 /** Items of a list carry `securityIssues`: the newest SDKs throw without it (wire.md 4.2). */

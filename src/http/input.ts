@@ -1,13 +1,14 @@
 /** What callers send, read strictly: a value is taken as it is or refused with a sentence that names it. */
 import { isUtf8 } from 'node:buffer'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { refuse } from '../errors.ts'
 
 const DEEPEST = 32
 
-type Validator = ReturnType<typeof Compile>
-const validators = new WeakMap<TSchema, Validator>()
+/** Nothing is coerced, filled in or removed here: a value is what its schema says or is refused. */
+const ajv = new Ajv({ allowUnionTypes: true })
+const validators = new WeakMap<TSchema, ValidateFunction>()
 
 export type RawQuery = { values: Record<string, string>; fault: string | undefined }
 
@@ -120,31 +121,28 @@ function textFault(text: string, path: string): string | undefined {
 function validate(schema: TSchema, value: unknown): unknown {
   let validator = validators.get(schema)
   if (validator === undefined) {
-    validator = Compile(schema)
+    validator = ajv.compile(schema)
     validators.set(schema, validator)
   }
-  if (!validator.Check(value)) refuse('bad_request', `Invalid request: ${sentence(validator.Errors(value))}.`)
+  if (!validator(value)) refuse('bad_request', `Invalid request: ${sentence(validator.errors ?? [])}.`)
   return value
 }
 
-type Fault = { keyword: string; instancePath: string; params: object; message: string }
-
 /** The fault that names the culprit best: of a union's many, the deepest. */
-function sentence(faults: Fault[]): string {
-  const depth = (fault: Fault) => fault.instancePath.split('/').length
+function sentence(faults: ErrorObject[]): string {
+  const depth = (fault: ErrorObject) => fault.instancePath.split('/').length
   const fault = faults.reduce((best, next) => (depth(next) > depth(best) ? next : best))
   const path = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
-  const params = fault.params as Record<string, unknown>
-  const place = path === '' ? 'the body' : named(shortened(path, 100))
+  const { missingProperty, type, allowedValues } = fault.params
+  const place = named(shortened(path, 100))
   if (fault.keyword === 'required') {
-    const missing = (params.requiredProperties as string[]).map((name) => named(path === '' ? name : `${path}.${name}`))
-    return `missing required property ${missing.join(', ')}`
+    return `missing required property ${named(path === '' ? missingProperty : `${path}.${missingProperty}`)}`
   }
-  if (fault.keyword === 'type') return `${place} should be ${[params.type].flat().join(' or ')}`
+  if (fault.keyword === 'type') return `${place} should be ${[type].flat().join(' or ')}`
   if (fault.keyword === 'enum') {
-    return `${place} should be one of ${(params.allowedValues as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`
+    return `${place} should be one of ${allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`
   }
-  return `${place} ${fault.message.replace(/^must /, 'should ')}`
+  return `${place} ${fault.message?.replace(/^must /, 'should ')}`
 }
 
 /** A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more (clients.md C.2). */

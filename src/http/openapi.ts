@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, made from the route table and from nothing else. */
 import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
+import { EVENTS } from '../events.ts'
 import { type Route, refusalsOf } from './route.ts'
 
 const ACCOUNT_PARAMETERS = [
@@ -11,11 +12,13 @@ const ACCOUNT_PARAMETERS = [
 /** Builds the document as a plain object. */
 export function openApiDocument(routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {}
+  const schemas: Record<string, unknown> = { Error: ERROR }
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
     paths[path][route.method.toLowerCase()] = operationOf(route)
   }
+  const webhooks = Object.fromEntries(Object.entries(EVENTS).map(([name, event]) => [name, eventOf(event)]))
   return {
     openapi: '3.1.0',
     info: {
@@ -26,8 +29,29 @@ export function openApiDocument(routes: readonly Route[]): object {
     },
     security: [{ bearer: [] }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
-    paths,
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas: { Error: ERROR } },
+    paths: named(paths, schemas),
+    webhooks,
+    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas },
+  }
+}
+
+/** A copy in which every schema with a title stands once, among the components, and is referred to everywhere else. */
+function named(value: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((item) => named(item, schemas))
+  if (typeof value !== 'object' || value === null) return value
+  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, named(inner, schemas)]))
+  if (typeof copy.title !== 'string' || copy.type === undefined) return copy
+  schemas[copy.title] = copy
+  return { $ref: `#/components/schemas/${copy.title}` }
+}
+
+function eventOf({ payload, sentWhileDisabled }: (typeof EVENTS)[keyof typeof EVENTS]): object {
+  return {
+    post: {
+      description: sentWhileDisabled ? 'Still sent while the integration configuration is disabled.' : '',
+      requestBody: { content: { 'application/json': { schema: payload } } },
+      responses: {},
+    },
   }
 }
 

@@ -21,11 +21,14 @@ export function OneOf<const T extends readonly string[]>(...values: T) {
 export const Moment = Type.Integer()
 
 /** The page object next to every list. Specification: Pagination object; wire.md 3.4: three keys, numbers or null. */
-export const Pagination = Type.Object({
-  count: Type.Integer(),
-  next: Nullable(Type.Integer()),
-  prev: Nullable(Type.Integer()),
-})
+export const Pagination = Type.Object(
+  {
+    count: Type.Integer(),
+    next: Nullable(Type.Integer()),
+    prev: Nullable(Type.Integer()),
+  },
+  { title: 'Pagination' },
+)
 
 /** The query of every list that pages. */
 export const PageQuery = {

@@ -1,17 +1,10 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. The only file that knows fastify. */
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { Refusal, refuse } from '../errors.ts'
-import { type Outgoing, record } from '../outbox.ts'
+import { REFUSALS, Refusal, refuse } from '../errors.ts'
+import { fieldsOf, type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
 import { readBody, readQuery, readText, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
@@ -27,8 +20,6 @@ const OPERATOR = '/operator/'
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
 export function serve(deps: Deps, routes: readonly Route[], pages: readonly OpenPage[]): FastifyInstance {
   const app = Fastify({
-    loggerInstance: deps.log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 15_000,
@@ -53,9 +44,10 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     return sendError(deps, new Refusal('not_found', `There is nothing at ${path}.`, {}), request, reply)
   })
   const closing = watchClosing(app)
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     reply.header('x-content-type-options', 'nosniff')
     if (closing()) reply.header('connection', 'close')
+    done(null, payload)
   })
 
   for (const page of pages) {
@@ -112,7 +104,11 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     version: versionOf(request.originalUrl),
   }
   const outside = { deps, now, route }
-  if (route.method === 'GET') return operate(contextOf(outside, deps.db.read, who), route, input)
+  if (route.method === 'GET') {
+    const answer = await operate(contextOf(outside, deps.db.read, who), route, input)
+    await endOfTurn()
+    return answer
+  }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
   return deps.db.write(
@@ -131,6 +127,19 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
 function turnOf(who: Who | undefined, { params }: Input): string | undefined {
   const subject = Object.values(params)[0]
   return who && subject && `${who.account.id} ${subject}`
+}
+
+let turn: Promise<void> | undefined
+
+/** Answers that were made in one turn of the event loop leave together: a write that wakes a waiting client costs more than the answer. */
+function endOfTurn(): Promise<void> {
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined
+      resolve()
+    })
+  })
+  return turn
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator, who acts for no account. */
@@ -190,15 +199,9 @@ function readParams(params: Params): Params {
   return params
 }
 
-/** The audit log names what was touched by its id, and which fields were sent: never a value. */
+/** The audit log names what was touched by its id. */
 function subjectId(answer: unknown, input: Input): string | null {
   return (answer as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
-}
-
-function fieldsOf(body: unknown): string[] {
-  const items = Array.isArray(body) ? body : [body]
-  const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
-  return [...new Set(names)]
 }
 
 /** Every path answers 405 with `Allow` to the methods it does not take. */
@@ -223,7 +226,9 @@ function refuseOtherMethods(app: FastifyInstance, deps: Deps, routes: readonly R
 
 /** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. */
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  let refusal = refusalFor(error)
+  const ofStore = deps.db.refusalOf(error)
+  let refusal = ofStore ? new Refusal(ofStore, REFUSALS[ofStore][2], {}) : refusalFor(error)
+  if (ofStore) deps.log.warn({ err: error }, 'the store refused')
   if (refusal === undefined) {
     const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
     deps.log.error({ err: error, ...at }, 'request failed')

@@ -10,7 +10,7 @@ const Text = Type.Optional(Type.String({ maxLength: 100 }))
 export const AuditQuery = Type.Object({ ...PageQuery, accountId: Text, actorId: Text, type: Text })
 
 const Entry = Type.Object({
-  id: Type.String(),
+  stamp: Type.Integer(),
   at: Moment,
   type: Type.String({ description: 'the operationId' }),
   accountId: Nullable(Type.String()),
@@ -39,7 +39,7 @@ export async function listAudit(
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.stamp)
   return {
     entries: shown.map((row) => ({
-      id: row.id,
+      stamp: row.stamp,
       at: momentOf(row.stamp),
       type: row.type,
       accountId: row.account_id,

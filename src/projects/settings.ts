@@ -6,19 +6,18 @@
 import { type Static, Type } from 'typebox'
 import { Nullable, OneOf } from '../http/schema.ts'
 
-export const FRAMEWORKS =
+const FRAMEWORKS =
   'blitzjs nextjs gatsby remix astro hexo eleventy docusaurus-2 docusaurus preact solidstart dojo ember vue scully ionic-angular angular polymer svelte sveltekit sveltekit-1 ionic-react create-react-app gridsome umijs sapper saber stencil nuxtjs redwoodjs hugo jekyll brunch middleman zola hydrogen vite vitepress vuepress parcel sanity storybook'.split(
     ' ',
   )
-export const NODE_VERSIONS = ['22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const
+const NODE_VERSIONS = ['22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const
 const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews'] as const
 
-const Line = (maxLength: number) => Nullable(Type.String({ maxLength }))
 const Flag = Type.Boolean()
 
 export const PasswordProtection = Type.Object({ deploymentType: OneOf(...PROTECTED) })
-export const SsoProtection = Type.Object({ deploymentType: OneOf(...PROTECTED, 'all_except_custom_domains') })
-export const TrustedIps = Type.Object({
+const SsoProtection = Type.Object({ deploymentType: OneOf(...PROTECTED, 'all_except_custom_domains') })
+const TrustedIps = Type.Object({
   deploymentType: OneOf('production', ...PROTECTED),
   addresses: Type.Array(
     Type.Object({
@@ -53,7 +52,7 @@ const GitProviderOptions = Type.Object({
 })
 
 /** Answered as null when not set. */
-export const NULLABLE_SETTINGS = {
+const NULLABLE_SETTINGS = {
   buildCommand: Line(256),
   commandForIgnoringBuildStep: Line(256),
   devCommand: Line(256),
@@ -71,7 +70,7 @@ export const NULLABLE_SETTINGS = {
 }
 
 /** Answered with DEFAULTS when not set: a Terraform plan reads a missing boolean as a drift (clients.md C.2). */
-export const DEFAULTED_SETTINGS = {
+const DEFAULTED_SETTINGS = {
   autoAssignCustomDomains: Flag,
   customerSupportCodeVisibility: Flag,
   directoryListing: Flag,
@@ -84,7 +83,7 @@ export const DEFAULTED_SETTINGS = {
 }
 
 /** Answered only when set; null in a request clears them. */
-export const OPTIONAL_SETTINGS = {
+const OPTIONAL_SETTINGS = {
   autoAssignCustomDomainsUpdatedBy: Line(256),
   autoExposeSystemEnvs: Nullable(Flag),
   enableAffectedProjectsDeployments: Nullable(Flag),
@@ -138,23 +137,30 @@ const UNSET = Object.fromEntries(Object.keys(NULLABLE_SETTINGS).map((name) => [n
 /** Every SDK from 1.4.0 on throws without these (wire.md 4.2). */
 const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
 
-/** The stored settings with what a request says laid over them. Fields it does not mention stay. */
+/** The stored settings with what a request says laid over them. Fields it does not mention stay; null clears. */
 export function mergeSettings(stored: Settings, body: SettingsBody): Settings {
   const { gitForkProtection: _, serverlessFunctionZeroConfigFailover: failover, ...said } = body
-  return {
+  const merged: Settings = {
     ...stored,
     ...said,
     ...(failover !== undefined && { serverlessFunctionZeroConfigFailover: Boolean(failover) }),
   }
+  for (const name of Object.keys(said) as (keyof typeof said)[]) if (said[name] === null) delete merged[name]
+  return merged
+}
+
+const UNCHANGED = {
+  ...UNSET,
+  ...DEFAULTS,
+  passwordProtection: null,
+  resourceConfig: DEFAULT_RESOURCES,
+  defaultResourceConfig: DEFAULT_RESOURCES,
 }
 
 /** The settings as they are answered: unset ones as null, as their default, or not at all. */
 export function showSettings(stored: Settings): Static<typeof Shown> {
-  const { resourceConfig, ...settings } = stored
-  const shown: Record<string, unknown> = { ...UNSET, ...DEFAULTS, passwordProtection: null, ...settings }
-  for (const name of Object.keys(OPTIONAL_SETTINGS)) if (shown[name] === null) delete shown[name]
-  shown.resourceConfig = { ...DEFAULT_RESOURCES, ...resourceConfig }
-  shown.defaultResourceConfig = DEFAULT_RESOURCES
+  const shown = { ...UNCHANGED, ...stored }
+  if (stored.resourceConfig) shown.resourceConfig = { ...DEFAULT_RESOURCES, ...stored.resourceConfig }
   return shown as Static<typeof Shown>
 }
 
@@ -169,3 +175,8 @@ export const ShownSettings = {
   defaultResourceConfig: ResourceConfig,
 }
 const Shown = Type.Object(ShownSettings)
+
+/** Text of at most so many characters, or null. */
+function Line(maxLength: number) {
+  return Nullable(Type.String({ maxLength }))
+}

@@ -59,29 +59,32 @@ export const ListProjectsQuery = Type.Object({
 
 const Open = Type.Object({}, { additionalProperties: true })
 
-export const Project = Type.Object({
-  accountId: Type.String(),
-  id: Type.String(),
-  name: Type.String(),
-  ...ShownSettings,
-  alias: Type.Array(Open),
-  createdAt: Moment,
-  dataCache: Type.Object({ userDisabled: Type.Boolean() }),
-  deploymentExpiration: Type.Object({}),
-  env: Type.Optional(Type.Array(EnvVar)),
-  gitForkProtection: Type.Boolean(),
-  lastAliasRequest: Nullable(Open),
-  lastRollbackTarget: Nullable(Open),
-  latestDeployments: Type.Array(Open),
-  live: Type.Boolean(),
-  paused: Type.Optional(Type.Boolean()),
-  targets: Open,
-  transferCompletedAt: Type.Optional(Moment),
-  transferStartedAt: Type.Optional(Moment),
-  transferToAccountId: Type.Optional(Type.String()),
-  transferredFromAccountId: Type.Optional(Type.String()),
-  updatedAt: Moment,
-})
+export const Project = Type.Object(
+  {
+    accountId: Type.String(),
+    id: Type.String(),
+    name: Type.String(),
+    ...ShownSettings,
+    alias: Type.Array(Open),
+    createdAt: Moment,
+    dataCache: Type.Object({ userDisabled: Type.Boolean() }),
+    deploymentExpiration: Type.Object({}),
+    env: Type.Optional(Type.Array(EnvVar)),
+    gitForkProtection: Type.Boolean(),
+    lastAliasRequest: Nullable(Open),
+    lastRollbackTarget: Nullable(Open),
+    latestDeployments: Type.Array(Open),
+    live: Type.Boolean(),
+    paused: Type.Optional(Type.Boolean()),
+    targets: Open,
+    transferCompletedAt: Type.Optional(Moment),
+    transferStartedAt: Type.Optional(Moment),
+    transferToAccountId: Type.Optional(Type.String()),
+    transferredFromAccountId: Type.Optional(Type.String()),
+    updatedAt: Moment,
+  },
+  { title: 'Project' },
+)
 export type Project = Static<typeof Project>
 
 export const ProjectList = Type.Object({ projects: Type.Array(Project), pagination: Pagination })

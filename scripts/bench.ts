@@ -1,0 +1,93 @@
+/**
+ * `npm run bench`: how fast the service is, beside a bare `node:http` server that sends the same bytes, in one run on one
+ * machine. What each figure means: docs/bench.md. A goal that is not reached is told, and is no failure.
+ */
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { killAll, memoryOf, startServer, stopServer } from './bench/children.ts'
+import { openLoader } from './bench/load.ts'
+import { type Bench, CASES, measureCase, measureDurable, measureStart, seed, startService } from './bench/measure.ts'
+import { judge, type Results, show } from './bench/report.ts'
+
+const TMPFS = 0x01021994
+const NAMES = [...CASES.map(({ name }) => name), 'durable', 'start']
+const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--seconds N] [--json]
+  DATABASE_URL=postgres://… measures PostgreSQL, in an empty database that may be thrown away.`
+
+const options = readOptions()
+const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'))
+process.on('exit', () => {
+  killAll()
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+})
+
+try {
+  const results = await run(await open())
+  const goals = judge(results)
+  process.stdout.write(options.json ? `${JSON.stringify({ ...results, goals }, null, 2)}\n` : show(results, goals))
+  process.exit(0)
+} catch (error) {
+  process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`)
+  process.exit(1)
+}
+
+function readOptions(): { only: string | undefined; seconds: number; json: boolean } {
+  try {
+    const { values } = parseArgs({
+      options: { only: { type: 'string' }, seconds: { type: 'string', default: '5' }, json: { type: 'boolean' } },
+    })
+    const seconds = Number(values.seconds)
+    if (values.only !== undefined && !NAMES.includes(values.only)) throw new Error(`there is no case "${values.only}"`)
+    if (!Number.isInteger(seconds) || seconds < 1) throw new Error('--seconds should be a whole number from 1')
+    return { only: values.only, seconds, json: values.json === true }
+  } catch (error) {
+    process.stderr.write(`bench: ${(error as Error).message}\n${USAGE}\n`)
+    process.exit(64)
+  }
+}
+
+/** Starts the service over a new store that has some projects, and the bare server. */
+async function open(): Promise<Bench> {
+  const env = serviceSettings()
+  const service = await startService('src/main.ts', env)
+  const bare = await startServer('scripts/bench/bare.ts', process.env, 'ipc')
+  await seed(service)
+  const say = (line: string) => process.stderr.write(`${line}\n`)
+  const { token } = service
+  return { loader: openLoader(folder), seconds: options.seconds, say, folder, env, service, bare: { ...bare, token } }
+}
+
+/** As an operator runs it, but for the place and the port; never over a store that somebody has. */
+function serviceSettings(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(BERTH_|HOST$|DATABASE_URL$)/.test(name))
+  const given = process.env.DATABASE_URL ?? ''
+  return {
+    ...Object.fromEntries(kept),
+    PORT: '0',
+    BERTH_DATA: join(folder, 'store'),
+    ...(/^postgres(ql)?:/.test(given) && { DATABASE_URL: given }),
+  }
+}
+
+async function run(bench: Bench): Promise<Results> {
+  const wanted = (name: string) => options.only === undefined || options.only === name
+  const embedded = bench.env.DATABASE_URL === undefined
+  const cases = []
+  for (const measured of CASES) if (wanted(measured.name)) cases.push(await measureCase(bench, measured))
+  // On PostgreSQL the server decides what shares an fsync.
+  const durable = embedded && wanted('durable') ? await measureDurable(bench) : undefined
+  const memory = memoryOf(bench.service)
+  await stopServer(bench.service)
+  const start = wanted('start') ? await measureStart(bench) : undefined
+  const machine = {
+    cores: availableParallelism(),
+    node: process.versions.node,
+    engine: embedded ? 'embedded store' : 'PostgreSQL',
+    tool: bench.loader.tool,
+    memoryDisk: embedded && statfsSync(folder).type === TMPFS,
+    seconds: options.seconds,
+  }
+  return { machine, cases, durable, start, memory: options.only === 'start' ? undefined : memory }
+}

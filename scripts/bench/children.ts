@@ -1,0 +1,89 @@
+/** The processes that the bench starts. Each is ended by its own pid, also when the bench fails or is interrupted. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A server of ours: the process, and where it listens. */
+export type Server = { process: ChildProcess; origin: string }
+/** A server, and the token that opens it. */
+export type Target = Server & { token: string }
+
+const LONGEST_STOP_MS = 10_000
+const alive = new Set<ChildProcess>()
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.on(signal, () => process.exit(code))
+}
+
+/** Ends at once what still runs. For the end of the process, where nothing can be awaited. */
+export function killAll(): void {
+  for (const child of alive) child.kill('SIGKILL')
+}
+
+/** Starts a script of the project on this Node and waits until it says where it listens. `channel`: messages may be sent to it. */
+export async function startServer(script: string, env: NodeJS.ProcessEnv, channel?: 'ipc'): Promise<Server> {
+  const file = join(import.meta.dirname, '..', '..', script)
+  const child = track(spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit', channel] }))
+  return { process: child, origin: await originOf(child, script) }
+}
+
+/** Runs a program to its end and gives what it printed. Throws when it fails. */
+export async function runProgram(program: string, parameters: string[]): Promise<string> {
+  const child = track(spawn(program, parameters, { stdio: ['ignore', 'pipe', 'inherit'] }))
+  let text = ''
+  child.stdout!.on('data', (chunk) => {
+    text += chunk
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${text}`)
+  return text
+}
+
+/** Stops a server in order, and at once when that takes too long. */
+export async function stopServer({ process: child }: Server): Promise<void> {
+  if (!alive.has(child)) return
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  const patience = setTimeout(() => child.kill('SIGKILL'), LONGEST_STOP_MS)
+  await gone
+  clearTimeout(patience)
+}
+
+/** The memory of a process that is in RAM now, and the most it ever was, in MB (10^6 bytes). Undefined where there is no /proc. */
+export function memoryOf({ process: child }: Server): { now: number; most: number } | undefined {
+  let status: string
+  try {
+    status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  } catch {
+    return undefined
+  }
+  const megabytes = (field: string) => (Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024) / 1e6
+  return { now: megabytes('VmRSS'), most: megabytes('VmHWM') }
+}
+
+function track(child: ChildProcess): ChildProcess {
+  alive.add(child)
+  child.once('exit', () => alive.delete(child))
+  return child
+}
+
+/** Reads on after the address is known: a server whose output nobody reads would stop. */
+function originOf(child: ChildProcess, script: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    let found = false
+    child.stdout!.on('data', (chunk) => {
+      if (found) return
+      text += chunk
+      const origin = /listening on (http:\/\/\S+)/.exec(text)?.[1]
+      if (origin === undefined) return
+      found = true
+      resolve(origin)
+    })
+    child.once('exit', (code) => reject(new Error(`${script} ended with ${code} before it listened`)))
+  })
+}
