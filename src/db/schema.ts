@@ -5,7 +5,7 @@
 import type { Selectable } from 'kysely'
 import type { Role } from '../access/roles.ts'
 
-export type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
+type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 
 export type Schema = {
   account: {

@@ -4,7 +4,7 @@ import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 
 /** Versions that are kept of a variable. */
-export const VERSIONS_KEPT = 100
+const VERSIONS_KEPT = 100
 const DAY_MS = 86_400_000
 const DELETED_KEPT_MS = 30 * DAY_MS
 const EXPIRED_SLICE = 1000

@@ -85,7 +85,7 @@ export const EnvVar = Type.Object(answered, { title: 'EnvironmentVariable' })
 export type EnvVar = Static<typeof EnvVar>
 
 /** Items of a list carry `securityIssues`: the newest SDKs throw without it (wire.md 4.2). */
-export const ListedEnv = Type.Object({ ...answered, securityIssues: Type.Array(Type.Object({})) })
+const ListedEnv = Type.Object({ ...answered, securityIssues: Type.Array(Type.Object({})) })
 export const EnvList = Type.Object({ envs: Type.Array(ListedEnv), pagination: Pagination })
 
 const FailedEnv = Type.Object({

@@ -5,7 +5,7 @@ import type { Row } from '../db/schema.ts'
 import { MOST_VARIABLES } from './shape.ts'
 
 /** Of the values alone: one value of the largest size fits. */
-export const MOST_BYTES = 64 * 1024
+const MOST_BYTES = 64 * 1024
 
 /** Additions and removals by target, to be held against what is there and then written. */
 export type Usage = Map<string, { variables: number; bytes: number }>

@@ -14,7 +14,7 @@ import { type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally, type Usage, writeUsage } from './usage.ts'
 import { openSafeToWrite, type Safe } from './values.ts'
 
-export type Extras = {
+type Extras = {
   comment: string | null
   edge_config_id: string | null
   edge_config_token_id: string | null
