@@ -206,6 +206,32 @@ onBothEngines('a text that is wrong anywhere changes nothing, and every bad line
   assert.equal((await world.call('GET', URL)).text, before)
 })
 
+onBothEngines(
+  'what fits in the end fits, whatever the order; and a dry run refuses what would be refused',
+  async (world) => {
+    await made(world)
+    const kib = (count: number) => 'x'.repeat(count * 1024)
+    await put(world, 'target=development', `A=${kib(10)}\nB=${kib(50)}`)
+    const swapped = await put(world, 'target=development', `A=${kib(50)}\nC=${kib(3)}\nB=${kib(10)}`)
+    assert.deepEqual(
+      [swapped.status, swapped.body.plan],
+      [200, { created: ['C'], updated: ['A', 'B'], removed: [], unchanged: [] }],
+    )
+    const big = `A=${kib(50)}\nD=${kib(3)}`
+    for (const dry of ['', '&dryRun=true']) {
+      assert.deepEqual(told(await put(world, `target=development${dry}`, big)), [400, 'MAX_ENVS_EXCEEDED'])
+    }
+    const replaced = await put(world, 'target=development&mode=replace', `D=${kib(64)}`)
+    assert.deepEqual(replaced.body.plan, { created: ['D'], updated: [], removed: ['A', 'B', 'C'], unchanged: [] })
+    const own = await world.token({ scopes: ['read-write:project-env-vars'] })
+    await world.deps.db.write((tx) => tx.updateTable('env_var').set({ configuration_id: 'icfg_1' }).execute())
+    for (const dry of ['', '&dryRun=true']) {
+      const url = `/v1/projects/web/env?target=development${dry}`
+      assert.deepEqual(told(await own('PUT', url, 'D=1', text)), [403, 'ENV_ALREADY_EXISTS'])
+    }
+  },
+)
+
 onBothEngines('a sensitive variable is never said to be unchanged: a guess learns nothing', async (world) => {
   await made(world, { key: 'S', value: 'guess', type: 'sensitive', target: ['preview'] })
   const { plan } = (await put(world, 'target=preview&dryRun=1', 'S=guess')).body

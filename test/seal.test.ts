@@ -1,6 +1,7 @@
 /** Sealing at rest: what is in the store says nothing without the keyring, and nothing opens anywhere but where it was sealed. */
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from 'kysely'
@@ -229,6 +230,21 @@ for (const engine of ENGINES) {
     }
   })
 }
+
+test('a service whose keyring does not fit ends with 1 and one line that says what to do', async (t) => {
+  const world = await openWorld('sqlite')
+  t.after(() => rmSync(world.folder, { recursive: true }))
+  await world.app.close()
+  await world.deps.db.close()
+  const [{ id }] = JSON.parse(readFileSync(join(world.folder, 'keys.json'), 'utf8')).keys
+  const other = { keys: [{ id: 'rk_other', key: newKeyBytes().toString('base64') }] }
+  const env = { PATH: process.env.PATH, BERTH_DATA: world.folder, PORT: '0', BERTH_KEYS: JSON.stringify(other) }
+  const main = join(import.meta.dirname, '..', 'src', 'main.ts')
+  const { status, stderr, stdout } = spawnSync(process.execPath, [main], { env, encoding: 'utf8', timeout: 20_000 })
+  assert.equal(status, 1)
+  assert.match(stderr, new RegExp(`^berth: the keyring BERTH_KEYS lacks the key ${id}, .*backup.*\\n$`))
+  assert.equal((stdout + stderr).includes(other.keys[0]!.key), false)
+})
 
 test('BERTH_KEYS is a path or the keyring itself', () => {
   assert.deepEqual(readConfig({ BERTH_DATA: '/data' }).keys, { file: '/data/keys.json' })

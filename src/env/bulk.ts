@@ -9,9 +9,10 @@ import { Refusal, refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
 import { type Entry, parseDotenv } from './dotenv.ts'
-import { findByKeys, giveUp, isSameValue, type PutDraft, putVariables } from './put.ts'
+import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables } from './put.ts'
 import { isVisible, mustBeVariable, mustTouch, targetsOf } from './rules.ts'
 import { MOST_VARIABLES, TARGETS, type Target, targetsIn } from './shape.ts'
+import { fits, readUsage, tally } from './usage.ts'
 import { openSafe } from './values.ts'
 
 const NAME = '(production|preview|development)'
@@ -58,14 +59,51 @@ export async function putEnvFile(
       'Invalid request: an empty text would remove every variable; delete them by their ids instead.',
     )
   }
-  const { plan, changed, surplus } = await planFor(ctx, project, drafts, targets, gitBranch, mode)
-  if (!dryRun) {
-    for (const row of surplus) await giveUp(ctx, project, row, targets)
-    for (const end of await putVariables(ctx, project, changed, true)) {
+  const steps = await planFor(ctx, project, drafts, targets, gitBranch, mode)
+  await mustFitTogether(ctx, project, steps, targets)
+  if (!dryRun) await carryOut(ctx, project, steps, targets)
+  const { plan } = steps
+  return { mode, target: targets, ...(gitBranch !== '' && { gitBranch }), dryRun, plan }
+}
+
+/** A draft that changes something, and the variables whose places it takes. */
+type Step = { draft: PutDraft; holders: Row<'env_var'>[] }
+type Steps = { plan: Plan; changed: Step[]; surplus: Row<'env_var'>[] }
+
+/** Refuses what the whole of it would be refused for, so that a dry run says it too: env_already_exists 403, env_limit 400. */
+async function mustFitTogether(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { changed, surplus }: Steps,
+  targets: Target[],
+): Promise<void> {
+  const usage = await readUsage(ctx, project.id)
+  const leaving = [...surplus, ...changed.flatMap(({ holders }) => holders)]
+  for (const row of leaving) tally(usage, overlap(row, targets), row.value_bytes, -1)
+  const bytes = changed.reduce((sum, { draft }) => sum + Buffer.byteLength(draft.value), 0)
+  if (!fits(usage, targets, bytes, changed.length)) refuse('env_limit')
+  for (const { draft, holders } of changed) {
+    if (holders.some((row) => !isVisible(ctx.who, row))) refuse('env_already_exists', undefined, { key: draft.key })
+    for (const row of holders) mustTouch(ctx.who, targetsIn(row))
+  }
+}
+
+/** What goes and what shrinks comes first: on the way, nothing is over a limit that the end keeps. */
+async function carryOut(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { changed, surplus }: Steps,
+  targets: Target[],
+): Promise<void> {
+  for (const row of surplus) await giveUp(ctx, project, row, targets)
+  const shrinks = ({ draft, holders }: Step) =>
+    holders.length > 0 && holders.every((row) => Buffer.byteLength(draft.value) <= row.value_bytes)
+  for (const part of [changed.filter(shrinks), changed.filter((step) => !shrinks(step))]) {
+    const drafts = part.map(({ draft }) => draft)
+    for (const end of await putVariables(ctx, project, drafts, true)) {
       if ('failed' in end) refuse(end.failed, undefined, end.error)
     }
   }
-  return { mode, target: targets, ...(gitBranch !== '' && { gitBranch }), dryRun, plan }
 }
 
 /** Every line that is wrong is told at once: of the text, and of the rules for keys and values. */
@@ -104,13 +142,13 @@ async function planFor(
   targets: Target[],
   gitBranch: string,
   mode: 'merge' | 'replace',
-): Promise<{ plan: Plan; changed: PutDraft[]; surplus: Row<'env_var'>[] }> {
+): Promise<Steps> {
   const plan: Plan = { created: [], updated: [], removed: [], unchanged: [] }
-  const changed: PutDraft[] = []
+  const changed: Step[] = []
   const known = await findByKeys(ctx, project.id, drafts)
   const safe = await openSafe(ctx, project.id)
   const byKey = Map.groupBy(
-    known.filter((row) => row.git_branch === gitBranch && isIn(row, targets)),
+    known.filter((row) => row.git_branch === gitBranch && overlap(row, targets).length > 0),
     (row) => row.key,
   )
   for (const draft of drafts) {
@@ -121,7 +159,7 @@ async function planFor(
       holders.every((row) => (draft.keepType || row.type === draft.type) && isVisible(ctx.who, row)) &&
       holders.every((row) => isSameValue(safe, row, draft.value))
     plan[same ? 'unchanged' : holders.length > 0 ? 'updated' : 'created'].push(draft.key)
-    if (!same) changed.push(draft)
+    if (!same) changed.push({ draft, holders })
   }
   const surplus = mode === 'merge' ? [] : await findSurplus(ctx, project, drafts, targets, gitBranch)
   plan.removed = [...new Set(surplus.map((row) => row.key))]
@@ -144,12 +182,8 @@ async function findSurplus(
     .where('git_branch', '=', gitBranch)
     .orderBy('key')
     .execute()
-  const own = rows.filter((row) => row.configuration_id === ctx.who.configurationId && isIn(row, targets))
+  const own = rows.filter((row) => row.configuration_id === ctx.who.configurationId && overlap(row, targets).length > 0)
   const surplus = own.filter((row) => !named.has(row.key))
   for (const row of surplus) mustTouch(ctx.who, targetsIn(row))
   return surplus
-}
-
-function isIn(row: Row<'env_var'>, targets: readonly Target[]): boolean {
-  return targetsIn(row).some((target) => targets.includes(target))
 }

@@ -63,7 +63,7 @@ async function upsertVariable(ctx: Ctx, project: Row<'project'>, draft: PutDraft
   return changeVariable(ctx, project, inside, { ...rest, ...(!isSameValue(safe, inside, value) && { value }) })
 }
 
-/** Takes these targets from a variable. One that has none left is removed. Gives true then. */
+/** Takes these targets from a variable. One that has none left is removed. */
 export async function giveUp(
   ctx: Ctx,
   project: Row<'project'>,
@@ -109,7 +109,8 @@ function holdersOf(rows: readonly Row<'env_var'>[], { key, gitBranch, targets }:
   return rows.filter((row) => row.key === key && row.git_branch === gitBranch && overlap(row, targets).length > 0)
 }
 
-function overlap(row: Row<'env_var'>, targets: readonly Target[]): Target[] {
+/** The targets of a variable that are among the wanted ones. */
+export function overlap(row: Row<'env_var'>, targets: readonly Target[]): Target[] {
   return targetsIn(row).filter((target) => targets.includes(target))
 }
 

@@ -24,11 +24,11 @@ export async function readUsage(ctx: Ctx, projectId: string): Promise<Usage> {
   return new Map(rows.map(({ target, variables, bytes }) => [target, { variables, bytes }]))
 }
 
-/** Whether a variable of these targets and this size fits beside what is there. What only shrinks always fits. */
-export function fits(usage: Usage, targets: readonly string[], bytes: number): boolean {
+/** Whether so many variables (one) of these targets, of so many bytes together, fit beside what is there. */
+export function fits(usage: Usage, targets: readonly string[], bytes: number, variables = 1): boolean {
   return targets.every((target) => {
     const held = usage.get(target) ?? { variables: 0, bytes: 0 }
-    return held.variables < MOST_VARIABLES && held.bytes + bytes <= MOST_BYTES
+    return held.variables + variables <= MOST_VARIABLES && held.bytes + bytes <= MOST_BYTES
   })
 }
 
