@@ -1,5 +1,7 @@
 /** Settings: the environment -> Config, in one place and before anything is opened. Names: docs/settings in the README. */
+import { isIP, isIPv4 } from 'node:net'
 import { join, resolve } from 'node:path'
+import { domainToASCII } from 'node:url'
 
 export type Config = {
   host: string
@@ -14,6 +16,25 @@ export type Config = {
   logLevel: string
   testClock: boolean
   timers: boolean
+  /** Resolvers as `address:port`; undefined: the system's. */
+  dnsServers: string[] | undefined
+  domains: DomainSettings
+}
+
+/** What the operator decides about names. docs/domains.md. */
+export type DomainSettings = {
+  proof: 'always' | 'contested'
+  /** Names directly under it need no proof. */
+  platformSuffix: string | undefined
+  /** These, and all under them, are refused. */
+  denied: string[]
+  /** Top-level domains reserved for special use that are taken nevertheless. */
+  specialUse: string[]
+  challengeLabel: string
+  challengePrefix: string
+  /** Where a domain should point; unknown when not set. */
+  edgeCname: string | undefined
+  edgeIpv4: string[]
 }
 
 /** A setting that cannot be used: the process says which and ends with 78 (EX_CONFIG). */
@@ -35,6 +56,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logLevel: readChoice('BERTH_LOG_LEVEL', env.BERTH_LOG_LEVEL, LOG_LEVELS, 'info'),
     testClock: readChoice('BERTH_TEST_CLOCK', env.BERTH_TEST_CLOCK, ['0', '1'], '0') === '1',
     timers: readChoice('BERTH_TIMERS', env.BERTH_TIMERS, ['on', 'off'], 'on') === 'on',
+    dnsServers: readDnsServers(env.BERTH_DNS_SERVERS),
+    domains: readDomainSettings(env),
   }
 }
 
@@ -76,4 +99,77 @@ function readChoice(name: string, text: string | undefined, choices: string[], o
   if (text === undefined || text === '') return otherwise
   if (!choices.includes(text)) throw new BadSetting(`${name} must be one of ${choices.join(', ')}, not "${text}"`)
   return text
+}
+
+function readDomainSettings(env: Record<string, string | undefined>): DomainSettings {
+  const [platformSuffix] = readHosts('BERTH_PLATFORM_SUFFIX', env.BERTH_PLATFORM_SUFFIX, 1)
+  const [edgeCname] = readHosts('BERTH_EDGE_CNAME', env.BERTH_EDGE_CNAME, 1)
+  const edgeIpv4 = listed(env.BERTH_EDGE_IPV4)
+  const wrong = edgeIpv4.find((address) => !isIPv4(address))
+  if (wrong !== undefined)
+    throw new BadSetting(`BERTH_EDGE_IPV4 must be IPv4 addresses, comma-separated, not "${wrong}"`)
+  return {
+    proof: readChoice('BERTH_DOMAIN_PROOF', env.BERTH_DOMAIN_PROOF, ['always', 'contested'], 'always') as
+      | 'always'
+      | 'contested',
+    platformSuffix,
+    denied: readHosts('BERTH_DENIED_DOMAINS', env.BERTH_DENIED_DOMAINS),
+    specialUse: readHosts('BERTH_SPECIAL_USE_DOMAINS', env.BERTH_SPECIAL_USE_DOMAINS),
+    challengeLabel: readPattern('BERTH_CHALLENGE_LABEL', env.BERTH_CHALLENGE_LABEL, /^_?[a-z0-9-]{1,62}$/, '_berth'),
+    challengePrefix: readPattern(
+      'BERTH_CHALLENGE_PREFIX',
+      env.BERTH_CHALLENGE_PREFIX,
+      /^[a-z0-9-]{1,63}$/,
+      'berth-domain-verify',
+    ),
+    edgeCname,
+    edgeIpv4,
+  }
+}
+
+/** `host:port,host`, addresses only: a resolver that had to be resolved first would need another. */
+function readDnsServers(text: string | undefined): string[] | undefined {
+  const servers = listed(text)
+  for (const server of servers) {
+    const [, v6, v4, port = '53'] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(server) ?? []
+    if (isIP(v6 ?? '') !== 6 && isIP(v4 ?? '') !== 4 && isIP(server) !== 6) throw badServer(server)
+    if (Number(port) > 65_535) throw badServer(server)
+  }
+  return servers.length === 0 ? undefined : servers
+}
+
+function badServer(server: string): BadSetting {
+  return new BadSetting(`BERTH_DNS_SERVERS must be addresses such as 127.0.0.1:53 or [::1]:53, not "${server}"`)
+}
+
+/** Host names, in the form in which domains are compared. A leading `*.` or dot means what the name alone means. */
+function readHosts(name: string, text: string | undefined, most = 10_000): string[] {
+  const hosts = listed(text).map((host) =>
+    domainToASCII(
+      host
+        .replace(/^\*?\./, '')
+        .replace(/\.$/, '')
+        .toLowerCase(),
+    ),
+  )
+  const good = hosts.every((host) => /^(?!-)[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(host)) && hosts.length <= most
+  if (!good)
+    throw new BadSetting(
+      `${name} must be ${most === 1 ? 'a domain name' : 'domain names, comma-separated'}, not "${text}"`,
+    )
+  return hosts
+}
+
+function readPattern(name: string, text: string | undefined, pattern: RegExp, otherwise: string): string {
+  if (text === undefined || text === '') return otherwise
+  if (!pattern.test(text))
+    throw new BadSetting(`${name} must be like "${otherwise}": lower case letters, digits and "-"`)
+  return text
+}
+
+function listed(text = ''): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
 }

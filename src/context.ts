@@ -21,6 +21,9 @@ export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'pl
   addOns: string[]
 }
 
+/** The account that an event is told to. */
+export type EventOwner = Pick<Account, 'id' | 'kind'>
+
 export type Who = {
   actor: Actor
   account: Account
@@ -50,6 +53,9 @@ export type OperatorCtx = {
 export type Ctx = OperatorCtx & {
   who: Who
   account: Account
-  /** Puts an event in the outbox of this transaction. An event that the route does not declare is a bug and throws. */
-  emit<E extends EventName>(type: E, payload: EventPayload<E>, projectId?: string): void
+  /**
+   * Puts an event in the outbox of this transaction. An event that the route does not declare is a bug and throws.
+   * `owner` is the account that hears it when that is not the caller's; it is not told who the caller was.
+   */
+  emit<E extends EventName>(type: E, payload: EventPayload<E>, projectId?: string, owner?: EventOwner): void
 }

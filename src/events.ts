@@ -7,6 +7,15 @@ import { Nullable } from './http/schema.ts'
 
 const by = { team: Type.Object({ id: Nullable(Type.String()) }), user: Type.Object({ id: Nullable(Type.String()) }) }
 const project = Type.Object({ id: Type.String(), name: Type.String() })
+const domain = Type.Object({
+  name: Type.String(),
+  apexName: Type.String(),
+  verified: Type.Boolean(),
+  gitBranch: Nullable(Type.String()),
+  redirect: Nullable(Type.String()),
+  redirectStatusCode: Nullable(Type.Integer()),
+})
+const ofDomain = Type.Object({ ...by, project, domain })
 /** A variable is told by its name and place, never by its value. */
 const variable = {
   sentWhileDisabled: false,
@@ -23,6 +32,19 @@ export const EVENTS = {
   'project.renamed': {
     sentWhileDisabled: false,
     payload: Type.Object({ ...by, project, previousName: Type.String() }),
+  },
+  'project.domain.created': { sentWhileDisabled: false, payload: ofDomain },
+  'project.domain.updated': {
+    sentWhileDisabled: false,
+    payload: Type.Object({ ...ofDomain.properties, previous: domain }),
+  },
+  'project.domain.deleted': { sentWhileDisabled: false, payload: ofDomain },
+  'project.domain.verified': { sentWhileDisabled: false, payload: ofDomain },
+  /** Another account proved the name: told to the account that had it, with no user. */
+  'project.domain.unverified': { sentWhileDisabled: false, payload: ofDomain },
+  'project.domain.moved': {
+    sentWhileDisabled: false,
+    payload: Type.Object({ ...ofDomain.properties, previousProject: project }),
   },
   'project.env-variable.created': variable,
   'project.env-variable.updated': variable,

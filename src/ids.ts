@@ -30,6 +30,11 @@ export function newToken(): string {
   return `berth_${randomText(40)}`
 }
 
+/** The random part of a domain's challenge: 20 hex digits (80 bits), guessed by nobody who has one try a request. */
+export function newChallengeToken(): string {
+  return randomBytes(10).toString('hex')
+}
+
 /** What is stored of a token or a code: its SHA-256 in hex. */
 export function fingerprint(secret: string): string {
   return hash('sha256', secret)

@@ -1,9 +1,9 @@
 /** What a write leaves behind in its own transaction: the events that will be told, and the line of the audit log. */
-import type { OperatorCtx, Who } from './context.ts'
+import type { EventOwner, OperatorCtx, Who } from './context.ts'
 import { prepared } from './db/db.ts'
 import { newId } from './ids.ts'
 
-export type Outgoing = { type: string; payload: object; projectId: string | null }
+export type Outgoing = { type: string; payload: object; projectId: string | null; owner: EventOwner | undefined }
 
 const insertAudit = prepared<
   {
@@ -54,11 +54,13 @@ export async function record(
 ): Promise<void> {
   const account = ctx.who?.account
   for (const event of outgoing) {
-    const team = { id: account?.kind === 'team' ? account.id : null }
-    const payload = { team, user: { id: ctx.who?.userId ?? null }, ...event.payload }
+    const owner = event.owner ?? account
+    const team = { id: owner?.kind === 'team' ? owner.id : null }
+    const user = { id: owner?.id === account?.id ? (ctx.who?.userId ?? null) : null }
+    const payload = { team, user, ...event.payload }
     await insertEvent(ctx.db, {
       id: newId('evt'),
-      accountId: account?.id ?? '',
+      accountId: owner?.id ?? '',
       projectId: event.projectId,
       type: event.type,
       payload: JSON.stringify(payload),

@@ -48,7 +48,7 @@ export async function openService(
     db,
     clock,
     log,
-    outside: openOutside(keyring),
+    outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
   }
   const app = serve(deps, ROUTES, documentPages(ROUTES))

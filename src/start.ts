@@ -54,11 +54,11 @@ function greet({ app, credentials, firstStart }: Service, config: Config): void 
   const { address, port, family } = app.server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const file = relative(process.cwd(), join(config.dataFolder, 'credentials.json'))
-  const token = firstStart ? credentials.token : `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${file})`
+  const token = firstStart ? credentials.token : `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
   const lines = [
     `berth listening on ${url}`,
     '',
-    ...(firstStart ? firstLines(credentials, file) : [`The first token and the operator token are in ${file}`]),
+    ...(firstStart ? firstLines(credentials, config, file) : [`The first token and the operator token are in ${file}`]),
     '',
     'Create a project:',
     `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
@@ -68,12 +68,18 @@ function greet({ app, credentials, firstStart }: Service, config: Config): void 
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-function firstLines(credentials: Service['credentials'], file: string): string[] {
+/** For a shell, as one word. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
+
+/** An operator token from the settings is known to who set it: it is neither printed nor kept. */
+function firstLines(credentials: Service['credentials'], config: Config, file: string): string[] {
   return [
     `First start. These were made and are kept in ${file}:`,
     `  user            ${credentials.userId} (admin)`,
     `  team            ${credentials.teamId} (team)`,
     `  token           ${credentials.token}`,
-    `  operator token  ${credentials.operatorToken}`,
+    ...(config.operatorToken === undefined ? [`  operator token  ${credentials.operatorToken}`] : []),
   ]
 }

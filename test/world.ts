@@ -42,10 +42,14 @@ export type World = Service & {
 }
 
 /** Registers the test once per engine. The world is closed when the test ends, and must not have logged a fault. */
-export function onBothEngines(name: string, run: (world: World, t: TestContext) => Promise<void>): void {
+export function onBothEngines(
+  name: string,
+  run: (world: World, t: TestContext) => Promise<void>,
+  settings: Record<string, string> = {},
+): void {
   for (const engine of ENGINES) {
     test(`${name} [${engine}]`, async (t) => {
-      const world = await openWorld(engine)
+      const world = await openWorld(engine, settings)
       try {
         await run(world, t)
       } finally {

@@ -3,6 +3,7 @@ import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../errors.ts'
 import * as start from './migrations/0001-start.ts'
+import * as domains from './migrations/0002-domains.ts'
 import * as env from './migrations/0003-env.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
@@ -17,17 +18,16 @@ export type Db = {
   /**
    * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run more than once (a lost race
    * is run again), so it awaits nothing but the database and keeps its effects in it. What it throws undoes what it did.
-   * Writes of one `turn` wait for each other in this process: on the same rows they would only make each other run again.
-   * Refuses: busy 503 (races lost again and again, or very many waiting).
+   * Refuses: busy 503 (races lost again and again).
    */
-  write<T>(work: (tx: Queries) => Promise<T>, turn?: string): Promise<T>
+  write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
   /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
   refusalOf(error: unknown): RefusalKey | undefined
   close(): Promise<void>
 }
 
 /** The migrations travel with the program; a name, once released, is never changed. */
-const MIGRATIONS: Record<string, Migration> = { '0001-start': start, '0003-env': env }
+const MIGRATIONS: Record<string, Migration> = { '0001-start': start, '0002-domains': domains, '0003-env': env }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */
 export async function migrate(db: Queries): Promise<void> {

@@ -5,7 +5,6 @@ import pg from 'pg'
 import { refuse } from '../errors.ts'
 import { type Db, migrate } from './db.ts'
 import type { Schema } from './schema.ts'
-import { takeTurns } from './turns.ts'
 
 const ATTEMPTS = 12
 const LONGEST_WAIT_MS = 100
@@ -35,13 +34,13 @@ export async function openPostgres(url: string, onLost: (error: Error) => void):
   pool.on('connect', (client) => client.on('error', onLost))
   const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   await migrateWithPatience(url)
-  const inTurn = takeTurns()
+  const inLine = openLine()
 
   return {
     engine: 'postgres',
     read: queries,
-    write: (work, turn) =>
-      inTurn(turn, () => runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work))),
+    write: (work) =>
+      runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work), inLine),
     refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
     close: () => queries.destroy(),
   }
@@ -58,10 +57,26 @@ async function migrateWithPatience(url: string): Promise<void> {
   }
 }
 
-async function runAgainWhenLost<T>(run: () => Promise<T>): Promise<T> {
+type Line = <T>(run: () => Promise<T>) => Promise<T>
+
+/** Runs what it is given one after another, in the order of coming. */
+function openLine(): Line {
+  let last: Promise<unknown> = Promise.resolve()
+  return (run) => {
+    const turn = last.then(run)
+    last = turn.catch(() => {})
+    return turn
+  }
+}
+
+/**
+ * Who lost goes in line: transactions of this instance that would make each other lose again and again (many at once on
+ * neighbouring rows do, for PostgreSQL watches pages) then meet only newcomers and other instances.
+ */
+async function runAgainWhenLost<T>(run: () => Promise<T>, inLine: Line): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await run()
+      return await (attempt === 1 ? run() : inLine(run))
     } catch (error) {
       if (!isLostRace(error)) throw error
       if (attempt === ATTEMPTS) refuse('busy')

@@ -55,7 +55,7 @@ async function attempt<T>(run: () => Promise<T>, left = ATTEMPTS): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (left > 1 && family(error) === CONSTRAINT && /_stamp\b/.test(String(error))) return attempt(run, left - 1)
+    if (left > 1 && family(error) === CONSTRAINT && /stamp\b/.test(String(error))) return attempt(run, left - 1)
     throw error
   }
 }

@@ -55,6 +55,23 @@ export type Schema = {
     created_at: number
     updated_stamp: number
   }
+  /** A name that an account claims for a project. Several accounts may claim one name; one of them at most is verified. */
+  project_domain: {
+    account_id: string
+    /** Canonical: domains/names.ts. */
+    name: string
+    project_id: string
+    apex_name: string
+    git_branch: string | null
+    redirect: string | null
+    redirect_status_code: number | null
+    challenge_token: string
+    verified_at: number | null
+    /** When the account proved by DNS that it rules the apex; null where a name was had without (docs/domains.md). */
+    proven_at: number | null
+    created_stamp: number
+    updated_at: number
+  }
   /** The outbox: written in the transaction of the change it tells of. */
   event: {
     stamp: number

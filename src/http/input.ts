@@ -10,6 +10,17 @@ const DEEPEST = 32
 const ajv = new Ajv({ allowUnionTypes: true })
 const validators = new WeakMap<TSchema, ValidateFunction>()
 
+/** The value of a header that is given once; a header given twice says two things, and so nothing. `name` is in lower case. */
+export function soleHeader(rawHeaders: readonly string[], name: string): string | undefined {
+  let value: string | undefined
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]!.length !== name.length || rawHeaders[at]!.toLowerCase() !== name) continue
+    if (value !== undefined) return undefined
+    value = rawHeaders[at + 1]
+  }
+  return value
+}
+
 export type RawQuery = { values: Record<string, string>; fault: string | undefined }
 
 /** Splits `a=1&b=2`. A bad escape or a repeated key is a fault, told only once the caller is known: a stranger gets 401. */
@@ -105,7 +116,7 @@ function faultIn(value: unknown, path: string, depth: number): string | undefine
   if (depth === DEEPEST) return `the body is nested more than ${DEEPEST} levels deep`
   for (const [key, inner] of Object.entries(value)) {
     const at = path === '' ? key : `${path}.${key}`
-    if (key === '__proto__') return `${named(shortened(at, 100))} is not allowed`
+    if (key === '__proto__') return `${named(at)} is not allowed`
     const fault = textFault(key, at) ?? faultIn(inner, at, depth + 1)
     if (fault) return fault
   }
@@ -134,7 +145,7 @@ function sentence(faults: ErrorObject[]): string {
   const fault = faults.reduce((best, next) => (depth(next) > depth(best) ? next : best))
   const path = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
   const { missingProperty, type, allowedValues } = fault.params
-  const place = named(shortened(path, 100))
+  const place = named(path)
   if (fault.keyword === 'required') {
     return `missing required property ${named(path === '' ? missingProperty : `${path}.${missingProperty}`)}`
   }
@@ -153,7 +164,7 @@ function keepDeclared(schema: TSchema, value: unknown): unknown {
   }
   if (typeof value !== 'object' || value === null) return value
   const variant = variantFor(schema, value)
-  if (variant.properties === undefined) return value
+  if (variant.properties === undefined || variant.additionalProperties === true) return value
   const kept: Record<string, unknown> = {}
   for (const key of Object.keys(value)) {
     const property = Object.hasOwn(variant.properties, key) ? variant.properties[key] : undefined
@@ -162,7 +173,13 @@ function keepDeclared(schema: TSchema, value: unknown): unknown {
   return kept
 }
 
-type Shape = { type?: string; properties?: Record<string, TSchema>; items?: TSchema; anyOf?: TSchema[] }
+type Shape = {
+  type?: string
+  properties?: Record<string, TSchema>
+  additionalProperties?: boolean
+  items?: TSchema
+  anyOf?: TSchema[]
+}
 
 /** Of a union, the variant for an array or for an object: our unions differ in that. */
 function variantFor(schema: TSchema, value: object): Shape {
@@ -176,7 +193,7 @@ function propertiesOf(schema: TSchema): Record<string, { type?: string }> {
 }
 
 function named(path: string): string {
-  return path === '' ? 'the body' : `\`${path}\``
+  return path === '' ? 'the body' : `\`${shortened(path, 100)}\``
 }
 
 function shortened(text: string, length = 30): string {

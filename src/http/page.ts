@@ -48,6 +48,7 @@ export function pageLinks(answer: unknown, url: string): string | undefined {
   const [path, query] = url.split('?', 2)
   const parameters = new URLSearchParams(query)
   if (isCursor(Number(parameters.get('from')))) parameters.delete('from')
-  parameters.set('until', String(next))
+  // A list in rising order goes on from where it stopped, and keeps the `until` that ends it.
+  parameters.set(parameters.get('order') === 'ASC' ? 'since' : 'until', String(next))
   return `<${path}?${parameters}>; rel="next"`
 }

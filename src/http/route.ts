@@ -71,8 +71,8 @@ export function operatorRoute<Q extends TSchema, B extends TSchema, R extends TS
 
 const ALWAYS: readonly RefusalKey[] = ['bad_request', 'internal_server_error', 'unavailable']
 const ON_PUBLIC: readonly RefusalKey[] = ['missing_token', 'invalid_token', 'team_forbidden']
-const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full']
-const ON_BODY: readonly RefusalKey[] = ['payload_too_large', 'unsupported_media_type']
+const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full', 'payload_too_large']
+const ON_BODY: readonly RefusalKey[] = ['unsupported_media_type']
 
 /** Every refusal that this route may answer with. The OpenAPI document and the tests are made from it. */
 export function refusalsOf(route: Route): RefusalKey[] {
@@ -88,19 +88,25 @@ export function refusalsOf(route: Route): RefusalKey[] {
   return [...new Set(keys)]
 }
 
-/** The number of the version that a path begins with. */
+/** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */
+export function unversioned(path: string): string {
+  return path.replace(/^\/v\d+(?=\/)/, '')
+}
+
+/** The version that a path begins with, when it is one that Berth answers at. */
 export function versionOf(url: string): number | undefined {
-  const found = /^\/v(\d{1,2})(?=\/)/.exec(url)
+  const found = /^\/v([1-9]|1[0-3])(?=\/)/.exec(originForm(url))
   return found ? Number(found[1]) : undefined
 }
 
-/** The path that is routed: without its version, when it is one that we answer at. */
+/** The path as it is routed. The operator API has the one version that is part of its path: what a proxy shuts there stays shut. */
 export function withoutVersion(url: string): string {
-  const version = versionOf(url)
-  return version !== undefined && version >= 1 && version <= 13 ? url.slice(url.indexOf('/', 1)) : url
+  const path = originForm(url)
+  const bare = versionOf(path) === undefined ? path : path.slice(path.indexOf('/', 1))
+  return bare.startsWith('/operator/') ? path : bare
 }
 
-/** The path as a route is found by it: `/v9/projects/:idOrName` is `/projects/:idOrName`; the operator's keeps its version. */
-export function routed({ door, path }: Route): string {
-  return door === 'operator' ? path : path.replace(/^\/v\d+(?=\/)/, '')
+/** `http://host/path`, as some proxies ask (RFC 9112, 3.2.2), is `/path`. */
+function originForm(url: string): string {
+  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
 }

@@ -18,7 +18,7 @@ export function OneOf<const T extends readonly string[]>(...values: T) {
 }
 
 /** A whole number of milliseconds since the epoch. */
-export const Moment = Type.Integer()
+export const Moment = Type.Integer({ minimum: 0 })
 
 /** The page object next to every list. Specification: Pagination object; wire.md 3.4: three keys, numbers or null. */
 export const Pagination = Type.Object(

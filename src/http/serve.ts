@@ -6,16 +6,16 @@ import type { Queries } from '../db/db.ts'
 import { REFUSALS, Refusal, refuse } from '../errors.ts'
 import { fieldsOf, type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
-import { readBody, readQuery, readText, splitQuery } from './input.ts'
+import { readBody, readQuery, readText, soleHeader, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
-import { type Input, type Params, type Route, refusalsOf, routed, versionOf, withoutVersion } from './route.ts'
+import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
+import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
 export type OpenPage = { path: string; contentType: string; body: () => string }
 
 const BODY_LIMIT = 64 * 1024
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-const OPERATOR = '/operator/'
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
 export function serve(deps: Deps, routes: readonly Route[], pages: readonly OpenPage[]): FastifyInstance {
@@ -25,10 +25,11 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     requestTimeout: 15_000,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
     return503OnClosing: false,
-    rewriteUrl: (request) => (request.url!.startsWith(OPERATOR) ? request.url! : withoutVersion(request.url!)),
+    rewriteUrl: (request) => withoutVersion(request.url!),
     routerOptions: {
       ignoreTrailingSlash: true,
-      maxParamLength: 512,
+      // As long as a request line may be: what a name may be is for the operation to say, once the caller is known.
+      maxParamLength: 16_384,
       // The handler reads the query itself, strictly and only once the caller is known.
       querystringParser: () => ({}),
     },
@@ -54,7 +55,10 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
   }
   for (const route of routes) addRoute(app, deps, route)
-  refuseOtherMethods(app, deps, routes)
+  refuseOtherMethods(app, deps, [
+    ...routes.map((route) => ({ method: route.method, url: routed(route) })),
+    ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
+  ])
   return app
 }
 
@@ -89,7 +93,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
 async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<unknown> {
   const query = splitQuery(request.originalUrl)
   const credentials = {
-    authorization: request.headers.authorization,
+    authorization: soleHeader(request.raw.rawHeaders, 'authorization'),
     teamId: query.values.teamId,
     slug: query.values.slug,
   }
@@ -105,41 +109,21 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   }
   const outside = { deps, now, route }
   if (route.method === 'GET') {
-    const answer = await operate(contextOf(outside, deps.db.read, who), route, input)
+    const ctx = contextOf(outside, deps.db.read, who)
+    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
     await endOfTurn()
     return answer
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  return deps.db.write(
-    async (tx) => {
-      // Who acts is read again inside the transaction: access that ended while this waited has ended.
-      const ctx = contextOf(outside, tx, await admit(deps, route, tx, credentials, now))
-      const answer = await operate(ctx, route, input, asked)
-      await record(ctx, ctx.outgoing, route.operationId, subjectId(answer, input), fieldsOf(input.body))
-      return answer
-    },
-    turnOf(who, input),
-  )
-}
-
-/** Writes on the same subject of an account take turns. */
-function turnOf(who: Who | undefined, { params }: Input): string | undefined {
-  const subject = Object.values(params)[0]
-  return who && subject && `${who.account.id} ${subject}`
-}
-
-let turn: Promise<void> | undefined
-
-/** Answers that were made in one turn of the event loop leave together: a write that wakes a waiting client costs more than the answer. */
-function endOfTurn(): Promise<void> {
-  turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined
-      resolve()
-    })
+  return deps.db.write(async (tx) => {
+    // Who acts is read again inside the transaction: access that ended while this waited has ended.
+    const ctx = contextOf(outside, tx, await admit(deps, route, tx, credentials, now))
+    const subject = await findAllowed(ctx, route, input)
+    const answer = await route.run(ctx, subject, input, asked)
+    await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
+    return answer
   })
-  return turn
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator, who acts for no account. */
@@ -157,10 +141,6 @@ async function admit(
   const who = await authenticate(db, credentials, now)
   permit(who, route.needs ?? [])
   return who
-}
-
-async function operate(ctx: OperatorCtx, route: Route, input: Input, asked?: unknown): Promise<unknown> {
-  return route.run(ctx, await findAllowed(ctx, route, input), input, asked)
 }
 
 async function askOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
@@ -185,9 +165,9 @@ function contextOf(
   const actor: Actor = who?.actor ?? { kind: 'operator', id: 'operator', tokenId: null }
   const bare: OperatorCtx = { actor, db, now, stamp: route.method === 'GET' ? 0 : deps.clock.stamp(), deps }
   if (who === undefined) return { ...bare, outgoing }
-  const emit: Ctx['emit'] = (type, payload, projectId) => {
+  const emit: Ctx['emit'] = (type, payload, projectId, owner) => {
     if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
-    outgoing.push({ type, payload: payload as object, projectId: projectId ?? null })
+    outgoing.push({ type, payload: payload as object, projectId: projectId ?? null, owner })
   }
   return { ...bare, who, account: who.account, emit, outgoing }
 }
@@ -200,14 +180,24 @@ function readParams(params: Params): Params {
 }
 
 /** The audit log names what was touched by its id. */
-function subjectId(answer: unknown, input: Input): string | null {
-  return (answer as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
+function subjectId(touched: unknown, input: Input): string | null {
+  return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
+}
+
+function routed(route: Route): string {
+  return route.door === 'operator' ? route.path : unversioned(route.path)
 }
 
 /** Every path answers 405 with `Allow` to the methods it does not take. */
-function refuseOtherMethods(app: FastifyInstance, deps: Deps, routes: readonly Route[]): void {
-  for (const url of new Set(routes.map(routed))) {
-    const taken = routes.filter((route) => routed(route) === url).map((route) => route.method)
+function refuseOtherMethods(
+  app: FastifyInstance,
+  deps: Deps,
+  served: { method: Route['method']; url: string }[],
+): void {
+  for (const url of new Set(served.map((one) => one.url))) {
+    const taken: string[] = served.filter((one) => one.url === url).map((one) => one.method)
+    // The server framework answers HEAD wherever there is a GET.
+    if (taken.includes('GET')) taken.push('HEAD')
     const method = METHODS.filter((other) => !taken.includes(other))
     if (method.length === 0) continue
     app.route({

@@ -1,6 +1,8 @@
 /** The world beyond the database, as operations see it. Tests hand in others, made by us and kept beside the real ones. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Config } from '../config.ts'
+import { type Dns, openDns } from './dns.ts'
 import type { Keyring } from './keyring.ts'
 
 export type Outside = {
@@ -8,14 +10,15 @@ export type Outside = {
   keyring: Keyring
   /** argon2id of a password, as a PHC string. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
   hashPassword(password: string): Promise<string>
+  dns: Dns
 }
 
 const derive = promisify(argon2)
 /** OWASP's first recommendation for argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
-export function openOutside(keyring: Keyring): Outside {
-  return { keyring, hashPassword }
+export function openOutside(config: Config, keyring: Keyring): Outside {
+  return { keyring, hashPassword, dns: openDns(config.dnsServers) }
 }
 
 async function hashPassword(password: string): Promise<string> {

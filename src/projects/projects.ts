@@ -92,9 +92,7 @@ export async function hashNewPassword(
   if (!body.passwordProtection) return undefined
   const { password } = body.passwordProtection
   if (password) return ctx.deps.outside.hashPassword(password)
-  if (project.password_hash === null) {
-    refuse('bad_request', 'Invalid request: missing required property `passwordProtection.password`.')
-  }
+  mustHavePassword(project)
   return undefined
 }
 
@@ -109,6 +107,8 @@ export async function updateProject(
   if (name !== project.name) mustBeName(name)
   mustBeAddresses(said)
   const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, said)
+  // Another request may have ended the protection, and with it the password, since `ask` looked.
+  if (passwordProtection && newHash === undefined) mustHavePassword(project)
   if (passwordProtection !== undefined) {
     settings.passwordProtection = passwordProtection && { deploymentType: passwordProtection.deploymentType }
   }
@@ -146,8 +146,13 @@ export async function changeProject(
   }
 }
 
-/** Removes a project and all that is its own. */
+/** Removes a project and all that is its own: its domains, whose names are free again. */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
+  await ctx.db
+    .deleteFrom('project_domain')
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .execute()
   await deleteProjectEnv(ctx, project.id)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
@@ -164,6 +169,11 @@ export async function updateDataCache(
     ctx,
     await changeProject(ctx, project, { data_cache_disabled_at: body.disabled ? ctx.now : null }),
   )
+}
+
+function mustHavePassword(project: Row<'project'>): void {
+  if (project.password_hash !== null) return
+  refuse('bad_request', 'Invalid request: missing required property `passwordProtection.password`.')
 }
 
 function mustBeName(name: string): void {

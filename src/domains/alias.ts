@@ -1,0 +1,72 @@
+/** The older path to the same thing, which the CLI's `domains add` takes. clients.md B.3. */
+import type { Static } from 'typebox'
+import { momentOf } from '../clock.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { Refusal, refuse } from '../errors.ts'
+import type { Input } from '../http/route.ts'
+import { addDomain, findDomain, removeDomain } from './domains.ts'
+import type { AddAlias, AliasList, ProjectDomain, RemoveAliasQuery } from './shape.ts'
+
+/**
+ * Adds a domain to a project and answers it in a list. Refuses what `addDomain` does, but alias_domain_exists 409 with
+ * the project, by which the CLI's `--force` finds where to take it from.
+ */
+export async function addAlias(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, AddAlias>,
+): Promise<Static<typeof AliasList>> {
+  const { domain: name, target: _, ...routing } = body
+  try {
+    const added = await addDomain(ctx, project, { body: { name, ...routing } })
+    return [showAlias(added)]
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.key !== 'domain_on_other_project') throw error
+    const { projectId, ...told } = error.extra
+    refuse('alias_domain_exists', error.message, {
+      ...told,
+      ...(projectId !== undefined && { project: { id: projectId } }),
+    })
+  }
+}
+
+/** Removes a domain of a project and answers what it was. Refuses: not_found 404, invalid_domain 400. */
+export async function removeAlias(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { query }: Input<Static<typeof RemoveAliasQuery>>,
+): Promise<Static<typeof AliasList>> {
+  const found = await findDomain(ctx, { idOrName: project.id, domain: query.domain })
+  await removeDomain(ctx, found, { body: {} })
+  const { domain } = found
+  return [
+    showAlias({
+      name: domain.name,
+      createdAt: momentOf(domain.created_stamp),
+      gitBranch: domain.git_branch,
+      redirect: domain.redirect,
+      redirectStatusCode: domain.redirect_status_code as ProjectDomain['redirectStatusCode'],
+    }),
+  ]
+}
+
+type Shown = Pick<ProjectDomain, 'name' | 'createdAt' | 'gitBranch' | 'redirect' | 'redirectStatusCode'>
+
+function showAlias({
+  name,
+  createdAt,
+  gitBranch,
+  redirect,
+  redirectStatusCode,
+}: Shown): Static<typeof AliasList>[number] {
+  return {
+    domain: name,
+    environment: 'production',
+    target: 'PRODUCTION',
+    createdAt,
+    gitBranch,
+    redirect,
+    redirectStatusCode,
+  }
+}

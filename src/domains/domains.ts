@@ -1,0 +1,189 @@
+/** Domains of a project: add, find, update, remove. Specification: operations 10, 12, 13 and 14. */
+import { guard, notInTransfer } from '../access/guards.ts'
+import { momentOf } from '../clock.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { type RefusalKey, refuse } from '../errors.ts'
+import type { Input, Params } from '../http/route.ts'
+import { newChallengeToken } from '../ids.ts'
+import { findProject } from '../projects/projects.ts'
+import { apexOf, canonicalName } from './names.ts'
+import { mustBeAllowed, settleClaim } from './proof.ts'
+import { clearRedirectsTo, PRODUCTION, type Routing, readRouting, redirectingTo } from './routing.ts'
+import {
+  type AddDomain,
+  type ProjectDomain,
+  type RemoveDomain,
+  showDomain,
+  showEvent,
+  showRouting,
+  type UpdateDomain,
+} from './shape.ts'
+
+/** A domain and the project it is on. */
+export type Found = { project: Row<'project'>; domain: Row<'project_domain'> }
+
+/** What every route that takes routing may refuse. */
+export const ROUTING_REFUSALS = ['branch_and_redirect', 'redirect_to_itself', 'invalid_redirect'] as const
+
+/** What adding a domain may refuse, beyond what is said of the project. */
+export const ADD_REFUSALS = [
+  ...ROUTING_REFUSALS,
+  'invalid_domain',
+  'domain_forbidden',
+  'domain_owned_by_your_other_account',
+  'conflict_with_verified_domain',
+  'domain_not_allowed',
+] as const satisfies RefusalKey[]
+
+/**
+ * Adds a domain to a project: verified at once where nothing is to be proved, else with a challenge.
+ * Refuses: ADD_REFUSALS, domain_on_project 400, domain_on_other_project 409 (both decided by the primary key).
+ */
+export async function addDomain(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Pick<Input<unknown, AddDomain>, 'body'>,
+): Promise<ProjectDomain> {
+  const settings = ctx.deps.config.domains
+  const name = canonicalName(body.name, settings)
+  const routing = await readRouting(ctx, project, name, PRODUCTION, body)
+  mustBeAllowed(name, settings)
+  const claim = await insertDomain(ctx, project, name, routing)
+  if (claim === undefined) return refuseTaken(ctx, project, name)
+  const domain = await settleClaim(ctx, claim)
+  ctx.emit('project.domain.created', showEvent(project, domain), project.id)
+  return showDomain(domain, settings)
+}
+
+/** The domain that the path says, on the project that it says. Refuses: not_found 404, invalid_domain 400. */
+export async function findDomain(ctx: Ctx, params: Params): Promise<Found> {
+  const { project, name, domain } = await lookUp(ctx, params)
+  if (domain === undefined) refuse('not_found', `The domain "${name}" is not assigned to "${project.name}".`)
+  return { project, domain }
+}
+
+/** As `findDomain`, for verify, where the specification answers 400. Refuses: not_found 404 (the project), domain_not_assigned 400. */
+export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<Found> {
+  const { project, name, domain } = await lookUp(ctx, params)
+  if (domain === undefined) refuse('domain_not_assigned', `The domain "${name}" is not assigned to "${project.name}".`)
+  return { project, domain }
+}
+
+async function lookUp(ctx: Ctx, params: Params) {
+  const project = await findProject(ctx, params)
+  const name = canonicalName(params.domain ?? '', ctx.deps.config.domains)
+  const domain = await ctx.db
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('account_id', '=', project.account_id)
+    .where('name', '=', name)
+    .where('project_id', '=', project.id)
+    .executeTakeFirst()
+  return { project, name, domain }
+}
+
+/** `notInTransfer` for a domain's project. */
+export const projectNotInTransfer = guard(notInTransfer.refuses, (ctx: Ctx, { project }: Found, input) =>
+  notInTransfer(ctx, project, input),
+)
+
+/** Changes what the body mentions of branch and redirect. Refuses: ROUTING_REFUSALS 400, bad_request 400. */
+export async function updateDomain(
+  ctx: Ctx,
+  { project, domain }: Found,
+  { body }: Input<unknown, UpdateDomain>,
+): Promise<ProjectDomain> {
+  const routing = await readRouting(ctx, project, domain.name, domain, body)
+  const row = await ctx.db
+    .updateTable('project_domain')
+    .set({ ...routing, updated_at: momentOf(ctx.stamp) })
+    .where('account_id', '=', domain.account_id)
+    .where('name', '=', domain.name)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const payload = { ...showEvent(project, row), previous: showRouting(domain) }
+  ctx.emit('project.domain.updated', payload, project.id)
+  return showDomain(row, ctx.deps.config.domains)
+}
+
+/**
+ * Removes a domain. Domains that redirected to it stop redirecting, or go too when the body says `removeRedirects`, and so
+ * on with those that redirected to them. Its challenge goes with it: the next attachment gets a new one.
+ */
+export async function removeDomain(
+  ctx: Ctx,
+  { project, domain }: Found,
+  { body }: Pick<Input<unknown, RemoveDomain>, 'body'>,
+): Promise<Record<string, never>> {
+  const gone = [domain, ...(body.removeRedirects ? await leadingTo(ctx, domain) : [])]
+  if (!body.removeRedirects) await stopRedirects(ctx, project, domain)
+  for (const row of gone) {
+    await ctx.db
+      .deleteFrom('project_domain')
+      .where('account_id', '=', row.account_id)
+      .where('name', '=', row.name)
+      .execute()
+    ctx.emit('project.domain.deleted', showEvent(project, row), project.id)
+  }
+  return {}
+}
+
+/** Clears the redirects to a domain that leaves the project, and says so of each. */
+export async function stopRedirects(ctx: Ctx, project: Row<'project'>, domain: Row<'project_domain'>): Promise<void> {
+  for (const row of await clearRedirectsTo(ctx, domain)) {
+    const now = showEvent(project, { ...row, redirect: null, redirect_status_code: null })
+    ctx.emit('project.domain.updated', { ...now, previous: showRouting(row) }, project.id)
+  }
+}
+
+/** Engines bound the values of one query. */
+const NAMES_A_QUERY = 500
+
+/** Every domain whose redirects end at this one. There are no circles to be caught in. */
+async function leadingTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
+  const found: Row<'project_domain'>[] = []
+  const open = [domain.name]
+  while (open.length > 0) {
+    const next = await redirectingTo(ctx, domain, open.splice(0, NAMES_A_QUERY))
+    found.push(...next)
+    open.push(...next.map((row) => row.name))
+  }
+  return found
+}
+
+/** No row comes back when the account has the name already. */
+function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: Routing) {
+  return ctx.db
+    .insertInto('project_domain')
+    .values({
+      account_id: project.account_id,
+      name,
+      project_id: project.id,
+      apex_name: apexOf(name),
+      ...routing,
+      challenge_token: newChallengeToken(),
+      verified_at: null,
+      proven_at: null,
+      created_stamp: ctx.stamp,
+      updated_at: momentOf(ctx.stamp),
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** A token that is limited to some projects is not told the id of another. */
+async function refuseTaken(ctx: Ctx, project: Row<'project'>, name: string): Promise<never> {
+  const { project_id: projectId } = await ctx.db
+    .selectFrom('project_domain')
+    .select('project_id')
+    .where('account_id', '=', project.account_id)
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  if (projectId === project.id)
+    refuse('domain_on_project', `The domain "${name}" is already on this project.`, { domain: name, projectId })
+  const visible = ctx.who.projectIds === null || ctx.who.projectIds.includes(projectId)
+  const message = `Cannot add ${name} since it's already in use by another project of your account.`
+  return refuse('domain_on_other_project', message, { domain: name, ...(visible && { projectId }) })
+}

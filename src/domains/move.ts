@@ -1,0 +1,42 @@
+/** Moving a domain to another project of the account, in one step: it is never on neither. wire.md 6. */
+import { notInTransfer } from '../access/guards.ts'
+import { momentOf } from '../clock.ts'
+import type { Ctx } from '../context.ts'
+import { refuse } from '../errors.ts'
+import type { Input } from '../http/route.ts'
+import { newChallengeToken } from '../ids.ts'
+import { findProject } from '../projects/projects.ts'
+import { type Found, stopRedirects } from './domains.ts'
+import { PRODUCTION, readRouting } from './routing.ts'
+import { type MoveDomain, type ProjectDomain, showDomain, showEvent } from './shape.ts'
+
+/**
+ * Moves a domain. Branch and redirect are those of the body, for the old ones meant things of the old project; a verified
+ * domain stays verified, another gets a challenge of its own. Refuses: not_found 404 (the target), in_transfer 409 (the
+ * target too), domain_on_project 400 (it is there already), ROUTING_REFUSALS 400.
+ */
+export async function moveDomain(
+  ctx: Ctx,
+  { project, domain }: Found,
+  input: Input<unknown, MoveDomain>,
+): Promise<ProjectDomain> {
+  const target = await findProject(ctx, { projectId: input.body.projectId })
+  await notInTransfer(ctx, target, input)
+  if (target.id === project.id)
+    refuse('domain_on_project', `The domain "${domain.name}" is already on this project.`, {
+      domain: domain.name,
+      projectId: target.id,
+    })
+  const routing = await readRouting(ctx, target, domain.name, PRODUCTION, input.body)
+  await stopRedirects(ctx, project, domain)
+  const row = await ctx.db
+    .updateTable('project_domain')
+    .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
+    .where('account_id', '=', domain.account_id)
+    .where('name', '=', domain.name)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  const previousProject = { id: project.id, name: project.name }
+  ctx.emit('project.domain.moved', { ...showEvent(target, row), previousProject }, target.id)
+  return showDomain(row, ctx.deps.config.domains)
+}

@@ -1,0 +1,56 @@
+/** Whether a domain points here: what visitors' resolvers see, against where the operator says the edge is. wire.md 6. */
+import type { Ctx } from '../context.ts'
+import type { Input } from '../http/route.ts'
+import type { Found } from '../outside/dns.ts'
+import { canonicalName } from './names.ts'
+import type { DomainConfig } from './shape.ts'
+
+/**
+ * Says how DNS is set for a name, by looking. A name that does not resolve, or that partly leads elsewhere, is misconfigured;
+ * so is one whose servers do not answer, because nobody gets a certificate for it. Refuses: invalid_domain 400.
+ */
+export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input): Promise<DomainConfig> {
+  const settings = ctx.deps.config.domains
+  const name = canonicalName(params.domain ?? '', settings)
+  const { edgeCname, edgeIpv4 } = settings
+  const [seen, ours] = await Promise.all([
+    lookAt(ctx, name),
+    edgeCname === undefined ? undefined : lookAt(ctx, edgeCname),
+  ])
+  const known = edgeCname !== undefined || edgeIpv4.length > 0
+  const expected = new Set([...edgeIpv4, ...(ours?.addresses ?? [])])
+  const configuredBy = known ? pointingHere(seen, edgeCname, expected) : resolving(seen)
+  return {
+    misconfigured: configuredBy === null,
+    configuredBy,
+    acceptedChallenges: configuredBy === null ? [] : ['http-01'],
+    recommendedCNAME: edgeCname === undefined ? [] : [{ rank: 1, value: edgeCname }],
+    recommendedIPv4: edgeIpv4.length === 0 ? [] : [{ rank: 1, value: edgeIpv4 }],
+  }
+}
+
+type Seen = { cname: string | undefined; addresses: string[] }
+
+async function lookAt(ctx: Ctx, name: string): Promise<Seen> {
+  const { dns } = ctx.deps.outside
+  const [cnames, v4, v6] = await Promise.all([dns.readCname(name), dns.readA(name), dns.readAaaa(name)])
+  return { cname: some(cnames)[0]?.toLowerCase(), addresses: [...some(v4), ...some(v6)] }
+}
+
+/** No answer and nothing found lead a visitor to the same place: none. */
+function some(found: Found<string>): string[] {
+  return found ?? []
+}
+
+/** By its CNAME, or because every address is one of the edge's: one that is not would take some visitors elsewhere. */
+function pointingHere({ cname, addresses }: Seen, edgeCname: string | undefined, expected: Set<string>) {
+  if (edgeCname !== undefined && cname === edgeCname) return 'CNAME'
+  const here = addresses.length > 0 && addresses.every((address) => expected.has(address))
+  return here ? 'A' : null
+}
+
+/** Where the edge is not known, a name that resolves is taken to be meant for it. */
+function resolving({ cname, addresses }: Seen) {
+  if (addresses.length === 0) return null
+  return cname === undefined ? 'A' : 'CNAME'
+}

@@ -1,0 +1,104 @@
+/** What a domain does with visitors: serve production, serve a branch, or send them to another domain of the project. */
+import { momentOf } from '../clock.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { Refusal, refuse } from '../errors.ts'
+import { canonicalName, isWildcard } from './names.ts'
+import type { UpdateDomain } from './shape.ts'
+
+export type Routing = Pick<Row<'project_domain'>, 'git_branch' | 'redirect' | 'redirect_status_code'>
+
+/** A domain that serves production. */
+export const PRODUCTION: Routing = { git_branch: null, redirect: null, redirect_status_code: null }
+
+/** Browsers give up after some twenty; nobody means more than a few. It also bounds the walk. */
+const MOST_HOPS = 10
+
+/**
+ * `before` with what a request says laid over it; null clears, and a redirect takes its status code with it.
+ * Refuses: branch_and_redirect 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
+ * circle), bad_request 400 (a status code without a redirect).
+ */
+export async function readRouting(
+  ctx: Ctx,
+  project: Row<'project'>,
+  name: string,
+  before: Routing,
+  said: UpdateDomain,
+): Promise<Routing> {
+  const target = said.redirect && canonicalTarget(ctx, said.redirect)
+  const redirect = target === undefined ? before.redirect : target
+  const kept = redirect === null && said.redirect === null ? null : before.redirect_status_code
+  const routing = {
+    git_branch: said.gitBranch === undefined ? before.git_branch : said.gitBranch,
+    redirect,
+    redirect_status_code: said.redirectStatusCode === undefined ? kept : said.redirectStatusCode,
+  }
+  if (routing.git_branch !== null && redirect !== null) refuse('branch_and_redirect')
+  if (routing.redirect_status_code !== null && redirect === null)
+    refuse('bad_request', 'Invalid request: `redirectStatusCode` needs a `redirect`.')
+  if (target) await mustLeadSomewhere(ctx, project, name, target)
+  return routing
+}
+
+/** Clears redirects to a domain that leaves the project. Gives the rows as they were. */
+export async function clearRedirectsTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
+  const before = await redirectingTo(ctx, domain, [domain.name])
+  await ctx.db
+    .updateTable('project_domain')
+    .set({ redirect: null, redirect_status_code: null, updated_at: momentOf(ctx.stamp) })
+    .where('account_id', '=', domain.account_id)
+    .where('project_id', '=', domain.project_id)
+    .where('redirect', '=', domain.name)
+    .execute()
+  return before
+}
+
+/** The domains of the same project that redirect to one of these names, oldest first. */
+export async function redirectingTo(
+  ctx: Ctx,
+  domain: Row<'project_domain'>,
+  names: string[],
+): Promise<Row<'project_domain'>[]> {
+  const rows = await ctx.db
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('account_id', '=', domain.account_id)
+    .where('project_id', '=', domain.project_id)
+    .where('redirect', 'in', names)
+    .execute()
+  // Sorted here: asked to sort, SQLite walks all domains of the project in that order instead of the few that redirect.
+  return rows.sort((a, b) => a.created_stamp - b.created_stamp)
+}
+
+/** A redirect is a name like any other, except that a wildcard is no place to go to. */
+function canonicalTarget(ctx: Ctx, said: string): string {
+  try {
+    const target = canonicalName(said, ctx.deps.config.domains)
+    if (!isWildcard(target)) return target
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+  }
+  return refuse('invalid_redirect', `\`redirect\` must be a domain of the same project, not "${said.slice(0, 100)}".`)
+}
+
+async function mustLeadSomewhere(ctx: Ctx, project: Row<'project'>, name: string, target: string): Promise<void> {
+  if (target === name) refuse('redirect_to_itself')
+  let at = target
+  for (let hop = 1; hop <= MOST_HOPS; hop++) {
+    const next = await ctx.db
+      .selectFrom('project_domain')
+      .select('redirect')
+      .where('account_id', '=', project.account_id)
+      .where('name', '=', at)
+      .where('project_id', '=', project.id)
+      .executeTakeFirst()
+    if (next === undefined)
+      refuse('invalid_redirect', `\`redirect\` must be a domain of the same project; add "${target}" to it first.`)
+    if (next.redirect === null) return
+    if (next.redirect === name)
+      refuse('invalid_redirect', `Redirecting to "${target}" would go in a circle: it leads back to "${name}".`)
+    at = next.redirect
+  }
+  refuse('invalid_redirect', `"${target}" is redirected more than ${MOST_HOPS} times; redirect to where that ends.`)
+}

@@ -1,0 +1,33 @@
+/** Verify: ask DNS, compare, take the name. Specification: operation 15; States and transitions, Project domain verification. */
+import type { Ctx } from '../context.ts'
+import type { Found as Records } from '../outside/dns.ts'
+import { challengeOf, mustBeProven } from './challenge.ts'
+import type { Found } from './domains.ts'
+import { mustBeAllowed, takeName } from './proof.ts'
+import { type ProjectDomain, showDomain, showEvent } from './shape.ts'
+
+/** The TXT records at the place of the challenge. A verified domain has none to look for. */
+export async function readChallenge(ctx: Ctx, { domain }: Found): Promise<Records<string>> {
+  if (domain.verified_at !== null) return []
+  return ctx.deps.outside.dns.readTxt(challengeOf(domain, ctx.deps.config.domains).domain)
+}
+
+/**
+ * Verifies a domain whose record is there; one that is verified stays so. The record is compared with the challenge as it is
+ * now, which may be another than when DNS was asked.
+ * Refuses: what `mustBeProven` does, conflict_with_verified_domain 409, domain_not_allowed 409 (denied since it was added).
+ */
+export async function verifyDomain(
+  ctx: Ctx,
+  { project, domain }: Found,
+  _: unknown,
+  records: Records<string>,
+): Promise<ProjectDomain> {
+  const settings = ctx.deps.config.domains
+  if (domain.verified_at !== null) return showDomain(domain, settings)
+  await mustBeProven(ctx, domain, records)
+  mustBeAllowed(domain.name, settings)
+  const verified = await takeName(ctx, domain)
+  ctx.emit('project.domain.verified', showEvent(project, verified), project.id)
+  return showDomain(verified, settings)
+}
