@@ -19,9 +19,6 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
     process.exit(1)
   }
   const service = await openService(config, log, onDiskFault, store)
-  await service.app.listen({ host: config.host, port: config.port })
-  greet(service, config)
-
   let stopping = false
   const stop = (signal: string) => {
     if (stopping) return
@@ -39,8 +36,11 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
       },
     )
   }
+  // Before anyone can know that the service is there, it knows how to stop.
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
+  await service.app.listen({ host: config.host, port: config.port })
+  greet(service, config)
 }
 
 /** JSON lines on stdout; on a terminal, for eyes. */

@@ -7,7 +7,7 @@ import { openPlace, type Place, sampleOf } from './place.ts'
 import { type Answer, onBothEngines } from './world.ts'
 
 const SEED = 20_261_121
-const REQUESTS = 2500
+const REQUESTS = 2000
 
 type Random = (below: number) => number
 type Shape = { type?: string | string[]; properties?: Record<string, Shape>; items?: Shape; enum?: unknown[] }

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { BadSetting, readConfig } from '../src/config.ts'
 import { ask, credentialsOf, ended, newHome, processOnBothEngines, start } from './process.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -62,17 +63,22 @@ test('a bad setting ends the program with 78 and a line that names it, and nothi
     BERTH_TEST_CLOCK: ['yes', '2'],
     BERTH_TIMERS: ['maybe', '1'],
   }
-  const tries = Object.entries(bad).flatMap(([name, values]) => values.map((value) => [name, value] as const))
-  for (let at = 0; at < tries.length; at += 4) {
-    await Promise.all(
-      tries.slice(at, at + 4).map(async ([name, value]) => {
-        const { code, out, err } = await ended(t, home, { [name]: value })
-        assert.equal(code, 78, `${name}=${value}: ${out}${err}`)
-        assert.ok(err.startsWith(`berth: ${name} `) && err.split('\n').length === 2, err)
-        assert.equal(err.includes('hunter2'), false)
-      }),
-    )
+  for (const [name, values] of Object.entries(bad)) {
+    for (const value of values) {
+      assert.throws(
+        () => readConfig({ [name]: value }),
+        (error) => error instanceof BadSetting && error.message.startsWith(name),
+      )
+    }
   }
+  await Promise.all(
+    Object.entries(bad).map(async ([name, [value]]) => {
+      const { code, out, err } = await ended(t, home, { [name]: value! })
+      assert.equal(code, 78, `${name}=${value}: ${out}${err}`)
+      assert.ok(err.startsWith(`berth: ${name} `) && err.split('\n').length === 2, err)
+      assert.equal(err.includes('hunter2'), false)
+    }),
+  )
   assert.equal(existsSync(home.folder), false)
 })
 

@@ -104,8 +104,9 @@ onBothEngines('null clears what may be cleared, and a field that is not mentione
     if (name === 'productionDeploymentsFastLane' || name === 'protectedSourcemaps') continue
     const answer = await call('PATCH', '/v9/projects/web', { [name]: null })
     assert.equal(answer.status, 200, `${name}: ${answer.text}`)
-    if (name === 'resourceConfig') assert.deepEqual(answer.body.resourceConfig, { functionDefaultRegions: ['iad1'] })
-    else if (name === 'previewDeploymentsDisabled') assert.equal(answer.body[name], false, 'back to its default')
+    if (name === 'previewDeploymentsDisabled') assert.equal(answer.body[name], false)
+    else if (name === 'resourceConfig')
+      assert.deepEqual(answer.body.resourceConfig, { functionDefaultRegions: ['iad1'] })
     else assert.ok(answer.body[name] === null || answer.body[name] === undefined, name)
     assert.deepEqual((await call('GET', '/v9/projects/web')).body, answer.body)
   }

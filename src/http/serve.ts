@@ -9,7 +9,6 @@ import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
 import { readBody, readQuery, readText, soleHeader, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
-import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
 export type OpenPage = { path: string; contentType: string; body: () => string }
@@ -51,9 +50,7 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     done(null, payload)
   })
 
-  for (const page of pages) {
-    app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
-  }
+  for (const page of pages) app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
   for (const route of routes) addRoute(app, deps, route)
   refuseOtherMethods(app, deps, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
