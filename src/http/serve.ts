@@ -9,6 +9,7 @@ import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
 import { readBody, readQuery, readText, soleHeader, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
+import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
 export type OpenPage = { path: string; contentType: string; body: () => string }
