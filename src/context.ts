@@ -9,7 +9,16 @@ import type { EventName, EventPayload } from './events.ts'
 import type { Outside } from './outside/outside.ts'
 
 /** What the process has, opened once by main (or by a test's world). */
-export type Deps = { config: Config; db: Db; clock: Clock; outside: Outside; log: Logger; operatorTokenHash: string }
+export type Deps = {
+  config: Config
+  db: Db
+  clock: Clock
+  outside: Outside
+  log: Logger
+  operatorTokenHash: string
+  /** Aborted once the service is asked to stop. */
+  stopping: AbortSignal
+}
 
 /** Who acts, as the audit log names them. */
 export type Actor = { kind: 'user' | 'operator' | 'timer'; id: string; tokenId: string | null }

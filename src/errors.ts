@@ -14,7 +14,7 @@ export const REFUSALS = {
   invalid_project_name: [
     400,
     'invalid_project_name',
-    'Project names are up to 100 characters of lowercase letters, digits, ".", "_" and "-", without "---", and do not begin with "prj_".',
+    'Project names are up to 100 characters of lowercase letters, digits, ".", "_" and "-", without "---"; they do not begin with "prj_" and are not "." or "..".',
   ],
   unknown_project: [400, 'bad_request', 'The project does not exist.'],
   trusted_ips_enterprise_only: [

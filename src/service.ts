@@ -1,4 +1,5 @@
 /** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openClock } from './clock.ts'
@@ -10,7 +11,7 @@ import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
-import { bootstrap, readCredentials, type StartCredentials } from './operator/bootstrap.ts'
+import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
 import { startTimers } from './timers.ts'
@@ -21,8 +22,11 @@ export type Service = {
   credentials: StartCredentials
   /** True when this start filled an empty store. */
   firstStart: boolean
-  /** Lets requests in flight finish, then closes the store. */
-  close(): Promise<void>
+  /**
+   * Lets requests in flight finish, then closes the store. `graceMs`: how long the door stays open for requests that are on
+   * their way on open connections; closing at once would cut those off unread.
+   */
+  close(graceMs?: number): Promise<void>
 }
 
 /** How the embedded store is tuned; its own choices when empty. */
@@ -35,14 +39,14 @@ export async function openService(
   onDiskFault: (error: unknown) => void,
   store: StoreOptions = {},
 ): Promise<Service> {
-  const credentials = readCredentials(config)
   const db = await openStore(config, log, { ...store, onDiskFault })
   const clock = openClock()
   const keyring = await openKeys(config, db, clock).catch(async (error) => {
     await db.close()
     throw error
   })
-  const firstStart = await bootstrap(db, clock, credentials)
+  const { credentials, firstStart } = await openCredentials(db, clock, config)
+  const stop = new AbortController()
   const deps: Deps = {
     config,
     db,
@@ -50,6 +54,7 @@ export async function openService(
     log,
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
+    stopping: stop.signal,
   }
   const app = serve(deps, ROUTES, documentPages(ROUTES))
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
@@ -58,7 +63,9 @@ export async function openService(
     deps,
     credentials,
     firstStart,
-    async close() {
+    async close(graceMs = 0) {
+      stop.abort()
+      await sleep(graceMs)
       await app.close()
       await stopTimers()
       await db.close()

@@ -7,6 +7,8 @@ import { openService, type Service, type StoreOptions } from './service.ts'
 
 /** The most that requests in flight may take once the process was told to stop. */
 const LONGEST_STOP_MS = 9000
+/** How long requests that are already on their way are still taken. */
+const GRACE_MS = 300
 
 export async function start(config: Config, store: StoreOptions = {}): Promise<void> {
   process.umask(0o077)
@@ -28,7 +30,7 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
       log.warn('requests in flight did not end in time')
       process.exit(0)
     }, LONGEST_STOP_MS).unref()
-    service.close().then(
+    service.close(GRACE_MS).then(
       () => process.exit(0),
       (error) => {
         log.fatal({ err: error }, 'could not stop in order')
@@ -54,18 +56,25 @@ function greet({ app, credentials, firstStart }: Service, config: Config): void 
   const { address, port, family } = app.server.address() as AddressInfo
   const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
   const file = relative(process.cwd(), join(config.dataFolder, 'credentials.json'))
-  const token = firstStart ? credentials.token : `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
+  const { token } = credentials
+  const said = firstStart ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
   const lines = [
     `berth listening on ${url}`,
     '',
-    ...(firstStart ? firstLines(credentials, config, file) : [`The first token and the operator token are in ${file}`]),
+    ...(firstStart ? firstLines(credentials, config, file) : [laterLine(credentials, config, file)]),
     '',
     'Create a project:',
-    `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${token}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
+    `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${said ?? '$TOKEN'}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
     `Every operation: ${url}/docs`,
     '',
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+function laterLine({ token }: Service['credentials'], config: Config, file: string): string {
+  if (token !== undefined)
+    return `The first token${config.operatorToken ? ' is' : ' and the operator token are'} in ${file}`
+  return 'This store was first started with another data folder: make a token with POST /operator/v1/tokens'
 }
 
 /** For a shell, as one word. */

@@ -19,17 +19,17 @@ export const TIMERS = {
 } as const satisfies Record<string, Timer>
 
 /** `slice`: what a sweep deals with at most at a time; one that dealt with as much is run again at once. */
-type Timer = { periodMs: number; sweep: (ctx: OperatorCtx) => Promise<number>; slice?: number }
+type Timer = { periodMs: number; sweep: (ctx: OperatorCtx, limit: number) => Promise<number>; slice?: number }
 
 export type TimerName = keyof typeof TIMERS
 
 /** Events are kept for 30 days. */
-async function forgetOldEvents(ctx: OperatorCtx): Promise<number> {
+async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('event')
     .select('stamp')
     .where('stamp', '<', (ctx.now - EVENTS_KEPT_MS) * STAMPS_PER_MS)
-    .limit(SLICE)
+    .limit(limit)
   const gone = await ctx.db.deleteFrom('event').where('stamp', 'in', old).returning('stamp').execute()
   return gone.length
 }
@@ -41,7 +41,7 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   for (;;) {
     const count = await deps.db.write((db) => {
       const actor = { kind: 'timer', id: name, tokenId: null } as const
-      return sweep({ actor, db, now, stamp: deps.clock.stamp(), deps })
+      return sweep({ actor, db, now, stamp: deps.clock.stamp(), deps }, slice)
     })
     swept += count
     if (count < slice) return swept

@@ -10,16 +10,13 @@ import { onBothEngines } from './world.ts'
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
 type Json = any
 
-/** What removes comes last, and the project, which all others need, after that. */
-function lateness({ method, operationId }: Route): number {
-  return operationId === 'deleteProject' ? 2 : Number(method === 'DELETE')
-}
-
 onBothEngines(
   'every operation answers its good request with its status and exactly its declared shape',
   async (world) => {
     const place = await openPlace(world)
-    for (const route of [...ROUTES].sort((a, b) => lateness(a) - lateness(b))) {
+    const late = ({ method, operationId }: Route) =>
+      Number(method === 'DELETE') + Number(operationId === 'deleteProject')
+    for (const route of [...ROUTES].sort((a, b) => late(a) - late(b))) {
       const call = route.door === 'operator' ? world.operator : world.call
       if (route.operationId === 'operatorRemoveMember') {
         await world.operator('PUT', `/operator/v1/teams/${place.teamId}/members/${place.spare.id}`, { role: 'VIEWER' })

@@ -1,7 +1,7 @@
 /** Start, first words, stop and settings of the real program. Issue: what it must show; settings.md. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -130,3 +130,20 @@ processOnBothEngines(
     silent.destroy()
   },
 )
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  test(`another data folder on a store that was started before is told so, and gets no dead credentials [${engine}]`, async (t) => {
+    const home = await newHome(t, engine)
+    const first = await start(t, home)
+    assert.equal(await first.kill('SIGTERM'), 0)
+    const database = engine === 'sqlite' ? `sqlite:${join(home.folder, 'berth.db')}` : home.env.DATABASE_URL!
+    const other = join(home.folder, 'other')
+    const env = { BERTH_DATA: other, DATABASE_URL: database }
+    const second = await start(t, home, env)
+    assert.match(second.out(), /make a token with POST \/operator\/v1\/tokens/)
+    const written = JSON.parse(readFileSync(join(other, 'credentials.json'), 'utf8'))
+    assert.deepEqual(Object.keys(written), ['operatorToken'])
+    assert.equal((await ask(second, written.operatorToken, 'GET', '/operator/v1/audit'))?.status, 200)
+    assert.equal(await second.kill('SIGTERM'), 0)
+  })
+}

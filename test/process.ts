@@ -30,7 +30,7 @@ export async function newHome(t: TestContext, engine: Engine, name = 'data'): Pr
 
 /** Starts the program and leaves it to itself. It is ended with the test, whatever happens. */
 export function launch(t: TestContext, home: Home, env: Record<string, string> = {}): Omit<Running, 'address'> {
-  const child = spawn(process.execPath, [join(root, 'src', 'main.ts')], {
+  const child = spawn(process.execPath, [join(root, 'bin', 'berth.mjs')], {
     cwd: root,
     env: { PATH: process.env.PATH, ...home.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

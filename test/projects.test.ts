@@ -71,6 +71,8 @@ onBothEngines(
     const names = [
       '',
       'x'.repeat(101),
+      '.',
+      '..',
       '---',
       'a---b',
       'a----',
@@ -235,11 +237,3 @@ onBothEngines(
     assert.equal((await other.call('GET', '/v9/projects')).body.projects.length, 1)
   },
 )
-
-onBothEngines('a name that URLs resolve away (`.`, `..`) still answers by id', async ({ call }) => {
-  for (const name of ['.', '..']) {
-    const { id } = (await call('POST', '/v10/projects', { name })).body
-    assert.equal((await call('GET', `/v9/projects/${id}`)).body.name, name)
-    assert.equal((await call('DELETE', `/v9/projects/${id}`)).status, 204)
-  }
-})

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
+import type { StartCredentials } from '../src/operator/bootstrap.ts'
 import { openService, type Service } from '../src/service.ts'
 
 export const ENGINES = ['sqlite', 'postgres'] as const
@@ -22,7 +23,8 @@ export type Answer = {
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 export type Call = (method: Method, url: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
 
-export type World = Service & {
+export type World = Omit<Service, 'credentials'> & {
+  credentials: Required<StartCredentials>
   engine: Engine
   folder: string
   /** As the first user, on the personal account. */
@@ -75,6 +77,8 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     PORT: '0',
     BERTH_TIMERS: 'off',
     BERTH_TEST_CLOCK: '1',
+    // Nobody answers there: a test that looks names up says whom it asks.
+    BERTH_DNS_SERVERS: '127.0.0.1:1',
     ...settings,
   })
   const lines: string[] = []
@@ -86,6 +90,7 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
   const operator = as(service.credentials.operatorToken)
   return {
     ...service,
+    credentials: service.credentials as Required<StartCredentials>,
     engine,
     folder,
     as,

@@ -57,8 +57,9 @@ export async function findToken(ctx: OperatorCtx, params: Params): Promise<strin
   return row.id
 }
 
-/** Sweep: tokens that have expired can do nothing any more; their rows go. */
-export async function forgetExpiredTokens(ctx: OperatorCtx): Promise<number> {
-  const gone = await ctx.db.deleteFrom('token').where('expires_at', '<=', ctx.now).returning('id').execute()
+/** Sweep: tokens that have expired can do nothing any more; at most `limit` of their rows go. */
+export async function forgetExpiredTokens(ctx: OperatorCtx, limit: number): Promise<number> {
+  const expired = ctx.db.selectFrom('token').select('id').where('expires_at', '<=', ctx.now).limit(limit)
+  const gone = await ctx.db.deleteFrom('token').where('id', 'in', expired).returning('id').execute()
   return gone.length
 }

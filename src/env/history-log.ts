@@ -7,7 +7,6 @@ import { slices } from '../db/slices.ts'
 const VERSIONS_KEPT = 100
 const DAY_MS = 86_400_000
 const DELETED_KEPT_MS = 30 * DAY_MS
-const EXPIRED_SLICE = 1000
 
 /** Writes a version of each row. `changed`: names of fields, never a value. */
 export async function recordHistory(
@@ -65,12 +64,12 @@ export async function forgetValues(ctx: Ctx, projectId: string, ids: readonly st
 }
 
 /** Sweep: the history of variables that were deleted long ago goes. */
-export async function forgetDeletedHistory(ctx: OperatorCtx): Promise<number> {
+export async function forgetDeletedHistory(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = await ctx.db
     .selectFrom('env_history')
     .select(['project_id', 'env_id', 'version'])
     .where('expires_at', '<=', ctx.now)
-    .limit(EXPIRED_SLICE)
+    .limit(limit)
     .execute()
   for (const row of old) {
     await ctx.db

@@ -33,9 +33,9 @@ export async function beginRotation({ db, clock, outside: { keyring } }: Deps): 
 }
 
 /** Sweep: wraps one slice of the project keys that another root key wraps by the active one. Gives how many. */
-export async function rewrapProjectKeys(ctx: OperatorCtx): Promise<number> {
+export async function rewrapProjectKeys(ctx: OperatorCtx, limit: number): Promise<number> {
   const active = await activeKeyId(ctx.db)
-  const stale = await staleKeys(ctx.db, active).selectAll().limit(REWRAP_SLICE).execute()
+  const stale = await staleKeys(ctx.db, active).selectAll().limit(limit).execute()
   let done = 0
   for (const row of stale) if (await rewrap(ctx, row, active)) done++
   return done

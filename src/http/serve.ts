@@ -1,6 +1,7 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. The only file that knows fastify. */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import { momentOf } from '../clock.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { REFUSALS, Refusal, refuse } from '../errors.ts'
@@ -44,10 +45,10 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
     const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200)
     return sendError(deps, new Refusal('not_found', `There is nothing at ${path}.`, {}), request, reply)
   })
-  const closing = watchClosing(app)
   app.addHook('onSend', (_request, reply, payload, done) => {
     reply.header('x-content-type-options', 'nosniff')
-    if (closing()) reply.header('connection', 'close')
+    // Keep-alive clients let go, and the close does not wait for them.
+    if (deps.stopping.aborted) reply.header('connection', 'close')
     done(null, payload)
   })
 
@@ -116,7 +117,8 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
   return deps.db.write(async (tx) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
-    const ctx = contextOf(outside, tx, await admit(deps, route, tx, credentials, now))
+    const who = await admit(deps, route, tx, credentials, deps.clock.now())
+    const ctx = contextOf(outside, tx, who)
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, asked)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
@@ -161,7 +163,9 @@ function contextOf(
 ): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
   const outgoing: Outgoing[] = []
   const actor: Actor = who?.actor ?? { kind: 'operator', id: 'operator', tokenId: null }
-  const bare: OperatorCtx = { actor, db, now, stamp: route.method === 'GET' ? 0 : deps.clock.stamp(), deps }
+  // One reading of the clock for all that an operation writes, taken when it is its turn.
+  const stamp = route.method === 'GET' ? 0 : deps.clock.stamp()
+  const bare: OperatorCtx = { actor, db, now: stamp === 0 ? now : momentOf(stamp), stamp, deps }
   if (who === undefined) return { ...bare, outgoing }
   const emit: Ctx['emit'] = (type, payload, projectId, owner) => {
     if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
@@ -225,13 +229,4 @@ function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: Fas
   if (refusal.status === 503) reply.header('retry-after', '1')
   const { contentType, body } = showRefusal(refusal, request.headers.accept)
   return reply.code(refusal.status).type(contentType).send(body)
-}
-
-/** While the server closes, every answer says so: keep-alive clients let go, and the close does not wait for them. */
-function watchClosing(app: FastifyInstance): () => boolean {
-  let closing = false
-  app.addHook('preClose', async () => {
-    closing = true
-  })
-  return () => closing
 }

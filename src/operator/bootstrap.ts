@@ -1,5 +1,15 @@
 /** First start: one user, one team, one token, so that the first call needs nothing but what was printed. operator-api.md. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { tokenRow } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
@@ -7,31 +17,37 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { newId, newToken } from '../ids.ts'
 
-export type StartCredentials = { operatorToken: string; userId: string; teamId: string; token: string }
+type FirstCredentials = { userId: string; teamId: string; token: string }
+/** The first ones are there when this data folder was there on the first start of the store. */
+export type StartCredentials = { operatorToken: string } & Partial<FirstCredentials>
 
 /**
- * The operator token: the setting, else what `credentials.json` says, else a new one written there. The file is written
- * before the rows that it opens: killed between the two, the next start finds an empty store and uses the same file.
+ * The operator token: the setting, else what `credentials.json` says, else a new one written there; and, on an empty store,
+ * the first user, team and token. The file is written before the rows that it opens: killed between the two, the next start
+ * finds an empty store and uses the same file.
  */
-export function readCredentials(config: Config): StartCredentials {
+export async function openCredentials(db: Db, clock: Clock, config: Config) {
   const file = join(config.dataFolder, 'credentials.json')
-  const kept = readJson(file)
-  const credentials = {
-    operatorToken: config.operatorToken ?? kept.operatorToken ?? newToken(),
-    userId: kept.userId ?? newId('usr'),
-    teamId: kept.teamId ?? newId('team'),
-    token: kept.token ?? newToken(),
+  const { operatorToken: keptToken, ...kept } = readJson(file)
+  const operatorToken = config.operatorToken ?? keptToken ?? newToken()
+  const keep = (first: Partial<FirstCredentials>) =>
+    writeWhenNew(file, { operatorToken: config.operatorToken === undefined ? operatorToken : keptToken, ...first })
+
+  const known = await db.read.selectFrom('fact').select('name').where('name', '=', 'bootstrapped').executeTakeFirst()
+  if (known === undefined) {
+    const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), ...kept }
+    keep(first)
+    if (await bootstrap(db, clock, first)) return { credentials: { operatorToken, ...first }, firstStart: true }
+    // Another instance was first: what this one wrote down opens nothing.
+    keep({})
+    return { credentials: { operatorToken }, firstStart: false }
   }
-  const wanted =
-    config.operatorToken === undefined ? credentials : { ...credentials, operatorToken: kept.operatorToken }
-  if (JSON.stringify(wanted) !== JSON.stringify(kept)) writeDurably(file, `${JSON.stringify(wanted, null, 2)}\n`)
-  return credentials
+  keep(kept)
+  return { credentials: { operatorToken, ...kept }, firstStart: false }
 }
 
 /** Fills an empty store, once, also when two instances start at the same moment. True when this call did it. */
-export async function bootstrap(db: Db, clock: Clock, credentials: StartCredentials): Promise<boolean> {
-  const known = await db.read.selectFrom('fact').select('name').where('name', '=', 'bootstrapped').executeTakeFirst()
-  if (known !== undefined) return false
+async function bootstrap(db: Db, clock: Clock, { userId, teamId, token }: FirstCredentials): Promise<boolean> {
   return db.write(async (tx) => {
     const first = await tx
       .insertInto('fact')
@@ -40,7 +56,6 @@ export async function bootstrap(db: Db, clock: Clock, credentials: StartCredenti
       .returning('name')
       .executeTakeFirst()
     if (first === undefined) return false
-    const { userId, teamId, token } = credentials
     const account = { plan: 'pro', add_ons_json: '[]' } as const
     const user = {
       ...account,
@@ -93,7 +108,9 @@ function readJson(file: string): Partial<StartCredentials> {
   }
 }
 
-function writeDurably(file: string, text: string): void {
+function writeWhenNew(file: string, credentials: Record<string, string | undefined>): void {
+  const text = `${JSON.stringify(credentials, null, 2)}\n`
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return
   mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })
   const fresh = `${file}.new`
   const handle = openSync(fresh, 'w', 0o600)

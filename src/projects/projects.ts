@@ -12,7 +12,7 @@ import { newId } from '../ids.ts'
 import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './shape.ts'
 
-const NAME = /^(?!.*---)(?!prj_)[a-z0-9._-]{1,100}$/
+const NAME = /^(?!.*---)(?!prj_)(?!\.{1,2}$)[a-z0-9._-]{1,100}$/
 
 /** Creates a project. Refuses: invalid_project_name 400, project_name_taken 409 (decided by the unique index), bad_request 400, and what `createFirstEnv` does. */
 export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unknown, CreateProject>): Promise<Project> {
