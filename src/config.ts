@@ -11,6 +11,8 @@ export type Config = {
   dataFolder: string
   database: { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
   operatorToken: string | undefined
+  /** The keyring that seals values: a file, or the keyring itself. */
+  keys: { file: string } | { text: string }
   logLevel: string
   testClock: boolean
   timers: boolean
@@ -50,6 +52,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     dataFolder,
     database: readDatabase(env.DATABASE_URL, dataFolder),
     operatorToken: readSecret(env.BERTH_OPERATOR_TOKEN),
+    keys: readKeys(env.BERTH_KEYS, dataFolder),
     logLevel: readChoice('BERTH_LOG_LEVEL', env.BERTH_LOG_LEVEL, LOG_LEVELS, 'info'),
     testClock: readChoice('BERTH_TEST_CLOCK', env.BERTH_TEST_CLOCK, ['0', '1'], '0') === '1',
     timers: readChoice('BERTH_TIMERS', env.BERTH_TIMERS, ['on', 'off'], 'on') === 'on',
@@ -78,6 +81,12 @@ function readDatabase(text = '', dataFolder: string): Config['database'] {
   if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: resolve(text.slice('sqlite:'.length)) }
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: text }
   throw new BadSetting('DATABASE_URL must be sqlite:<file> or postgres://user:password@host:port/database')
+}
+
+/** A path, or the keyring itself as JSON. What is wrong inside it is said when it is opened, never by repeating it. */
+function readKeys(text = '', dataFolder: string): Config['keys'] {
+  if (text.trimStart().startsWith('{')) return { text }
+  return { file: text === '' ? join(dataFolder, 'keys.json') : resolve(text) }
 }
 
 function readSecret(text = ''): string | undefined {

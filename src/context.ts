@@ -39,6 +39,8 @@ export type Who = {
   userId: string
   role: Role
   permissions: ReadonlySet<Permission>
+  /** The installation of an integration that acts; null: a person. */
+  configurationId: string | null
   /** The one team the token is bound to, or null. */
   tokenTeamId: string | null
   /** The projects that exist for this token; null: all of the account. */

@@ -16,6 +16,15 @@ const domain = Type.Object({
   redirectStatusCode: Nullable(Type.Integer()),
 })
 const ofDomain = Type.Object({ ...by, project, domain })
+/** A variable is told by its name and place, never by its value. */
+const variable = {
+  sentWhileDisabled: false,
+  payload: Type.Object({
+    ...by,
+    project,
+    envVar: Type.Object({ id: Type.String(), key: Type.String(), target: Type.Array(Type.String()) }),
+  }),
+}
 
 export const EVENTS = {
   'project.created': { sentWhileDisabled: true, payload: Type.Object({ ...by, project }) },
@@ -37,6 +46,9 @@ export const EVENTS = {
     sentWhileDisabled: false,
     payload: Type.Object({ ...ofDomain.properties, previousProject: project }),
   },
+  'project.env-variable.created': variable,
+  'project.env-variable.updated': variable,
+  'project.env-variable.deleted': variable,
 } as const
 
 export type EventName = keyof typeof EVENTS

@@ -7,7 +7,7 @@ let pool = Buffer.alloc(0)
 let used = 0
 
 /** `length` characters of base62, each drawn evenly: bytes from 248 on are thrown away. */
-function randomText(length: number): string {
+export function randomText(length: number): string {
   let text = ''
   while (text.length < length) {
     if (used === pool.length) {
@@ -21,7 +21,7 @@ function randomText(length: number): string {
 }
 
 /** An id such as `prj_` + 28 characters (167 bits): never reused, never guessed. */
-export function newId(prefix: 'prj' | 'evt' | 'tok' | 'usr' | 'team'): string {
+export function newId(prefix: 'prj' | 'evt' | 'tok' | 'usr' | 'team' | 'env'): string {
   return `${prefix}_${randomText(prefix === 'team' || prefix === 'usr' ? 24 : 28)}`
 }
 

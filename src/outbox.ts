@@ -78,3 +78,10 @@ export async function record(
     fields: JSON.stringify(fields),
   })
 }
+
+/** The names of what a request sent, of one thing or of several: never a value. */
+export function fieldsOf(body: unknown): string[] {
+  const items = Array.isArray(body) ? body : [body]
+  const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
+  return [...new Set(names)]
+}

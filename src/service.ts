@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db } from './db/db.ts'
 import type { SqliteOptions } from './db/open-sqlite.ts'
+import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
@@ -40,6 +41,10 @@ export async function openService(
 ): Promise<Service> {
   const db = await openStore(config, log, { ...store, onDiskFault })
   const clock = openClock()
+  const keyring = await openKeys(config, db, clock).catch(async (error) => {
+    await db.close()
+    throw error
+  })
   const { credentials, firstStart } = await openCredentials(db, clock, config)
   const stop = new AbortController()
   const deps: Deps = {
@@ -47,7 +52,7 @@ export async function openService(
     db,
     clock,
     log,
-    outside: openOutside(config),
+    outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     stopping: stop.signal,
   }

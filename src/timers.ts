@@ -2,8 +2,11 @@
 import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import type { Deps, OperatorCtx } from './context.ts'
+import { forgetDeletedHistory } from './env/history-log.ts'
+import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const EVENTS_KEPT_MS = 30 * 24 * HOUR_MS
 /** A sweep works in slices, so that no transaction is long. */
 const SLICE = 1000
@@ -11,7 +14,12 @@ const SLICE = 1000
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
-} as const satisfies Record<string, { periodMs: number; sweep: (ctx: OperatorCtx, limit: number) => Promise<number> }>
+  'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
+  'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE },
+} as const satisfies Record<string, Timer>
+
+/** `slice`: what a sweep deals with at most at a time; one that dealt with as much is run again at once. */
+type Timer = { periodMs: number; sweep: (ctx: OperatorCtx, limit: number) => Promise<number>; slice?: number }
 
 export type TimerName = keyof typeof TIMERS
 
@@ -28,14 +36,15 @@ async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number>
 
 /** Runs one sweep to its end, as of `now`. Gives the number of rows it dealt with. */
 export async function runTimer(deps: Deps, name: TimerName, now: number): Promise<number> {
+  const { sweep, slice = SLICE }: Timer = TIMERS[name]
   let swept = 0
   for (;;) {
     const count = await deps.db.write((db) => {
       const actor = { kind: 'timer', id: name, tokenId: null } as const
-      return TIMERS[name].sweep({ actor, db, now, stamp: deps.clock.stamp(), deps }, SLICE)
+      return sweep({ actor, db, now, stamp: deps.clock.stamp(), deps }, slice)
     })
     swept += count
-    if (count < SLICE) return swept
+    if (count < slice) return swept
   }
 }
 

@@ -11,6 +11,9 @@ export type Place = {
   teamId: string
   /** A second user with a project `secret` and a team `rivals` of their own. */
   rival: Awaited<ReturnType<World['user']>> & { projectId: string; teamId: string }
+  /** A variable of `web`, and a root key that wraps nothing any more. */
+  envId: string
+  idleKeyId: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
 }
@@ -23,6 +26,11 @@ export async function openPlace(world: World): Promise<Place> {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
   await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
+  const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
+  await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
+  const { activeKeyId: idleKeyId } = (await world.operator('GET', '/operator/v1/keys')).body
+  await world.operator('POST', '/operator/v1/keys/rotate')
   const rival = await world.user('rival')
   const team = await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
   const secret = await rival.call('POST', '/v10/projects', { name: 'secret' })
@@ -33,6 +41,8 @@ export async function openPlace(world: World): Promise<Place> {
     projectId,
     userId: world.credentials.userId,
     teamId: world.credentials.teamId,
+    envId,
+    idleKeyId,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
   }
@@ -48,6 +58,10 @@ export async function makeProject(world: World, name: string, query = ''): Promi
 export type Asked = { method: Method; url: string; body: unknown }
 
 const BODIES: Record<string, object> = {
+  createProjectEnv: { key: 'SAMPLE', value: 'v', target: ['preview'] },
+  editProjectEnv: { comment: 'sample' },
+  batchRemoveProjectEnv: { ids: ['env_unknown'] },
+  putProjectEnvFile: new Blob(['SAMPLE=v'], { type: 'text/plain' }),
   addProjectDomain: { name: 'added.example.com' },
   updateProjectDomain: { gitBranch: 'next' },
   removeProjectDomain: {},
@@ -64,7 +78,11 @@ const BODIES: Record<string, object> = {
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
 }
-const QUERIES: Record<string, string> = { removeProjectAlias: 'domain=alias.example.com' }
+const QUERIES: Record<string, string> = {
+  removeProjectAlias: 'domain=alias.example.com',
+  putProjectEnvFile: 'target=preview',
+  exportProjectEnv: 'target=preview',
+}
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',
   operatorCreateToken: 'userId',
@@ -79,7 +97,10 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     teamId: place.teamId,
     accountId: place.teamId,
     idOrSlug: 'team',
-    id: place.spare.tokenId,
+    id: idFor(route, place),
+    target: 'preview',
+    gitBranch: 'dev',
+    version: '1',
     name: 'old-events',
     domain: route.operationId === 'moveProjectDomain' ? 'moved.example.com' : 'www.example.com',
     ...path,
@@ -89,7 +110,13 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
   if (!route.body) return { method: route.method, url, body: undefined }
   const body = BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
+  if (route.textBody) return { method: route.method, url, body }
   return { method: route.method, url, body: { ...body, ...(user && { [user]: place.spare.id }) } }
+}
+
+function idFor(route: Route, place: Place): string {
+  if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }
 
 export const PUBLIC = ROUTES.filter((route) => route.door === 'public')
@@ -108,7 +135,22 @@ export function withQuery(url: string, query: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}${query}`
 }
 
-const TABLES = ['account', 'member', 'token', 'project', 'project_domain', 'event', 'audit', 'fact'] as const
+const TABLES = [
+  'account',
+  'member',
+  'token',
+  'project',
+  'project_domain',
+  'event',
+  'audit',
+  'fact',
+  'root_key',
+  'project_key',
+  'env_var',
+  'env_target',
+  'env_usage',
+  'env_history',
+] as const
 
 /** One hash over every row of every table: equal digests, nothing written. */
 export async function digest({ deps }: World): Promise<string> {

@@ -118,14 +118,16 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
 
 function caller({ app }: Service, token: string | undefined): Call {
   return async (method, url, body, headers = {}) => {
-    const raw = typeof body === 'string' || Buffer.isBuffer(body)
+    // A Blob brings its own type; all else is JSON.
+    const payload = body instanceof Blob ? Buffer.from(await body.arrayBuffer()) : body
+    const raw = typeof payload === 'string' || Buffer.isBuffer(payload)
     const answer = await app.inject({
       method,
       url,
-      ...(body !== undefined && { payload: raw ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { payload: raw ? payload : JSON.stringify(payload) }),
       headers: {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && { 'content-type': body instanceof Blob ? body.type : 'application/json' }),
         ...headers,
       },
     })

@@ -93,6 +93,7 @@ function whoOf(found: Acting): Who {
     userId: found.user_id,
     role,
     permissions: permissionsOf(role, found.scopes_json),
+    configurationId: null,
     tokenTeamId: found.team_id,
     projectIds: found.project_ids_json === null ? null : JSON.parse(found.project_ids_json),
   }

@@ -11,6 +11,8 @@ export const PERMISSIONS = [
   'domain:write',
   'env:read',
   'env:write',
+  'env:decrypt',
+  'env:all',
   'env:production',
   'team:read',
   'member:write',
@@ -21,8 +23,8 @@ export const PERMISSIONS = [
 export type Permission = (typeof PERMISSIONS)[number]
 
 const account: Permission[] = ['team:read', 'user:read']
-const read: Permission[] = [...account, 'project:read', 'domain:read', 'env:read']
-const develop: Permission[] = [...read, 'project:write', 'domain:write', 'env:write']
+const read: Permission[] = [...account, 'project:read', 'domain:read', 'env:read', 'env:all']
+const develop: Permission[] = [...read, 'project:write', 'domain:write', 'env:write', 'env:decrypt']
 
 export const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
   OWNER: PERMISSIONS,

@@ -20,7 +20,9 @@ type Scope = (typeof SCOPES)[number]
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`
 
 type Bridge = { read: readonly Permission[]; write: readonly Permission[] }
-const variables: Bridge = { read: ['env:read'], write: ['env:write', 'env:production'] }
+/** Own variables only; `env:all` adds those of others. */
+const variables: Bridge = { read: ['env:read', 'env:decrypt'], write: ['env:write', 'env:production'] }
+const allVariables: Bridge = { read: [...variables.read, 'env:all'], write: variables.write }
 const nothing: Bridge = { read: [], write: [] }
 
 /** Scopes that open nothing are those whose operations Berth does not serve. */
@@ -31,7 +33,7 @@ const BRIDGE: Record<Scope, Bridge> = {
   'edge-config': nothing,
   project: { read: ['project:read'], write: ['project:write', 'project:delete'] },
   'project-env-vars': variables,
-  'global-project-env-vars': variables,
+  'global-project-env-vars': allVariables,
   team: { read: ['team:read'], write: ['member:write'] },
   user: { read: ['user:read'], write: [] },
   'log-drain': nothing,

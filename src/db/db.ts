@@ -4,6 +4,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../errors.ts'
 import * as start from './migrations/0001-start.ts'
 import * as domains from './migrations/0002-domains.ts'
+import * as env from './migrations/0003-env.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -26,7 +27,7 @@ export type Db = {
 }
 
 /** The migrations travel with the program; a name, once released, is never changed. */
-const MIGRATIONS: Record<string, Migration> = { '0001-start': start, '0002-domains': domains }
+const MIGRATIONS: Record<string, Migration> = { '0001-start': start, '0002-domains': domains, '0003-env': env }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */
 export async function migrate(db: Queries): Promise<void> {

@@ -5,6 +5,8 @@
 import type { Selectable } from 'kysely'
 import type { Role } from '../access/roles.ts'
 
+type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
+
 export type Schema = {
   account: {
     id: string
@@ -88,6 +90,66 @@ export type Schema = {
     type: string
     subject_id: string | null
     fields_json: string
+  }
+  /** A root key of the keyring that this store knows: never the key, only what proves that a key is it. */
+  root_key: {
+    id: string
+    sealed_check: string
+    /** The latest is the active key; null: known, and never active. */
+    activated_stamp: number | null
+  }
+  /** The data key of a project, wrapped by a root key. */
+  project_key: { project_id: string; id: string; root_key_id: string; wrapped_key: string }
+  env_var: {
+    project_id: string
+    id: string
+    key: string
+    type: EnvType
+    /** The targets as `production,preview`; env_target says the same, one row a place, and decides who has it. */
+    targets: string
+    /** '' when the variable is for every branch. */
+    git_branch: string
+    sealed_value: string
+    /** The version that set the value: the seal is bound to it. */
+    value_version: number
+    value_bytes: number
+    comment: string | null
+    /** The installation that made it; null: made by people. */
+    configuration_id: string | null
+    edge_config_id: string | null
+    edge_config_token_id: string | null
+    content_hint_json: string | null
+    version: number
+    created_by: string | null
+    updated_by: string | null
+    created_stamp: number
+    updated_at: number
+  }
+  /** A place that a variable takes. Its primary key says that a place is taken once. */
+  env_target: { project_id: string; key: string; target: string; git_branch: string; env_id: string }
+  /** What the variables of a project and target add up to, so that a limit is asked of one row. */
+  env_usage: { project_id: string; target: string; variables: number; bytes: number }
+  /** A variable as it was from `at` on, one row a version. */
+  env_history: {
+    project_id: string
+    env_id: string
+    version: number
+    action: 'created' | 'updated' | 'restored' | 'deleted'
+    changed_json: string
+    key: string
+    type: EnvType
+    targets: string
+    git_branch: string
+    /** Null once the variable is deleted. */
+    sealed_value: string | null
+    value_version: number
+    comment: string | null
+    configuration_id: string | null
+    actor_kind: string
+    actor_id: string
+    at: number
+    /** Set when the variable is deleted: from then on the row may go. */
+    expires_at: number | null
   }
   /** One row a fact about the store itself. */
   fact: { name: string; value: string }

@@ -81,6 +81,18 @@ export function readBody(
   return keepDeclared(schema, validate(schema, body))
 }
 
+/** A body of plain text. Refuses 415, and 400 for what is not UTF-8 or holds a NUL. */
+export function readText(contentType: string | undefined, bytes: Buffer | undefined): string {
+  if (bytes === undefined || bytes.length === 0) return ''
+  if (!/^text\/plain\s*(;|$)/i.test(contentType ?? '')) {
+    refuse('unsupported_media_type', 'The body must be text/plain.')
+  }
+  if (!isUtf8(bytes)) refuse('bad_request', 'Invalid request: the body is not valid UTF-8.')
+  const text = bytes.toString('utf8')
+  if (text.includes('\0')) refuse('bad_request', 'Invalid request: the body contains a NUL character.')
+  return text
+}
+
 function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) refuse('bad_request', 'Invalid request: the body is not valid UTF-8.')
   let value: unknown

@@ -74,7 +74,7 @@ function operationOf(route: Route): object {
     tags: [route.tag],
     ...(route.needs?.length && { 'x-permissions': route.needs }),
     parameters: [...pathParameters(route), ...queryParameters(route)],
-    ...(route.body && { requestBody: { content: { 'application/json': { schema: route.body } } } }),
+    ...(route.body && { requestBody: { content: { [mediaType(route.textBody)]: { schema: route.body } } } }),
     responses: { [route.status]: successOf(route), ...refusalResponses(route) },
   }
 }
@@ -95,7 +95,12 @@ function queryParameters(route: Route): object[] {
   return route.door === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own
 }
 
+function mediaType(text: true | undefined): string {
+  return text ? 'text/plain' : 'application/json'
+}
+
 function successOf(route: Route): object {
+  if (route.textReply) return { description: 'done', content: { [mediaType(true)]: { schema: { type: 'string' } } } }
   if (!route.reply) return { description: 'done; no content' }
   return { description: 'done', content: { 'application/json': { schema: route.reply } } }
 }

@@ -32,6 +32,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   needs?: readonly Permission[]
   query?: Q
   body?: B
+  /** The body is plain text rather than JSON; `run` gets it whole, as a string. */
+  textBody?: true
   /** The largest body in bytes; 64 KiB when not said. */
   bodyLimit?: number
   /** The subject, looked up inside the account. */
@@ -46,6 +48,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R
+  /** The answer is plain text rather than JSON; `run` gives a string. */
+  textReply?: true
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table of routes holds every combination; `route` checked each where it was written

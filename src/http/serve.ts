@@ -5,9 +5,9 @@ import { momentOf } from '../clock.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { REFUSALS, Refusal, refuse } from '../errors.ts'
-import { type Outgoing, record } from '../outbox.ts'
+import { fieldsOf, type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
-import { readBody, readQuery, soleHeader, splitQuery } from './input.ts'
+import { readBody, readQuery, readText, soleHeader, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
 import { endOfTurn } from './turn.ts'
@@ -74,6 +74,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
         reply.code(route.status)
         const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
+        if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
         return reply.send(route.reply ? answer : undefined)
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
@@ -97,10 +98,12 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   }
   const now = deps.clock.now()
   const who = await admit(deps, route, deps.db.read, credentials, now)
+  const contentType = request.headers['content-type']
+  const bytes = request.body as Buffer | undefined
   const input: Input = {
     params: readParams(request.params as Params),
     query: readQuery(route.query, query),
-    body: readBody(route.body, request.headers['content-type'], request.body as Buffer | undefined),
+    body: route.textBody ? readText(contentType, bytes) : readBody(route.body, contentType, bytes),
     version: versionOf(request.originalUrl),
   }
   const outside = { deps, now, route }
@@ -178,13 +181,9 @@ function readParams(params: Params): Params {
   return params
 }
 
-/** The audit log names what was touched by its id, and which fields were sent: never a value. */
+/** The audit log names what was touched by its id. */
 function subjectId(touched: unknown, input: Input): string | null {
   return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
-}
-
-function fieldsOf(body: unknown): string[] {
-  return typeof body === 'object' && body !== null ? Object.keys(body) : []
 }
 
 function routed(route: Route): string {

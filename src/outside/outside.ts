@@ -3,8 +3,11 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
 import { type Dns, openDns } from './dns.ts'
+import type { Keyring } from './keyring.ts'
 
 export type Outside = {
+  /** The root keys that seal what must not be read from the database. */
+  keyring: Keyring
   /** argon2id of a password, as a PHC string. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
   hashPassword(password: string): Promise<string>
   dns: Dns
@@ -14,8 +17,8 @@ const derive = promisify(argon2)
 /** OWASP's first recommendation for argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
-export function openOutside(config: Config): Outside {
-  return { hashPassword, dns: openDns(config.dnsServers) }
+export function openOutside(config: Config, keyring: Keyring): Outside {
+  return { keyring, hashPassword, dns: openDns(config.dnsServers) }
 }
 
 async function hashPassword(password: string): Promise<string> {

@@ -3,6 +3,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
+import { envOfProjects, hasEdgeConfig } from '../env/project-env.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
 import { type ListProjectsQuery, type ProjectList, showProject } from './shape.ts'
@@ -30,7 +31,11 @@ export async function listProjects(
     .limit(limit + 1)
     .execute()
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.updated_stamp)
-  return { projects: shown.map(showProject), pagination }
+  const env = await envOfProjects(
+    ctx,
+    shown.map((row) => row.id),
+  )
+  return { projects: shown.map((row) => showProject(row, env.get(row.id))), pagination }
 }
 
 type Builder = ExpressionBuilder<Schema, 'project'>
@@ -51,8 +56,9 @@ function filters(eb: Builder, query: Query, projectIds: string[] | null): Expres
   if (query.repoUrl !== undefined) all.push(eb('repo_url', '=', query.repoUrl))
   if (query.excludeRepos) all.push(withoutRepos(eb, query.excludeRepos))
   if (query.gitForkProtection !== undefined) all.push(eb('git_fork_protection', '=', Number(query.gitForkProtection)))
-  // A project is connected to an Edge Config through its variables, and there are none.
-  if (query.edgeConfigId !== undefined || query.edgeConfigTokenId !== undefined) all.push(eb.lit(false))
+  if (query.edgeConfigId !== undefined) all.push(hasEdgeConfig(eb, 'edge_config_id', query.edgeConfigId))
+  if (query.edgeConfigTokenId !== undefined)
+    all.push(hasEdgeConfig(eb, 'edge_config_token_id', query.edgeConfigTokenId))
   return all
 }
 

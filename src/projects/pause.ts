@@ -1,22 +1,22 @@
 /** Pause and unpause. Specification: States and transitions, Project pause; operations 6 and 7. */
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { changeProject } from './projects.ts'
+import { answerProject, changeProject } from './projects.ts'
 import type { Settings } from './settings.ts'
-import { type Project, showProject } from './shape.ts'
+import type { Project } from './shape.ts'
 
 /** Takes the project offline and stops new production deployments from taking over its domains. Repeating it changes nothing. */
 export async function pauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
-  if (project.paused_at !== null) return showProject(project)
+  if (project.paused_at !== null) return answerProject(ctx, project)
   const settings_json = autoAssigning(project, false)
-  return showProject(await changeProject(ctx, project, { paused_at: ctx.now, settings_json }))
+  return answerProject(ctx, await changeProject(ctx, project, { paused_at: ctx.now, settings_json }))
 }
 
 /** Brings it back, automatic domains included. Repeating it changes nothing. */
 export async function unpauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
-  if (project.paused_at === null) return showProject(project)
+  if (project.paused_at === null) return answerProject(ctx, project)
   const settings_json = autoAssigning(project, true)
-  return showProject(await changeProject(ctx, project, { paused_at: null, resumed_at: ctx.now, settings_json }))
+  return answerProject(ctx, await changeProject(ctx, project, { paused_at: null, resumed_at: ctx.now, settings_json }))
 }
 
 function autoAssigning(project: Row<'project'>, autoAssignCustomDomains: boolean): string {

@@ -5,6 +5,7 @@ import { guard } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { prepared, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
+import { createFirstEnv, deleteProjectEnv, envOfProject } from '../env/project-env.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
@@ -13,14 +14,13 @@ import { type CreateProject, type Project, showProject, type UpdateDataCache, ty
 
 const NAME = /^(?!.*---)(?!prj_)(?!\.{1,2}$)[a-z0-9._-]{1,100}$/
 
-/** Creates a project. Refuses: invalid_project_name 400, project_name_taken 409 (decided by the unique index), bad_request 400. */
+/** Creates a project. Refuses: invalid_project_name 400, project_name_taken 409 (decided by the unique index), bad_request 400, and what `createFirstEnv` does. */
 export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unknown, CreateProject>): Promise<Project> {
   const { name, environmentVariables, gitRepository, ...settings } = body
   mustBeName(name)
   if (ctx.who.projectIds !== null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
   }
-  if (isGiven(environmentVariables)) refuse('variables_not_supported')
   if (isGiven(gitRepository)) refuse('git_not_supported')
   mustBeAddresses(settings)
 
@@ -35,7 +35,13 @@ export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unkn
   })
   if (row === undefined) refuse('project_name_taken', `A project named "${name}" already exists.`)
   ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
-  return showProject(row)
+  await createFirstEnv(ctx, row, environmentVariables ?? [])
+  return answerProject(ctx, row)
+}
+
+/** The answer for a project: its row, with what its other tables say. */
+export async function answerProject(ctx: Ctx, row: Row<'project'>): Promise<Project> {
+  return showProject(row, await envOfProject(ctx, row.id))
 }
 
 /**
@@ -116,7 +122,7 @@ export async function updateProject(
   if (name !== project.name) {
     ctx.emit('project.renamed', { project: { id: row.id, name }, previousName: project.name }, row.id)
   }
-  return showProject(row)
+  return answerProject(ctx, row)
 }
 
 /** Writes columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */
@@ -147,6 +153,7 @@ export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<
     .where('account_id', '=', project.account_id)
     .where('project_id', '=', project.id)
     .execute()
+  await deleteProjectEnv(ctx, project.id)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
 }
@@ -157,8 +164,11 @@ export async function updateDataCache(
   project: Row<'project'>,
   { body }: Input<unknown, Static<typeof UpdateDataCache>>,
 ): Promise<Project> {
-  if (body.disabled === undefined) return showProject(project)
-  return showProject(await changeProject(ctx, project, { data_cache_disabled_at: body.disabled ? ctx.now : null }))
+  if (body.disabled === undefined) return answerProject(ctx, project)
+  return answerProject(
+    ctx,
+    await changeProject(ctx, project, { data_cache_disabled_at: body.disabled ? ctx.now : null }),
+  )
 }
 
 function mustHavePassword(project: Row<'project'>): void {

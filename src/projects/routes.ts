@@ -1,8 +1,10 @@
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
+import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
 import { listProjects } from './list.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
 import {
+  answerProject,
   createProject,
   deleteProject,
   findProject,
@@ -12,15 +14,7 @@ import {
   updateDataCache,
   updateProject,
 } from './projects.ts'
-import {
-  CreateProject,
-  ListProjectsQuery,
-  Project,
-  ProjectList,
-  showProject,
-  UpdateDataCache,
-  UpdateProject,
-} from './shape.ts'
+import { CreateProject, ListProjectsQuery, Project, ProjectList, UpdateDataCache, UpdateProject } from './shape.ts'
 
 const tag = 'projects'
 
@@ -36,13 +30,13 @@ export const projectRoutes = [
     bodyLimit: 1024 * 1024,
     guards: [accountInGoodStanding, protectionInPlan],
     run: createProject,
-    emits: ['project.created'],
+    emits: ['project.created', 'project.env-variable.created'],
     refuses: [
       'invalid_project_name',
       'missing_permission',
-      'variables_not_supported',
       'git_not_supported',
       'project_name_taken',
+      ...CREATE_ENV_REFUSALS,
     ],
     status: 200,
     reply: Project,
@@ -67,7 +61,7 @@ export const projectRoutes = [
     tag,
     needs: ['project:read'],
     on: findProject,
-    run: (_ctx, project) => showProject(project),
+    run: answerProject,
     refuses: ['not_found'],
     status: 200,
     reply: Project,

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
+import { EnvVar, NewVariable } from '../env/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { PasswordProtection, type Settings, SettingsBody, ShownSettings, showSettings } from './settings.ts'
 
@@ -10,7 +11,7 @@ const Name = Type.String({ description: 'the naming rule is told by 400 invalid_
 export const CreateProject = Type.Object({
   name: Name,
   ...SettingsBody.properties,
-  environmentVariables: Type.Optional(Type.Unknown()),
+  environmentVariables: Type.Optional(Nullable(Type.Array(NewVariable))),
   gitRepository: Type.Optional(Type.Unknown()),
 })
 export type CreateProject = Static<typeof CreateProject>
@@ -68,7 +69,7 @@ export const Project = Type.Object(
     createdAt: Moment,
     dataCache: Type.Object({ userDisabled: Type.Boolean() }),
     deploymentExpiration: Type.Object({}),
-    env: Type.Array(Open),
+    env: Type.Optional(Type.Array(EnvVar)),
     gitForkProtection: Type.Boolean(),
     lastAliasRequest: Nullable(Open),
     lastRollbackTarget: Nullable(Open),
@@ -88,8 +89,8 @@ export type Project = Static<typeof Project>
 
 export const ProjectList = Type.Object({ projects: Type.Array(Project), pagination: Pagination })
 
-/** Makes the answer from a row. `paused` is absent until the project was first paused; what must not be null is left out. */
-export function showProject(row: Row<'project'>): Project {
+/** Makes the answer from a row and the project's variables (`env/project-env.ts`). `paused` is absent until the project was first paused; what must not be null is left out. */
+export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Project {
   return {
     accountId: row.account_id,
     id: row.id,
@@ -99,7 +100,7 @@ export function showProject(row: Row<'project'>): Project {
     createdAt: row.created_at,
     dataCache: { userDisabled: row.data_cache_disabled_at !== null },
     deploymentExpiration: {},
-    env: [],
+    ...(env !== undefined && { env }),
     gitForkProtection: row.git_fork_protection === 1,
     lastAliasRequest: null,
     lastRollbackTarget: null,

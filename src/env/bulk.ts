@@ -1,0 +1,189 @@
+/**
+ * A whole `.env` text at once: merged into what is there, or in its place. All of it happens or nothing; the answer is the
+ * plan, and a dry run gives the plan alone.
+ */
+import { type Static, Type } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { Refusal, refuse } from '../errors.ts'
+import type { Input } from '../http/route.ts'
+import { OneOf } from '../http/schema.ts'
+import { type Entry, parseDotenv } from './dotenv.ts'
+import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables } from './put.ts'
+import { isVisible, mustBeVariable, mustTouch, targetsOf } from './rules.ts'
+import { MOST_VARIABLES, TARGETS, type Target, targetsIn } from './shape.ts'
+import { fits, readUsage, tally } from './usage.ts'
+import { openSafe } from './values.ts'
+
+const NAME = '(production|preview|development)'
+
+export const BulkQuery = Type.Object({
+  mode: Type.Optional(OneOf('merge', 'replace')),
+  target: Type.String({
+    pattern: `^${NAME}(,${NAME})*$`,
+    description: 'one of production, preview and development, or several with commas between',
+  }),
+  gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
+  type: Type.Optional(OneOf('plain', 'encrypted', 'sensitive')),
+  dryRun: Type.Optional(Type.Boolean({ description: 'answer the plan and change nothing' })),
+})
+export const EnvFile = Type.String({ description: 'KEY=value lines, as dotenv reads them' })
+const Keys = Type.Array(Type.String())
+export const BulkAnswer = Type.Object({
+  mode: OneOf('merge', 'replace'),
+  target: Type.Array(OneOf(...TARGETS)),
+  gitBranch: Type.Optional(Type.String()),
+  dryRun: Type.Boolean(),
+  plan: Type.Object({ created: Keys, updated: Keys, removed: Keys, unchanged: Keys }),
+})
+
+type Plan = Static<typeof BulkAnswer>['plan']
+
+/**
+ * Merges a `.env` text into the variables of these targets (and branch), or puts it in their place. Variables that other
+ * targets share keep their value there. Replacing leaves alone what integrations made. Refuses: bad_request 400 with the
+ * number of every bad line, what no variable may be, env_already_exists 403, env_limit 400, missing_permission 403.
+ */
+export async function putEnvFile(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body, query }: Input<Static<typeof BulkQuery>, string>,
+): Promise<Static<typeof BulkAnswer>> {
+  const { mode = 'merge', gitBranch = '', dryRun = false } = query
+  const targets = targetsOf(query.target.split(',') as Target[])
+  mustTouch(ctx.who, targets)
+  const drafts = readDrafts(body, targets, gitBranch, query.type)
+  if (drafts.length === 0 && mode === 'replace') {
+    refuse(
+      'bad_request',
+      'Invalid request: an empty text would remove every variable; delete them by their ids instead.',
+    )
+  }
+  const steps = await planFor(ctx, project, drafts, targets, gitBranch, mode)
+  await mustFitTogether(ctx, project, steps, targets)
+  if (!dryRun) await carryOut(ctx, project, steps, targets)
+  const { plan } = steps
+  return { mode, target: targets, ...(gitBranch !== '' && { gitBranch }), dryRun, plan }
+}
+
+/** A draft that changes something, and the variables whose places it takes. */
+type Step = { draft: PutDraft; holders: Row<'env_var'>[] }
+type Steps = { plan: Plan; changed: Step[]; surplus: Row<'env_var'>[] }
+
+/** Refuses what the whole of it would be refused for, so that a dry run says it too: env_already_exists 403, env_limit 400. */
+async function mustFitTogether(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { changed, surplus }: Steps,
+  targets: Target[],
+): Promise<void> {
+  const usage = await readUsage(ctx, project.id)
+  const leaving = [...surplus, ...changed.flatMap(({ holders }) => holders)]
+  for (const row of leaving) tally(usage, overlap(row, targets), row.value_bytes, -1)
+  const bytes = changed.reduce((sum, { draft }) => sum + Buffer.byteLength(draft.value), 0)
+  if (!fits(usage, targets, bytes, changed.length)) refuse('env_limit')
+  for (const { draft, holders } of changed) {
+    if (holders.some((row) => !isVisible(ctx.who, row))) refuse('env_already_exists', undefined, { key: draft.key })
+    for (const row of holders) mustTouch(ctx.who, targetsIn(row))
+  }
+}
+
+/** What goes and what shrinks comes first: on the way, nothing is over a limit that the end keeps. */
+async function carryOut(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { changed, surplus }: Steps,
+  targets: Target[],
+): Promise<void> {
+  for (const row of surplus) await giveUp(ctx, project, row, targets)
+  const shrinks = ({ draft, holders }: Step) =>
+    holders.length > 0 && holders.every((row) => Buffer.byteLength(draft.value) <= row.value_bytes)
+  for (const part of [changed.filter(shrinks), changed.filter((step) => !shrinks(step))]) {
+    const drafts = part.map(({ draft }) => draft)
+    for (const end of await putVariables(ctx, project, drafts, true)) {
+      if ('failed' in end) refuse(end.failed, undefined, end.error)
+    }
+  }
+}
+
+/** Every line that is wrong is told at once: of the text, and of the rules for keys and values. */
+function readDrafts(
+  text: string,
+  targets: Target[],
+  gitBranch: string,
+  type: 'plain' | 'encrypted' | 'sensitive' | undefined,
+): PutDraft[] {
+  const { entries, bad } = parseDotenv(text)
+  if (entries.length > MOST_VARIABLES) refuse('env_too_many')
+  const draft = ({ key, value }: Entry): PutDraft => {
+    return { key, value, type: type ?? 'encrypted', keepType: type === undefined, targets, gitBranch, extras: {} }
+  }
+  for (const entry of entries) {
+    try {
+      mustBeVariable(draft(entry))
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      bad.push({ line: entry.line, message: `is refused: ${error.message}` })
+    }
+  }
+  if (bad.length > 0) {
+    const lines = bad.sort((a, b) => a.line - b.line).slice(0, 100)
+    const shown = lines.slice(0, 3).map(({ line, message }) => `line ${line} ${message}`)
+    const more = bad.length > 3 ? `; and ${bad.length - 3} more` : ''
+    refuse('bad_request', `Invalid request: ${shown.join('; ')}${more}.`, { lines })
+  }
+  return entries.map(draft)
+}
+
+async function planFor(
+  ctx: Ctx,
+  project: Row<'project'>,
+  drafts: PutDraft[],
+  targets: Target[],
+  gitBranch: string,
+  mode: 'merge' | 'replace',
+): Promise<Steps> {
+  const plan: Plan = { created: [], updated: [], removed: [], unchanged: [] }
+  const changed: Step[] = []
+  const known = await findByKeys(ctx, project.id, drafts)
+  const safe = await openSafe(ctx, project.id)
+  const byKey = Map.groupBy(
+    known.filter((row) => row.git_branch === gitBranch && overlap(row, targets).length > 0),
+    (row) => row.key,
+  )
+  for (const draft of drafts) {
+    const holders = byKey.get(draft.key) ?? []
+    const held = new Set(holders.flatMap(targetsIn))
+    const same =
+      targets.every((target) => held.has(target)) &&
+      holders.every((row) => (draft.keepType || row.type === draft.type) && isVisible(ctx.who, row)) &&
+      holders.every((row) => isSameValue(safe, row, draft.value))
+    plan[same ? 'unchanged' : holders.length > 0 ? 'updated' : 'created'].push(draft.key)
+    if (!same) changed.push({ draft, holders })
+  }
+  const surplus = mode === 'merge' ? [] : await findSurplus(ctx, project, drafts, targets, gitBranch)
+  plan.removed = [...new Set(surplus.map((row) => row.key))]
+  return { plan, changed, surplus }
+}
+
+/** What a replace removes: the caller's own variables in these places that the text does not name. */
+async function findSurplus(
+  ctx: Ctx,
+  project: Row<'project'>,
+  drafts: PutDraft[],
+  targets: Target[],
+  gitBranch: string,
+): Promise<Row<'env_var'>[]> {
+  const named = new Set(drafts.map(({ key }) => key))
+  const rows = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('git_branch', '=', gitBranch)
+    .orderBy('key')
+    .execute()
+  const own = rows.filter((row) => row.configuration_id === ctx.who.configurationId && overlap(row, targets).length > 0)
+  const surplus = own.filter((row) => !named.has(row.key))
+  for (const row of surplus) mustTouch(ctx.who, targetsIn(row))
+  return surplus
+}

@@ -1,0 +1,168 @@
+/** Environment variables of a project: create, list, get, edit, delete. Specification: operations 16 to 20. */
+import type { Static } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import { page, stampBefore } from '../http/page.ts'
+import type { Input, Params } from '../http/route.ts'
+import { findProject } from '../projects/projects.ts'
+import { createDrafts, draftOf } from './draft.ts'
+import { isSameValue, putVariables } from './put.ts'
+import { mayDecrypt, mustBeVariable, mustNameNoCustomEnvironment, mustTouch, visibleTo } from './rules.ts'
+import {
+  type CreatedEnv,
+  type CreateEnv,
+  type CreateEnvQuery,
+  type DeletedEnvs,
+  type DeleteEnvs,
+  type EditEnv,
+  type EnvList,
+  type EnvVar,
+  type ListEnvQuery,
+  MOST_VARIABLES,
+  type Reading,
+  showEnv,
+  targetsIn,
+} from './shape.ts'
+import { openSafe, type Safe } from './values.ts'
+import { changeVariable, removeVariables } from './write.ts'
+
+const FIRST_VERSION_WITH_ARRAYS = 10
+
+/** A project together with one of its variables. */
+export type WithVariable = Row<'project'> & { variable: Row<'env_var'> }
+
+/** A variable of the project, when the caller may see it. Refuses: not_found 404. */
+export async function findEnv(ctx: Ctx, params: Params): Promise<WithVariable> {
+  const project = await findProject(ctx, params)
+  const id = params.id ?? ''
+  const variable = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('id', '=', id)
+    .where(visibleTo(ctx.who))
+    .executeTakeFirst()
+  if (variable === undefined) refuse('not_found', `The project has no variable "${id.slice(0, 100)}".`)
+  return { ...project, variable }
+}
+
+/**
+ * Creates one variable, or several from an array (paths from /v10 on). Of one, a taken place refuses with env_already_exists
+ * 403; of several, what the store says no to is told in `failed`. Anything wrong with the request itself refuses it whole.
+ */
+export async function createEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body, query, version }: Input<Static<typeof CreateEnvQuery>, CreateEnv>,
+): Promise<CreatedEnv> {
+  const many = Array.isArray(body)
+  if (many && version !== undefined && version < FIRST_VERSION_WITH_ARRAYS) {
+    refuse('bad_request', 'Invalid request: should be object.')
+  }
+  const outcomes = await putVariables(ctx, project, createDrafts(ctx, body), query.upsert === true)
+  const safe = await openSafe(ctx, project.id)
+  const created = outcomes.flatMap((end) => ('row' in end ? [showEnv(end.row, read(ctx, safe, end.row, false))] : []))
+  const failed = outcomes.flatMap((end) => ('failed' in end ? [end] : []))
+  if (many) return { created, failed: failed.map(({ error }) => ({ error })) }
+  if (failed[0] !== undefined) refuse(failed[0].failed, undefined, failed[0].error)
+  return { created: created[0]!, failed: [] }
+}
+
+/** Lists the variables that the caller may see, last made first: all of them, or a page when `limit` is given. */
+export async function listEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { query }: Input<Static<typeof ListEnvQuery>>,
+): Promise<Static<typeof EnvList>> {
+  const { decrypt = false, limit, until, gitBranch, target } = query
+  let wanted = ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where(visibleTo(ctx.who))
+    .orderBy('created_stamp', 'desc')
+  if (until !== undefined) wanted = wanted.where('created_stamp', '<', stampBefore(until))
+  if (gitBranch !== undefined) wanted = wanted.where('git_branch', '=', gitBranch)
+  if (target !== undefined) wanted = wanted.where('targets', 'like', `%${target}%`)
+  if (limit !== undefined) wanted = wanted.limit(limit + 1)
+  // There are no custom environments, so nothing is in one.
+  if (query.customEnvironmentId || query.customEnvironmentSlug) wanted = wanted.limit(0)
+  const found = await wanted.execute()
+  const { rows, pagination } = page(found, limit ?? found.length, until, (row) => row.created_stamp)
+  const safe = await openSafe(ctx, project.id)
+  const envs = rows.map((row) => ({ ...showEnv(row, read(ctx, safe, row, decrypt)), securityIssues: [] }))
+  return { envs, pagination }
+}
+
+/** One variable, in clear where the caller may read it. A value that does not open is a fault of ours: 500. */
+export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvVar> {
+  const reading = read(ctx, await openSafe(ctx, variable.project_id), variable, true)
+  if (reading === 'broken') refuse('internal_server_error')
+  return showEnv(variable, reading)
+}
+
+/** A value for its reader: `plain` and `system` always, others when asked for and allowed, `sensitive` never. */
+function read(ctx: Ctx, safe: Safe, row: Row<'env_var'>, asked: boolean): Reading {
+  if (row.type === 'sensitive') return 'hidden'
+  const open = row.type === 'plain' || row.type === 'system' || (asked && mayDecrypt(ctx.who, targetsIn(row)))
+  if (!open) return 'hidden'
+  const clear = safe.open(row.id, row.value_version, row.sealed_value)
+  return clear === undefined ? 'broken' : { clear }
+}
+
+/**
+ * Changes what the body mentions. Refuses: what no variable may be, env_missing_value 400 (a write-only variable changes its
+ * type only with a new value), env_conflict 400, env_limit 400, missing_permission 403.
+ */
+export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
+  const { variable: row } = subject
+  mustNameNoCustomEnvironment(body.customEnvironmentIds)
+  const { value, ...rest } = draftOf({
+    ...body,
+    key: body.key ?? row.key,
+    value: body.value ?? '',
+    type: body.type ?? row.type,
+    target: body.target ?? targetsIn(row),
+    gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
+  })
+  mustTouch(ctx.who, [...targetsIn(row), ...rest.targets])
+  if (row.type === 'sensitive' && rest.type !== 'sensitive' && body.value === undefined) refuse('env_missing_value')
+  const safe = await openSafe(ctx, subject.id)
+  const clear = () => safe.open(row.id, row.value_version, row.sealed_value) ?? ''
+  const checked = body.value === undefined && rest.type === 'system' ? clear() : value
+  mustBeVariable({ ...rest, value: checked })
+  const fresh = body.value !== undefined && !isSameValue(safe, row, value)
+  const next = await changeVariable(ctx, subject, row, { ...rest, ...(fresh && { value }) })
+  return showEnv(next, read(ctx, safe, next, false))
+}
+
+/** Removes a variable and answers it as it was, without its value. */
+export async function deleteEnv(ctx: Ctx, subject: WithVariable): Promise<EnvVar> {
+  const { variable } = subject
+  mustTouch(ctx.who, targetsIn(variable))
+  await removeVariables(ctx, subject, [variable])
+  return showEnv(variable, 'hidden')
+}
+
+/** Removes several variables at once. Ids that are not there (any more) are no fault: the answer names what was removed. */
+export async function deleteEnvs(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, Static<typeof DeleteEnvs>>,
+): Promise<Static<typeof DeletedEnvs>> {
+  const ids = [...new Set(body.ids)]
+  if (ids.length > MOST_VARIABLES) refuse('env_too_many_ids')
+  if (ids.length === 0) refuse('bad_request', 'Invalid request: `ids` should name at least one variable.')
+  const rows = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('id', 'in', ids)
+    .where(visibleTo(ctx.who))
+    .execute()
+  for (const row of rows) mustTouch(ctx.who, targetsIn(row))
+  await removeVariables(ctx, project, rows)
+  const gone = new Set(rows.map((row) => row.id))
+  return { deleted: rows.length, ids: ids.filter((id) => gone.has(id)) }
+}

@@ -1,0 +1,83 @@
+/** The history as it is written: a row a version, with the value as it was sealed for that version. */
+import type { Ctx, OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { slices } from '../db/slices.ts'
+
+/** Versions that are kept of a variable. */
+const VERSIONS_KEPT = 100
+const DAY_MS = 86_400_000
+const DELETED_KEPT_MS = 30 * DAY_MS
+
+/** Writes a version of each row. `changed`: names of fields, never a value. */
+export async function recordHistory(
+  ctx: Ctx,
+  rows: readonly Row<'env_var'>[],
+  action: Row<'env_history'>['action'],
+  changed: readonly string[],
+): Promise<void> {
+  const deleted = action === 'deleted'
+  const shared = {
+    action,
+    changed_json: JSON.stringify(changed),
+    actor_kind: ctx.who.configurationId === null ? ctx.actor.kind : 'integration',
+    actor_id: ctx.who.configurationId ?? ctx.actor.id,
+    at: ctx.now,
+    expires_at: deleted ? ctx.now + DELETED_KEPT_MS : null,
+  }
+  for (const slice of slices(rows)) {
+    const values = slice.map((row) => ({
+      project_id: row.project_id,
+      env_id: row.id,
+      version: row.version,
+      key: row.key,
+      type: row.type,
+      targets: row.targets,
+      git_branch: row.git_branch,
+      sealed_value: deleted ? null : row.sealed_value,
+      value_version: row.value_version,
+      comment: row.comment,
+      configuration_id: row.configuration_id,
+      ...shared,
+    }))
+    await ctx.db.insertInto('env_history').values(values).execute()
+  }
+  for (const row of rows) if (row.version > VERSIONS_KEPT) await forgetOldest(ctx, row)
+}
+
+async function forgetOldest(ctx: Ctx, row: Row<'env_var'>): Promise<void> {
+  await ctx.db
+    .deleteFrom('env_history')
+    .where('project_id', '=', row.project_id)
+    .where('env_id', '=', row.id)
+    .where('version', '<=', row.version - VERSIONS_KEPT)
+    .execute()
+}
+
+/** The values of deleted variables go at once; what happened to them is kept for 30 days. */
+export async function forgetValues(ctx: Ctx, projectId: string, ids: readonly string[]): Promise<void> {
+  await ctx.db
+    .updateTable('env_history')
+    .set({ sealed_value: null, expires_at: ctx.now + DELETED_KEPT_MS })
+    .where('project_id', '=', projectId)
+    .where('env_id', 'in', [...ids])
+    .execute()
+}
+
+/** Sweep: the history of variables that were deleted long ago goes. */
+export async function forgetDeletedHistory(ctx: OperatorCtx, limit: number): Promise<number> {
+  const old = await ctx.db
+    .selectFrom('env_history')
+    .select(['project_id', 'env_id', 'version'])
+    .where('expires_at', '<=', ctx.now)
+    .limit(limit)
+    .execute()
+  for (const row of old) {
+    await ctx.db
+      .deleteFrom('env_history')
+      .where('project_id', '=', row.project_id)
+      .where('env_id', '=', row.env_id)
+      .where('version', '=', row.version)
+      .execute()
+  }
+  return old.length
+}

@@ -1,0 +1,96 @@
+/** The history of a variable as it is read, and the way back to an earlier version. Values are kept sealed and never shown. */
+import { type Static, Type } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import type { Input, Params } from '../http/route.ts'
+import { Moment, OneOf } from '../http/schema.ts'
+import { findProject } from '../projects/projects.ts'
+import type { WithVariable } from './env.ts'
+import { isVisible, mustBeVariable, mustTouch } from './rules.ts'
+import { ENV_TYPES, type EnvVar, showEnv, TARGETS, targetsIn } from './shape.ts'
+import { openSafe } from './values.ts'
+import { type Change, changeVariable } from './write.ts'
+
+const Version = Type.Object({
+  version: Type.Integer(),
+  action: OneOf('created', 'updated', 'restored', 'deleted'),
+  changed: Type.Array(Type.String(), { description: 'names of fields' }),
+  at: Moment,
+  by: Type.Object({ kind: Type.String(), id: Type.String() }),
+  key: Type.String(),
+  type: OneOf(...ENV_TYPES),
+  target: Type.Array(OneOf(...TARGETS)),
+  gitBranch: Type.Optional(Type.String()),
+  comment: Type.Optional(Type.String()),
+  restorable: Type.Boolean(),
+})
+export const EnvHistory = Type.Object({ history: Type.Array(Version) })
+
+/** The versions of a variable, newest first: of one that is deleted, too, for 30 days. Refuses: not_found 404. */
+export async function findHistory(ctx: Ctx, params: Params): Promise<Row<'env_history'>[]> {
+  const project = await findProject(ctx, params)
+  const id = params.id ?? ''
+  const rows = await ctx.db
+    .selectFrom('env_history')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('env_id', '=', id)
+    .orderBy('version', 'desc')
+    .execute()
+  if (rows[0] === undefined || !isVisible(ctx.who, rows[0])) {
+    refuse('not_found', `The project has no variable "${id.slice(0, 100)}".`)
+  }
+  return rows
+}
+
+/** Who changed what and when; at most the last 100 versions. */
+export function listHistory(_ctx: Ctx, rows: Row<'env_history'>[]): Static<typeof EnvHistory> {
+  return {
+    history: rows.map((row, at) => ({
+      version: row.version,
+      action: row.action,
+      changed: JSON.parse(row.changed_json) as string[],
+      at: row.at,
+      by: { kind: row.actor_kind, id: row.actor_id },
+      key: row.key,
+      type: row.type,
+      target: targetsIn(row),
+      ...(row.git_branch !== '' && { gitBranch: row.git_branch }),
+      ...(row.comment !== null && { comment: row.comment }),
+      restorable: at > 0 && row.sealed_value !== null,
+    })),
+  }
+}
+
+/**
+ * Brings key, value, type, target, branch and comment back to what they were: as a new version, so that this can be undone
+ * too. A variable that was write-only at any time since comes back write-only. Refuses: not_found 404 (no such version),
+ * env_conflict 400 (its place is taken), env_limit 400, missing_permission 403, internal_server_error 500 (does not open).
+ */
+export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: Input): Promise<EnvVar> {
+  const { variable: row } = subject
+  const version = /^\d{1,9}$/.test(params.version ?? '') ? Number(params.version) : 0
+  const since = await ctx.db
+    .selectFrom('env_history')
+    .selectAll()
+    .where('project_id', '=', subject.id)
+    .where('env_id', '=', row.id)
+    .where('version', '>=', version)
+    .orderBy('version')
+    .execute()
+  const wanted = since[0]
+  if (wanted === undefined || wanted.version !== version || wanted.sealed_value === null) {
+    refuse('not_found', `The variable has no version "${params.version?.slice(0, 20)}" to go back to.`)
+  }
+  mustTouch(ctx.who, [...targetsIn(row), ...targetsIn(wanted)])
+  const safe = await openSafe(ctx, subject.id)
+  const value = safe.open(row.id, wanted.value_version, wanted.sealed_value)
+  if (value === undefined) refuse('internal_server_error')
+  const type = since.some((later) => later.type === 'sensitive') ? 'sensitive' : wanted.type
+  const before = { key: wanted.key, type, targets: targetsIn(wanted), gitBranch: wanted.git_branch }
+  mustBeVariable({ ...before, value })
+  const change: Change = { ...before, extras: { comment: wanted.comment } }
+  if (wanted.value_version !== row.value_version) change.value = value
+  return showEnv(await changeVariable(ctx, subject, row, change, 'restored'), 'hidden')
+}

@@ -1,0 +1,78 @@
+/** Variables as part of their project: `Project.env`, what a new project begins with, and what goes with a removed one. */
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import { permit } from '../access/authenticate.ts'
+import type { Ctx } from '../context.ts'
+import { prepared } from '../db/db.ts'
+import type { Row, Schema } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import { createDrafts } from './draft.ts'
+import { putVariables } from './put.ts'
+import { isVisible, visibleTo } from './rules.ts'
+import { type EnvVar, type NewVariable, showEnv } from './shape.ts'
+
+/** In a list of projects, a project with more places than this is answered without `env`: a page stays a page. */
+const MOST_IN_A_LIST = 300
+
+/** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
+export async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
+  const rows = await selectOfProject(ctx.db, { projectId })
+  return rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
+}
+
+/** The same for each project of a page. Those with very many variables are not in the answer. */
+export async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string, EnvVar[]>> {
+  const all = new Map<string, EnvVar[]>(projectIds.map((id) => [id, []]))
+  if (projectIds.length === 0) return all
+  const sizes = await ctx.db
+    .selectFrom('env_usage')
+    .select(['project_id', (eb) => eb.fn.sum<number>('variables').as('places')])
+    .where('project_id', 'in', projectIds)
+    .groupBy('project_id')
+    .execute()
+  const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MOST_IN_A_LIST)
+  for (const { project_id, places } of sizes) if (Number(places) > MOST_IN_A_LIST) all.delete(project_id)
+  if (small.length === 0) return all
+  const rows = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where(
+      'project_id',
+      'in',
+      small.map((row) => row.project_id),
+    )
+    .where(visibleTo(ctx.who))
+    .orderBy('created_stamp', 'desc')
+    .execute()
+  for (const row of rows) all.get(row.project_id)!.push(showEnv(row, 'hidden'))
+  return all
+}
+
+/** The variables that a new project begins with: every rule of operation 16, and one that fails fails all. */
+export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: readonly NewVariable[]): Promise<void> {
+  if (items.length === 0) return
+  permit(ctx.who, ['env:write'])
+  for (const end of await putVariables(ctx, project, createDrafts(ctx, items), false)) {
+    if ('failed' in end) refuse(end.failed, undefined, end.error)
+  }
+}
+
+/** Removes all that a project had of variables: rows, history and the data key, without which no copy opens. */
+export async function deleteProjectEnv(ctx: Ctx, projectId: string): Promise<void> {
+  for (const table of ['env_target', 'env_usage', 'env_history', 'env_var', 'project_key'] as const) {
+    await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
+  }
+}
+
+/** A project is connected to an Edge Config through a variable that names it. For the filters of the list of projects. */
+export function hasEdgeConfig(
+  eb: ExpressionBuilder<Schema, 'project'>,
+  column: 'edge_config_id' | 'edge_config_token_id',
+  id: string,
+): Expression<SqlBool> {
+  const naming = eb.selectFrom('env_var').select('env_var.id').whereRef('env_var.project_id', '=', 'project.id')
+  return eb.exists(naming.where(`env_var.${column}`, '=', id))
+}
+
+const selectOfProject = prepared<{ projectId: string }, Row<'env_var'>>((db, value) =>
+  db.selectFrom('env_var').selectAll().where('project_id', '=', value.projectId).orderBy('created_stamp', 'desc'),
+)

@@ -1,0 +1,76 @@
+/** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones. */
+import { type Static, Type } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import type { Input } from '../http/route.ts'
+import { OneOf } from '../http/schema.ts'
+import { writeDotenv } from './dotenv.ts'
+import { mustTouch, visibleTo } from './rules.ts'
+import { TARGETS, type Target, targetsIn } from './shape.ts'
+import { openSafe } from './values.ts'
+
+const Variables = Type.Object({}, { additionalProperties: Type.String() })
+export const PulledEnv = Type.Object({
+  env: Variables,
+  buildEnv: Variables,
+  omitted: Type.Array(Type.String(), {
+    description: 'keys without a value here: write-only ones, and those that the platform sets in a deployment',
+  }),
+})
+export const PullQuery = Type.Object({ source: Type.Optional(Type.String({ maxLength: 256 })) })
+export const ExportQuery = Type.Object({
+  target: OneOf(...TARGETS),
+  gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
+})
+
+/**
+ * Answers the values of a target in clear. Write-only values are named in `omitted` and never sent as "". Refuses:
+ * not_found 404 (no such target), missing_permission 403 (production), internal_server_error 500 (a value does not open:
+ * an answer without it would be a deployment without it).
+ */
+export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Input): Promise<Static<typeof PulledEnv>> {
+  const target = TARGETS.find((one) => one === params.target)
+  if (target === undefined) {
+    refuse('not_found', `There is no environment "${params.target?.slice(0, 100)}"; there are ${TARGETS.join(', ')}.`)
+  }
+  return { ...(await readTarget(ctx, project, target, params.gitBranch ?? '')), buildEnv: {} }
+}
+
+/** The same as `.env` text. Refuses as `pullEnv` does. */
+export async function exportEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { query }: Input<Static<typeof ExportQuery>>,
+): Promise<string> {
+  const { env, omitted } = await readTarget(ctx, project, query.target, query.gitBranch ?? '')
+  return writeDotenv(env, omitted)
+}
+
+async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, gitBranch: string) {
+  mustTouch(ctx.who, [target])
+  const rows = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('git_branch', 'in', ['', gitBranch])
+    .where(visibleTo(ctx.who))
+    .orderBy('git_branch')
+    .orderBy('key')
+    .execute()
+  const safe = await openSafe(ctx, project.id)
+  // The general value comes first and the branch's own after it, so that the later one stands.
+  const chosen = new Map(rows.filter((row) => targetsIn(row).includes(target)).map((row) => [row.key, row]))
+  const env: Record<string, string> = Object.create(null)
+  const omitted: string[] = []
+  for (const [key, row] of chosen) {
+    if (row.type === 'sensitive' || row.type === 'system') {
+      omitted.push(key)
+      continue
+    }
+    const value = safe.open(row.id, row.value_version, row.sealed_value)
+    if (value === undefined) refuse('internal_server_error')
+    env[key] = value
+  }
+  return { env, omitted }
+}

@@ -1,0 +1,141 @@
+/** What a variable may be, and who may see and touch it. decisions.md: Environment variables; threats T6, T11, T12, T31. */
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import { permit } from '../access/authenticate.ts'
+import type { Ctx, Who } from '../context.ts'
+import type { Row, Schema } from '../db/schema.ts'
+import { type RefusalKey, refuse } from '../errors.ts'
+import { type EnvType, TARGETS, type Target } from './shape.ts'
+
+const KEY_LENGTH = 256
+const VALUE_BYTES = 64 * 1024
+const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/** What the platform sets in a deployment: the values that a `system` variable may have, and keys for nobody else. */
+const SYSTEM_VARIABLES = new Set(
+  'VERCEL VERCEL_ENV VERCEL_TARGET_ENV VERCEL_URL VERCEL_BRANCH_URL VERCEL_PROJECT_PRODUCTION_URL VERCEL_REGION VERCEL_DEPLOYMENT_ID VERCEL_PROJECT_ID VERCEL_SKEW_PROTECTION_ENABLED VERCEL_AUTOMATION_BYPASS_SECRET VERCEL_OIDC_TOKEN VERCEL_GIT_PROVIDER VERCEL_GIT_REPO_SLUG VERCEL_GIT_REPO_OWNER VERCEL_GIT_REPO_ID VERCEL_GIT_COMMIT_REF VERCEL_GIT_COMMIT_SHA VERCEL_GIT_COMMIT_MESSAGE VERCEL_GIT_COMMIT_AUTHOR_LOGIN VERCEL_GIT_COMMIT_AUTHOR_NAME VERCEL_GIT_PREVIOUS_SHA VERCEL_GIT_PULL_REQUEST_ID'.split(
+    ' ',
+  ),
+)
+/** Set in a shell or a build, these run somebody else's code or poison an object. */
+const DANGEROUS = new Set(
+  '__proto__ LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH'.split(' '),
+)
+
+/** What `mustBeVariable` refuses with. */
+export const VARIABLE_REFUSALS = [
+  'env_key_characters',
+  'env_key_length',
+  'env_key_reserved',
+  'env_value_length',
+  'env_system_value',
+  'env_missing_target',
+  'bad_request',
+] as const satisfies readonly RefusalKey[]
+
+/** What creating variables refuses with, wherever it is done. */
+export const CREATE_ENV_REFUSALS = [
+  ...VARIABLE_REFUSALS,
+  'missing_permission',
+  'env_too_many',
+  'env_already_exists',
+  'env_limit',
+] as const satisfies readonly RefusalKey[]
+
+/** A variable as it is to be stored. */
+export type Wanted = {
+  key: string
+  value: string
+  type: EnvType
+  targets: Target[]
+  gitBranch: string
+}
+
+/** Refuses, naming key and field, what no variable may be. `where` says which of several it is. */
+export function mustBeVariable(wanted: Wanted, where = ''): void {
+  const { key, value, type, targets } = wanted
+  const shown = key.slice(0, 100)
+  const extra = { key: shown, envVarKey: shown }
+  if (key === '' || key.length > KEY_LENGTH) {
+    refuse('env_key_length', `${where}The key of a variable is 1 to ${KEY_LENGTH} characters.`, extra)
+  }
+  if (!KEY.test(key)) {
+    refuse(
+      'env_key_characters',
+      `${where}The key ${JSON.stringify(shown)} should be letters, digits and "_", and not begin with a digit.`,
+      extra,
+    )
+  }
+  if (DANGEROUS.has(key) || (SYSTEM_VARIABLES.has(key) && type !== 'system')) {
+    refuse('env_key_reserved', `${where}The key "${shown}" is reserved.`, extra)
+  }
+  if (Buffer.byteLength(value) > VALUE_BYTES) {
+    refuse('env_value_length', `${where}The value of "${shown}" is more than 64 KiB of UTF-8.`, extra)
+  }
+  if (type === 'system' && !SYSTEM_VARIABLES.has(value)) {
+    refuse(
+      'env_system_value',
+      `${where}The value of "${shown}" should be the name of a platform variable such as VERCEL_URL.`,
+      extra,
+    )
+  }
+  if (targets.length === 0) refuse('env_missing_target', undefined, extra)
+  mustBePlaced(wanted, where)
+}
+
+function mustBePlaced({ key, type, targets, gitBranch }: Wanted, where: string): void {
+  const shown = key.slice(0, 100)
+  if (gitBranch !== '' && !(targets.length === 1 && targets[0] === 'preview')) {
+    refuse('bad_request', `Invalid request: ${where}\`gitBranch\` of "${shown}" goes with the target preview only.`)
+  }
+  if (type === 'sensitive' && targets.includes('development')) {
+    refuse(
+      'bad_request',
+      `Invalid request: ${where}"${shown}" is sensitive, which goes with production and preview only.`,
+    )
+  }
+}
+
+/** The targets that a request names, each once and in one order; a single one may come bare. */
+export function targetsOf(said: Target | readonly Target[] | undefined): Target[] {
+  const named = new Set([said ?? []].flat())
+  return TARGETS.filter((target) => named.has(target))
+}
+
+/** Refuses what names a custom environment: there are none. An empty list says nothing. */
+export function mustNameNoCustomEnvironment(ids: readonly string[] | undefined): void {
+  if (ids === undefined || ids.length === 0) return
+  refuse(
+    'bad_request',
+    'Invalid request: `customEnvironmentIds` names a custom environment, and this project has none.',
+  )
+}
+
+/** Refuses: missing_permission 403, when a variable of production is touched by someone without the right to. */
+export function mustTouch(who: Who, targets: readonly string[]): void {
+  if (targets.includes('production')) permit(who, ['env:production'])
+}
+
+/** Whether the caller may read the value of a variable in clear: those of production need the right to production. */
+export function mayDecrypt({ permissions }: Who, targets: readonly string[]): boolean {
+  if (!permissions.has('env:decrypt')) return false
+  return !targets.includes('production') || permissions.has('env:production')
+}
+
+/** Without `env:all` a caller has only its own: an integration what it made, a person what people made. */
+export function isVisible(who: Who, row: Pick<Row<'env_var'>, 'configuration_id'>): boolean {
+  return who.permissions.has('env:all') || row.configuration_id === who.configurationId
+}
+
+/** As `isVisible`, for a query. */
+export function visibleTo(who: Who) {
+  return (eb: ExpressionBuilder<Schema, 'env_var'>): Expression<SqlBool> => {
+    if (who.permissions.has('env:all')) return eb.lit(true)
+    if (who.configurationId === null) return eb('env_var.configuration_id', 'is', null)
+    return eb('env_var.configuration_id', '=', who.configurationId)
+  }
+}
+
+/** The user or the installation, as `createdBy` and `updatedBy` name them. */
+export function actorId(ctx: Ctx): string {
+  return ctx.who.configurationId ?? ctx.who.userId
+}

@@ -1,0 +1,151 @@
+/** What callers send and get for a variable. Specification: Environment variable; wire.md 2.8 for what every SDK version decodes. */
+import { type Static, Type } from 'typebox'
+import { momentOf } from '../clock.ts'
+import type { Row } from '../db/schema.ts'
+import { Moment, Nullable, OneOf, Pagination } from '../http/schema.ts'
+
+export const TARGETS = ['production', 'preview', 'development'] as const
+export type Target = (typeof TARGETS)[number]
+export const ENV_TYPES = ['system', 'encrypted', 'plain', 'sensitive', 'secret'] as const
+export type EnvType = (typeof ENV_TYPES)[number]
+
+export const MOST_VARIABLES = 1000
+
+const AnyTarget = OneOf(...TARGETS)
+const Branch = Type.String({ maxLength: 250 })
+const Id = Type.String({ maxLength: 100 })
+const OptionalId = Type.Optional(Id)
+const ContentHint = Type.Object({
+  type: Id,
+  storeId: OptionalId,
+  projectId: OptionalId,
+  integrationId: OptionalId,
+  integrationProductId: OptionalId,
+  integrationConfigurationId: OptionalId,
+})
+
+const fields = {
+  target: Type.Optional(Type.Union([AnyTarget, Type.Array(AnyTarget, { maxItems: 20 })])),
+  type: Type.Optional(OneOf(...ENV_TYPES)),
+  gitBranch: Type.Optional(Nullable(Branch)),
+  comment: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  customEnvironmentIds: Type.Optional(Type.Array(Id, { maxItems: 20 })),
+  contentHint: Type.Optional(Nullable(ContentHint)),
+  edgeConfigId: Type.Optional(Nullable(Id)),
+  edgeConfigTokenId: Type.Optional(Nullable(Id)),
+}
+/** Length and characters of key and value are told by codes of their own (`rules.ts`). */
+export const NewVariable = Type.Object({ key: Type.String(), value: Type.String(), ...fields })
+export type NewVariable = Static<typeof NewVariable>
+
+export const CreateEnv = Type.Union([NewVariable, Type.Array(NewVariable, { minItems: 1 })])
+export type CreateEnv = Static<typeof CreateEnv>
+export const CreateEnvQuery = Type.Object({ upsert: Type.Optional(Type.Boolean()) })
+
+export const EditEnv = Type.Object({
+  key: Type.Optional(Type.String()),
+  value: Type.Optional(Type.String()),
+  ...fields,
+})
+export type EditEnv = Static<typeof EditEnv>
+
+/** Without `limit` the list is whole: clients that do not page expect it (clients.md B.3). */
+export const ListEnvQuery = Type.Object({
+  decrypt: Type.Optional(Type.Boolean({ description: 'answer clear values where the caller may read them' })),
+  gitBranch: Type.Optional(Branch),
+  target: Type.Optional(AnyTarget),
+  source: Type.Optional(Type.String({ maxLength: 256, description: 'who asks; not looked at' })),
+  customEnvironmentId: Type.Optional(Id),
+  customEnvironmentSlug: Type.Optional(Id),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_VARIABLES, description: 'all when not given' })),
+  until: Type.Optional(Type.Integer({ minimum: 0, description: 'only variables made before this' })),
+})
+
+const answered = {
+  id: Type.String(),
+  key: Type.String(),
+  value: Type.String(),
+  type: OneOf(...ENV_TYPES),
+  target: Type.Array(AnyTarget),
+  gitBranch: Type.Optional(Type.String()),
+  comment: Type.Optional(Type.String()),
+  configurationId: Nullable(Type.String()),
+  createdAt: Moment,
+  updatedAt: Moment,
+  createdBy: Nullable(Type.String()),
+  updatedBy: Nullable(Type.String()),
+  edgeConfigId: Nullable(Type.String()),
+  edgeConfigTokenId: Nullable(Type.String()),
+  contentHint: Nullable(Type.Object({}, { additionalProperties: true })),
+  customEnvironmentIds: Type.Array(Type.String()),
+  decrypted: Type.Boolean(),
+  version: Type.Integer({ description: 'goes up by one with every change' }),
+}
+export const EnvVar = Type.Object(answered, { title: 'EnvironmentVariable' })
+export type EnvVar = Static<typeof EnvVar>
+
+/** Items of a list carry `securityIssues`: the newest SDKs throw without it (wire.md 4.2). */
+const ListedEnv = Type.Object({ ...answered, securityIssues: Type.Array(Type.Object({})) })
+export const EnvList = Type.Object({ envs: Type.Array(ListedEnv), pagination: Pagination })
+
+const FailedEnv = Type.Object({
+  error: Type.Object({
+    code: Type.String(),
+    message: Type.String(),
+    key: Type.String(),
+    envVarKey: Type.String(),
+    envVarId: Type.Optional(Type.String()),
+    target: Type.Array(AnyTarget),
+    gitBranch: Type.Optional(Type.String()),
+  }),
+})
+export type FailedEnv = Static<typeof FailedEnv>
+export const CreatedEnv = Type.Object({
+  created: Type.Union([EnvVar, Type.Array(EnvVar)]),
+  failed: Type.Array(FailedEnv),
+})
+export type CreatedEnv = Static<typeof CreatedEnv>
+
+export const DeleteEnvs = Type.Object({ ids: Type.Array(Id) })
+export const DeletedEnvs = Type.Object({ deleted: Type.Integer(), ids: Type.Array(Type.String()) })
+
+/** The targets of a row. */
+export function targetsIn(row: { targets: string }): Target[] {
+  return row.targets.split(',') as Target[]
+}
+
+/** A value as its reader gets it: in clear, not (write-only, not asked for, not allowed), or broken: it does not open. */
+export type Reading = { clear: string } | 'hidden' | 'broken'
+
+/**
+ * The answer for a row. A value that stays hidden is a text that says nothing, and "" when it is write-only or broken.
+ * What is not there is left out, never null: gitBranch and comment.
+ */
+export function showEnv(row: Row<'env_var'>, reading: Reading): EnvVar {
+  const clear = typeof reading === 'object'
+  return {
+    id: row.id,
+    key: row.key,
+    value: clear ? reading.clear : row.type === 'sensitive' || reading === 'broken' ? '' : opaque(row),
+    type: row.type,
+    target: targetsIn(row),
+    ...(row.git_branch !== '' && { gitBranch: row.git_branch }),
+    ...(row.comment !== null && { comment: row.comment }),
+    configurationId: row.configuration_id,
+    createdAt: momentOf(row.created_stamp),
+    updatedAt: row.updated_at,
+    createdBy: row.created_by,
+    updatedBy: row.updated_by,
+    edgeConfigId: row.edge_config_id,
+    edgeConfigTokenId: row.edge_config_token_id,
+    contentHint: row.content_hint_json === null ? null : JSON.parse(row.content_hint_json),
+    customEnvironmentIds: [],
+    decrypted: clear,
+    version: row.version,
+  }
+}
+
+/** The end of the ciphertext: its tag, which changes with the value and says nothing of it. */
+function opaque({ sealed_value }: Row<'env_var'>): string {
+  return `sealed:${sealed_value.slice(-22)}`
+}
