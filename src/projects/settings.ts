@@ -157,11 +157,22 @@ const UNCHANGED = {
   defaultResourceConfig: DEFAULT_RESOURCES,
 }
 
-/** The settings as they are answered: unset ones as null, as their default, or not at all. */
-export function showSettings(stored: Settings): Static<typeof Shown> {
-  const shown = { ...UNCHANGED, ...stored }
-  if (stored.resourceConfig) shown.resourceConfig = { ...DEFAULT_RESOURCES, ...stored.resourceConfig }
-  return shown as Static<typeof Shown>
+/** What was shown for a column's text: most projects have one of few. Large texts are not worth their memory. */
+const shownBefore = new Map<string, Static<typeof Shown>>()
+const SHOWN_KEPT = 1000
+const LONGEST_KEPT = 1000
+
+/** The settings of a column as they are answered: unset ones as null, as their default, or not at all. Shared: do not change it. */
+export function showSettings(settingsJson: string): Readonly<Static<typeof Shown>> {
+  let shown = shownBefore.get(settingsJson)
+  if (shown !== undefined) return shown
+  const stored = JSON.parse(settingsJson) as Settings
+  const resourceConfig = { ...DEFAULT_RESOURCES, ...stored.resourceConfig }
+  shown = { ...UNCHANGED, ...stored, resourceConfig } as Static<typeof Shown>
+  if (settingsJson.length > LONGEST_KEPT) return shown
+  if (shownBefore.size >= SHOWN_KEPT) shownBefore.clear()
+  shownBefore.set(settingsJson, shown)
+  return shown
 }
 
 /** The settings' part of an answer. */

@@ -4,7 +4,7 @@ import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { EnvVar, NewVariable } from '../env/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
-import { PasswordProtection, type Settings, SettingsBody, ShownSettings, showSettings } from './settings.ts'
+import { PasswordProtection, SettingsBody, ShownSettings, showSettings } from './settings.ts'
 
 const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
 
@@ -95,7 +95,7 @@ export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Pro
     accountId: row.account_id,
     id: row.id,
     name: row.name,
-    ...showSettings(JSON.parse(row.settings_json) as Settings),
+    ...showSettings(row.settings_json),
     alias: [],
     createdAt: row.created_at,
     dataCache: { userDisabled: row.data_cache_disabled_at !== null },
