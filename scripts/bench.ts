@@ -51,7 +51,7 @@ function readOptions(): { only: string | undefined; seconds: number; json: boole
 /** Starts the service over a new store that has some projects, and the bare server. */
 async function open(): Promise<Bench> {
   const env = serviceSettings()
-  const service = await startService('src/main.ts', env)
+  const service = await startService('bin/berth.mjs', env)
   const bare = await startServer('scripts/bench/bare.ts', process.env, 'ipc')
   await seed(service)
   const say = (line: string) => process.stderr.write(`${line}\n`)

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { runProgram, type Target } from './children.ts'
 
-export type Load = Pick<Target, 'origin' | 'token'> & {
+type Load = Pick<Target, 'origin' | 'token'> & {
   path: string
   connections: number
   seconds: number

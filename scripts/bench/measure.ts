@@ -101,7 +101,7 @@ export async function measureStart({ env, say }: Bench): Promise<Spread> {
   for (let start = 0; start < STARTS; start++) {
     say(`start: ${start + 1} of ${STARTS}`)
     const before = performance.now()
-    const service = await startService('src/main.ts', env)
+    const service = await startService('bin/berth.mjs', env)
     const { status } = await ask(service, { path: `/v9/projects/${NAMED}` })
     times.push(performance.now() - before)
     await stopServer(service)
