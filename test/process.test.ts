@@ -138,7 +138,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     assert.equal(await first.kill('SIGTERM'), 0)
     const database = engine === 'sqlite' ? `sqlite:${join(home.folder, 'berth.db')}` : home.env.DATABASE_URL!
     const other = join(home.folder, 'other')
-    const env = { BERTH_DATA: other, DATABASE_URL: database }
+    const env = { BERTH_DATA: other, DATABASE_URL: database, BERTH_KEYS: join(home.folder, 'keys.json') }
     const second = await start(t, home, env)
     assert.match(second.out(), /make a token with POST \/operator\/v1\/tokens/)
     const written = JSON.parse(readFileSync(join(other, 'credentials.json'), 'utf8'))

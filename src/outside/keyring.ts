@@ -45,8 +45,8 @@ export function openKeyring(setting: { file: string } | { text: string }, mayMak
   if (known !== undefined) return ringOf(file, known, file)
   if (!mayMake()) {
     throw new Error(
-      `the keyring ${file} is missing, and this store holds values sealed with it. Put the file back from your backup, ` +
-        'or point BERTH_KEYS at it. Without its keys the values cannot be read by anyone.',
+      `the keyring ${file} is missing, and this store was written with it. Put the file back from your backup, ` +
+        'or point BERTH_KEYS at it. Without its keys the values of variables cannot be read by anyone.',
     )
   }
   return ringOf(file, makeFile(file), file)
