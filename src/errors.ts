@@ -36,10 +36,10 @@ export const REFUSALS = {
     'The value of a variable of type "system" is the name of a platform variable.',
   ],
   env_missing_target: [400, 'MISSING_TARGET', 'A variable needs at least one of production, preview and development.'],
-  env_missing_value: [
+  env_stays_sensitive: [
     400,
-    'MISSING_VALUE',
-    'A sensitive variable changes its type only together with a new `value`, because its own cannot be read.',
+    'bad_request',
+    'Invalid request: `type` of a sensitive variable cannot be changed. Delete the variable and create it anew.',
   ],
   env_conflict: [400, 'ENV_CONFLICT', 'Another variable has this key, target and branch.'],
   env_limit: [

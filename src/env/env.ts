@@ -112,8 +112,8 @@ function read(ctx: Ctx, safe: Safe, row: Row<'env_var'>, asked: boolean): Readin
 }
 
 /**
- * Changes what the body mentions. Refuses: what no variable may be, env_missing_value 400 (a write-only variable changes its
- * type only with a new value), env_conflict 400, env_limit 400, missing_permission 403.
+ * Changes what the body mentions. Refuses: what no variable may be, env_stays_sensitive 400 (write-only is for good),
+ * env_conflict 400, env_limit 400, missing_permission 403.
  */
 export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
   const { variable: row } = subject
@@ -127,7 +127,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
     gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
   })
   mustTouch(ctx.who, [...targetsIn(row), ...rest.targets])
-  if (row.type === 'sensitive' && rest.type !== 'sensitive' && body.value === undefined) refuse('env_missing_value')
+  if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')
   const safe = await openSafe(ctx, subject.id)
   const clear = () => safe.open(row.id, row.value_version, row.sealed_value) ?? ''
   const checked = body.value === undefined && rest.type === 'system' ? clear() : value

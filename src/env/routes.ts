@@ -86,7 +86,7 @@ export const envRoutes = [
       'not_found',
       ...VARIABLE_REFUSALS,
       'missing_permission',
-      'env_missing_value',
+      'env_stays_sensitive',
       'env_conflict',
       'env_limit',
     ],
