@@ -91,7 +91,9 @@ function readKeys(text = '', dataFolder: string): Config['keys'] {
 
 function readSecret(text = ''): string | undefined {
   if (text === '') return undefined
-  if (!/^\S{20,}$/.test(text)) throw new BadSetting('BERTH_OPERATOR_TOKEN must be 20 or more characters without spaces')
+  if (!/^[\x21-\x7e]{20,256}$/.test(text)) {
+    throw new BadSetting('BERTH_OPERATOR_TOKEN must be 20 to 256 visible ASCII characters')
+  }
   return text
 }
 

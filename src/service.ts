@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openClock } from './clock.ts'
-import type { Config } from './config.ts'
+import { BadSetting, type Config } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db } from './db/db.ts'
 import type { SqliteOptions } from './db/open-sqlite.ts'
@@ -12,6 +12,7 @@ import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
+import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
 import { startTimers } from './timers.ts'
@@ -39,6 +40,7 @@ export async function openService(
   onDiskFault: (error: unknown) => void,
   store: StoreOptions = {},
 ): Promise<Service> {
+  makeDataFolder(config)
   const db = await openStore(config, log, { ...store, onDiskFault })
   const clock = openClock()
   const keyring = await openKeys(config, db, clock).catch(async (error) => {
@@ -70,6 +72,14 @@ export async function openService(
       await stopTimers()
       await db.close()
     },
+  }
+}
+
+function makeDataFolder({ dataFolder }: Config): void {
+  try {
+    makeFolder(dataFolder)
+  } catch (error) {
+    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataFolder} (${(error as Error).message})`)
   }
 }
 

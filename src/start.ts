@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { pino } from 'pino'
-import type { Config } from './config.ts'
+import { BadSetting, type Config } from './config.ts'
 import { openService, type Service, type StoreOptions } from './service.ts'
 
 /** The most that requests in flight may take once the process was told to stop. */
@@ -41,8 +41,19 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
   // Before anyone can know that the service is there, it knows how to stop.
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  await service.app.listen({ host: config.host, port: config.port })
+  await listen(service, config)
   greet(service, config)
+}
+
+/** An address that is not this machine's is a bad setting; one that is taken is not. */
+async function listen({ app }: Service, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (!['ENOTFOUND', 'EADDRNOTAVAIL', 'EACCES', 'EAI_AGAIN'].includes(code)) throw error
+    throw new BadSetting(`HOST and PORT: cannot listen on ${host}, port ${port} (${code})`)
+  }
 }
 
 /** JSON lines on stdout; on a terminal, for eyes. */

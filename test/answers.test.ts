@@ -58,6 +58,9 @@ onBothEngines('the OpenAPI document names every operation, parameter, body, answ
   assert.equal(document.openapi, '3.1.0')
   const operations = Object.values<Json>(document.paths).flatMap((methods) => Object.values<Json>(methods))
   assert.deepEqual(operations.map((one) => one.operationId).sort(), ROUTES.map((route) => route.operationId).sort())
+  for (const operation of [document.paths, document.webhooks].flatMap((one) => Object.values<Json>(one))) {
+    for (const method of Object.values<Json>(operation)) assert.ok(Object.keys(method.responses).length > 0)
+  }
   for (const route of ROUTES) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     const operation = document.paths[path]?.[route.method.toLowerCase()]

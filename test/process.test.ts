@@ -1,7 +1,7 @@
 /** Start, first words, stop and settings of the real program. Issue: what it must show; settings.md. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -58,7 +58,7 @@ test('a bad setting ends the program with 78 and a line that names it, and nothi
     PORT: ['abc', '70000', '-1', '3000x', '1e3', ' '],
     BERTH_PUBLIC_URL: ['ftp://x', 'x', 'http://'],
     DATABASE_URL: ['mysql://u:hunter2@h/d', 'sqlite:', 'postgres://u:hunter2@h:port/d', '/path'],
-    BERTH_OPERATOR_TOKEN: ['short', `with space ${'x'.repeat(30)}`],
+    BERTH_OPERATOR_TOKEN: ['short', `with space ${'x'.repeat(30)}`, 'x'.repeat(257), `${'x'.repeat(20)}é`],
     BERTH_LOG_LEVEL: ['loud', 'INFO'],
     BERTH_TEST_CLOCK: ['yes', '2'],
     BERTH_TIMERS: ['maybe', '1'],
@@ -89,6 +89,11 @@ test('a second process on the same store, or on a taken port, ends with 1 and sa
   const second = await ended(t, home)
   assert.equal(second.code, 1)
   assert.match(second.err, /^berth: another process has .*berth\.db/)
+  const linked = await newHome(t, 'sqlite')
+  mkdirSync(linked.folder)
+  symlinkSync(join(home.folder, 'berth.db'), join(linked.folder, 'berth.db'))
+  const through = await ended(t, linked)
+  assert.deepEqual([through.code, /another process has/.test(through.err)], [1, true], through.err)
   const other = await newHome(t, 'sqlite')
   const third = await ended(t, other, { PORT: new URL(first.address).port })
   assert.equal(third.code, 1)
@@ -147,3 +152,25 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     assert.equal(await second.kill('SIGTERM'), 0)
   })
 }
+
+test('a PostgreSQL that is not there, or lets nobody in, is told as that', async (t) => {
+  const home = await newHome(t, 'postgres')
+  const wrong = home.env.DATABASE_URL!.replace('berth:berth@', 'berth:no@')
+  for (const [DATABASE_URL, why] of [
+    ['postgres://a:hunter2@127.0.0.1:1/x', /ECONNREFUSED/],
+    [wrong, /password/],
+    [home.env.DATABASE_URL!.replace(/[^/]*$/, 'nosuch'), /does not exist/],
+  ] as const) {
+    const { code, err } = await ended(t, home, { DATABASE_URL })
+    assert.deepEqual([code, /version/.test(err), /hunter2/.test(err)], [1, false, false], err)
+    assert.match(err, why)
+  }
+})
+
+test('a folder that cannot be made and an address of another machine are bad settings', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  for (const env of [{ BERTH_DATA: '/proc/x' }, { BERTH_DATA: '/dev/null/x' }, { HOST: '203.0.113.1' }]) {
+    const { code, err } = await ended(t, home, env)
+    assert.deepEqual([code, err.startsWith(`berth: ${Object.keys(env)[0]}`)], [78, true], err)
+  }
+})

@@ -10,15 +10,7 @@ onBothEngines(
   'without a readable token every operation answers 401 before it looks at anything else',
   async (world) => {
     const place = await openPlace(world)
-    const unreadable = [
-      undefined,
-      '',
-      'Bearer',
-      'Bearer ',
-      'Basic YTpi',
-      'Bearer two words',
-      `Bearer ${'x'.repeat(300)}`,
-    ]
+    const unreadable = [undefined, '', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer two words']
     for (const route of ROUTES) {
       for (const authorization of unreadable) {
         const { method, url } = sampleOf(route, place, { idOrName: 'no such', projectId: '%00' })
@@ -41,7 +33,7 @@ onBothEngines(
 
 onBothEngines("an unknown token is told so, and neither door opens to the other's token", async (world) => {
   const place = await openPlace(world)
-  const unknown = world.as(`berth_${'a'.repeat(40)}`)
+  const unknown = world.as(`berth_${'a'.repeat(400)}`)
   for (const route of PUBLIC) {
     for (const call of [unknown, world.operator]) {
       const { method, url } = sampleOf(route, place)

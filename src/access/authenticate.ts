@@ -74,7 +74,7 @@ export function authenticateOperator(authorization: string | undefined, operator
 }
 
 function bearerOf(authorization: string | undefined): string | undefined {
-  return /^Bearer ([\x21-\x7e]{1,256})$/i.exec(authorization ?? '')?.[1]
+  return /^Bearer +([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1]
 }
 
 /** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */

@@ -35,8 +35,12 @@ export async function migrate(db: Queries): Promise<void> {
   const { error, results } = await migrator.migrateToLatest()
   if (error === undefined) return
   const failed = results?.find((result) => result.status === 'Error')
+  if (failed) throw new Error(`migration ${failed.migrationName} failed`, { cause: error })
+  const unknown = /^corrupted migrations/.test((error as Error).message)
   throw new Error(
-    failed ? `migration ${failed.migrationName} failed` : 'the store was written by another (newer?) version of Berth',
+    unknown
+      ? 'the store was written by another (newer?) version of Berth'
+      : 'the database cannot be used; see DATABASE_URL',
     { cause: error },
   )
 }

@@ -1,8 +1,8 @@
 /** The embedded store: one file, one process, a writing connection with group commit and a reading one. */
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
+import { makeFolder, trueName } from '../outside/folder.ts'
 import { type Db, migrate } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
@@ -25,8 +25,9 @@ export type SqliteOptions = {
 }
 
 /** Opens and migrates the embedded store. Throws when another process has the file, or the file is from a newer Berth. */
-export async function openSqlite({ file, groupLimit = 256, onDiskFault }: SqliteOptions): Promise<Db> {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+export async function openSqlite({ file: said, groupLimit = 256, onDiskFault }: SqliteOptions): Promise<Db> {
+  makeFolder(dirname(said))
+  const file = trueName(said)
   const lock = lockFile(`${file}-lock`)
   const writing = openConnection(file, false)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })

@@ -1,14 +1,17 @@
 /** Verify: ask DNS, compare, take the name. Specification: operation 15; States and transitions, Project domain verification. */
 import type { Ctx } from '../context.ts'
+import { refuse } from '../errors.ts'
 import type { Found as Records } from '../outside/dns.ts'
 import { challengeOf, mustBeProven } from './challenge.ts'
 import type { Found } from './domains.ts'
 import { mustBeAllowed, takeName } from './proof.ts'
 import { type ProjectDomain, showDomain, showEvent } from './shape.ts'
 
-/** The TXT records at the place of the challenge. A verified domain has none to look for. */
-export async function readChallenge(ctx: Ctx, { domain }: Found): Promise<Records<string>> {
-  if (domain.verified_at !== null) return []
+const NOT_ASKED = 'not asked'
+
+/** The TXT records at the place of the challenge. A verified domain has none to look for: it is not asked. */
+export async function readChallenge(ctx: Ctx, { domain }: Found): Promise<Records<string> | typeof NOT_ASKED> {
+  if (domain.verified_at !== null) return NOT_ASKED
   return ctx.deps.outside.dns.readTxt(challengeOf(domain, ctx.deps.config.domains).domain)
 }
 
@@ -21,10 +24,12 @@ export async function verifyDomain(
   ctx: Ctx,
   { project, domain }: Found,
   _: unknown,
-  records: Records<string>,
+  records: Records<string> | typeof NOT_ASKED,
 ): Promise<ProjectDomain> {
   const settings = ctx.deps.config.domains
   if (domain.verified_at !== null) return showDomain(domain, settings)
+  // It was verified a moment ago, and lost its name since: nothing is known of DNS, so nothing is said of it.
+  if (records === NOT_ASKED) refuse('busy')
   await mustBeProven(ctx, domain, records)
   mustBeAllowed(domain.name, settings)
   const verified = await takeName(ctx, domain)

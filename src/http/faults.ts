@@ -14,6 +14,8 @@ const OF_FRAMEWORK: Record<string, RefusalKey> = {
 export function refusalFor(error: Error & { code?: string; statusCode?: number }): Refusal | undefined {
   if (error instanceof Refusal) return error
   const key = OF_FRAMEWORK[error.code ?? '']
+  if (key === 'bad_request')
+    return new Refusal(key, 'Invalid request: the path holds a bad escape or invalid UTF-8.', {})
   if (key !== undefined) return new Refusal(key, REFUSALS[key][2], {})
   if (error.statusCode === undefined || error.statusCode >= 500) return undefined
   return new Refusal('bad_request', `Invalid request: ${error.message}`, {})

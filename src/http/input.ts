@@ -33,7 +33,8 @@ export function splitQuery(url: string): RawQuery {
     const cut = pair.indexOf('=')
     const key = decodeText(cut < 0 ? pair : pair.slice(0, cut))
     const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
-    if (key === undefined || value === undefined) return { values, fault: 'the query is not valid UTF-8 text' }
+    if (key === undefined || value === undefined)
+      return { values, fault: 'the query holds a bad escape, invalid UTF-8 or a NUL character' }
     if (key in values) return { values, fault: `\`${shortened(key)}\` is given more than once` }
     values[key] = value
   }

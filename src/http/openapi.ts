@@ -50,7 +50,7 @@ function eventOf({ payload, sentWhileDisabled }: (typeof EVENTS)[keyof typeof EV
     post: {
       description: sentWhileDisabled ? 'Still sent while the integration configuration is disabled.' : '',
       requestBody: { content: { 'application/json': { schema: payload } } },
-      responses: {},
+      responses: { '2XX': { description: 'heard' } },
     },
   }
 }

@@ -1,21 +1,12 @@
 /** First start: one user, one team, one token, so that the first call needs nothing but what was printed. operator-api.md. */
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeSync,
-} from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { tokenRow } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { newId, newToken } from '../ids.ts'
+import { makeFolder } from '../outside/folder.ts'
 
 type FirstCredentials = { userId: string; teamId: string; token: string }
 /** The first ones are there when this data folder was there on the first start of the store. */
@@ -111,7 +102,7 @@ function readJson(file: string): Partial<StartCredentials> {
 function writeWhenNew(file: string, credentials: Record<string, string | undefined>): void {
   const text = `${JSON.stringify(credentials, null, 2)}\n`
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return
-  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   const fresh = `${file}.new`
   const handle = openSync(fresh, 'w', 0o600)
   chmodSync(fresh, 0o600)

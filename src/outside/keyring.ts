@@ -5,7 +5,6 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { randomText } from '../ids.ts'
+import { makeFolder } from './folder.ts'
 import { keyFrom, newKeyBytes } from './seal.ts'
 
 export type Keyring = {
@@ -91,7 +91,7 @@ function newEntry(): Entry {
 
 /** Of two instances that start together one makes the file; the other takes that one's. */
 function makeFile(file: string): Entry[] {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   const fresh = `${file}.${randomText(8)}`
   writeDurably(fresh, [newEntry()])
   try {

@@ -1,0 +1,19 @@
+/** Folders and files of the service's own, for its eyes only. */
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+
+/**
+ * Makes a folder and those above it, readable by nobody else. Throws what the system says. Step by step, because the
+ * recursive mkdir of the platform never ends below a folder that takes none (/proc).
+ */
+export function makeFolder(path: string): void {
+  const folder = resolve(path)
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder, { mode: 0o700 })
+}
+
+/** One name for one file, however many links lead to it. Its folder must be there; the file need not. */
+export function trueName(file: string): string {
+  return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))
+}
