@@ -10,6 +10,7 @@ import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
 import { readBody, readQuery, readText, soleHeader, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
+import { serialize } from './serialize.ts'
 import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
@@ -67,7 +68,6 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
     method: route.method,
     url: routed(route),
     bodyLimit: route.bodyLimit ?? BODY_LIMIT,
-    ...(route.reply && { schema: { response: { [route.status]: route.reply } } }),
     handler: async (request, reply) => {
       try {
         const answer = await answerRequest(deps, route, request)
@@ -75,7 +75,8 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
         const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
         if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
-        return reply.send(route.reply ? answer : undefined)
+        if (!route.reply) return reply.send()
+        return reply.type('application/json; charset=utf-8').send(serialize(route.reply, answer))
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
           deps.log.error(
