@@ -6,7 +6,7 @@ import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
 import { writeDotenv } from './dotenv.ts'
-import { mustTouch, visibleTo } from './rules.ts'
+import { isReadable, mustTouch, visibleTo } from './rules.ts'
 import { TARGETS, type Target, targetsIn } from './shape.ts'
 import { openSafe } from './values.ts'
 
@@ -15,7 +15,9 @@ export const PulledEnv = Type.Object({
   env: Variables,
   buildEnv: Variables,
   omitted: Type.Array(Type.String(), {
-    description: 'keys without a value here: write-only ones, and those that the platform sets in a deployment',
+    description:
+      'keys without a value here: write-only ones, those that the platform sets in a deployment, and those of production ' +
+      'that the caller may not decrypt',
   }),
 })
 export const PullQuery = Type.Object({ source: Type.Optional(Type.String({ maxLength: 256 })) })
@@ -25,7 +27,8 @@ export const ExportQuery = Type.Object({
 })
 
 /**
- * Answers the values of a target in clear. Write-only values are named in `omitted` and never sent as "". Refuses:
+ * Answers the values of a target in clear. Values that are write-only, or that the caller may not decrypt (a variable that
+ * has production among its targets is one of production), are named in `omitted` and never sent as "". Refuses:
  * not_found 404 (no such target), missing_permission 403 (production), internal_server_error 500 (a value does not open:
  * an answer without it would be a deployment without it).
  */
@@ -64,7 +67,7 @@ async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, git
   const env: Record<string, string> = Object.create(null)
   const omitted: string[] = []
   for (const [key, row] of chosen) {
-    if (row.type === 'sensitive' || row.type === 'system') {
+    if (!isReadable(ctx.who, row)) {
       omitted.push(key)
       continue
     }

@@ -4,7 +4,7 @@ import { permit } from '../access/authenticate.ts'
 import type { Ctx, Who } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { type RefusalKey, refuse } from '../errors.ts'
-import { type EnvType, TARGETS, type Target } from './shape.ts'
+import { type EnvType, TARGETS, type Target, targetsIn } from './shape.ts'
 
 const KEY_LENGTH = 256
 const VALUE_BYTES = 64 * 1024
@@ -119,6 +119,12 @@ export function mustTouch(who: Who, targets: readonly string[]): void {
 export function mayDecrypt({ permissions }: Who, targets: readonly string[]): boolean {
   if (!permissions.has('env:decrypt')) return false
   return !targets.includes('production') || permissions.has('env:production')
+}
+
+/** Whether pull and export carry the value of a variable to this caller. What is `plain` is open to all who see it. */
+export function isReadable(who: Who, row: Row<'env_var'>): boolean {
+  if (row.type === 'sensitive' || row.type === 'system') return false
+  return row.type === 'plain' || mayDecrypt(who, targetsIn(row))
 }
 
 /** Without `env:all` a caller has only its own: an integration what it made, a person what people made. */
