@@ -94,11 +94,8 @@ for (const engine of ENGINES) {
     await world.deps.db.close()
     const operator = { authorization: `Bearer ${world.credentials.operatorToken}` }
     const headers = { authorization: `Bearer ${world.credentials.token}` }
-    // Behind the others it is known and not used; in front it is the active one.
-    for (const keys of [
-      [known!, added],
-      [added, known!],
-    ]) {
+    // Behind the others it is known and not used; in front it is the active one, and the other can be retired and taken out.
+    for (const keys of [[known!, added], [added, known!], [added]]) {
       const config = { ...world.deps.config, keys: { text: JSON.stringify({ keys }) } }
       const { app, close } = await openService(config, pino({ level: 'silent' }), assert.ifError)
       const active = keys[0]!.id
@@ -112,6 +109,10 @@ for (const engine of ENGINES) {
       assert.equal(list.find((key: { id: string }) => key.id === active).references, 2)
       const answer = await app.inject({ url: '/v9/projects/p1/env?decrypt=true', headers })
       assert.equal(answer.json().envs[0].value, 'of p1')
+      const retire = async (id: string) =>
+        (await app.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers: operator })).statusCode
+      if (active === added.id && keys.length === 2)
+        assert.deepEqual([await retire(added.id), await retire(known!.id)], [409, 204])
       await close()
     }
   })

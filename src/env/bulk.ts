@@ -8,8 +8,8 @@ import type { Row } from '../db/schema.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
-import { type Entry, parseDotenv } from './dotenv.ts'
-import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables } from './put.ts'
+import { type BadLine, parseDotenv } from './dotenv.ts'
+import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables, typeFor } from './put.ts'
 import { isVisible, mustBeVariable, mustTouch, targetsOf } from './rules.ts'
 import { MOST_VARIABLES, TARGETS, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
@@ -52,25 +52,25 @@ export async function putEnvFile(
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
   const targets = targetsOf(query.target.split(',') as Target[])
   mustTouch(ctx.who, targets)
-  const drafts = readDrafts(body, targets, gitBranch, query.type)
-  if (drafts.length === 0 && mode === 'replace') {
+  const wanted = await readText(ctx, project, body, targets, query)
+  if (wanted.length === 0 && mode === 'replace') {
     refuse(
       'bad_request',
       'Invalid request: an empty text would remove every variable; delete them by their ids instead.',
     )
   }
-  const steps = await planFor(ctx, project, drafts, targets, gitBranch, mode)
+  const steps = await planFor(ctx, project, wanted, targets, gitBranch, mode)
   await mustFitTogether(ctx, project, steps, targets)
   if (!dryRun) await carryOut(ctx, project, steps, targets)
   const { plan } = steps
   return { mode, target: targets, ...(gitBranch !== '' && { gitBranch }), dryRun, plan }
 }
 
-/** A draft that changes something, and the variables whose places it takes. */
+/** A draft, and the variables whose places it takes. */
 type Step = { draft: PutDraft; holders: Row<'env_var'>[] }
 type Steps = { plan: Plan; changed: Step[]; surplus: Row<'env_var'>[] }
 
-/** Refuses what the whole of it would be refused for, so that a dry run says it too: env_already_exists 403, env_limit 400. */
+/** Refuses what the whole of it would be refused for, so that a dry run says it too: env_limit 400. */
 async function mustFitTogether(
   ctx: Ctx,
   project: Row<'project'>,
@@ -82,10 +82,6 @@ async function mustFitTogether(
   for (const row of leaving) tally(usage, overlap(row, targets), row.value_bytes, -1)
   const bytes = changed.reduce((sum, { draft }) => sum + Buffer.byteLength(draft.value), 0)
   if (!fits(usage, targets, bytes, changed.length)) refuse('env_limit')
-  for (const { draft, holders } of changed) {
-    if (holders.some((row) => !isVisible(ctx.who, row))) refuse('env_already_exists', undefined, { key: draft.key })
-    for (const row of holders) mustTouch(ctx.who, targetsIn(row))
-  }
 }
 
 /** What goes and what shrinks comes first: on the way, nothing is over a limit that the end keeps. */
@@ -106,62 +102,82 @@ async function carryOut(
   }
 }
 
-/** Every line that is wrong is told at once: of the text, and of the rules for keys and values. */
-function readDrafts(
+/**
+ * The drafts of a text with what they replace. Who may not touch that is refused before any value is looked at: a plan, or a
+ * line that is called wrong, would tell a guesser something. Then every line that is wrong is told at once, of the text and
+ * of the rules for keys and values, which go by the type that is kept.
+ */
+async function readText(
+  ctx: Ctx,
+  project: Row<'project'>,
   text: string,
   targets: Target[],
-  gitBranch: string,
-  type: 'plain' | 'encrypted' | 'sensitive' | undefined,
-): PutDraft[] {
+  { gitBranch = '', type = 'encrypted' }: Static<typeof BulkQuery>,
+): Promise<Step[]> {
   const { entries, bad } = parseDotenv(text)
   if (entries.length > MOST_VARIABLES) refuse('env_too_many')
-  const draft = ({ key, value }: Entry): PutDraft => {
-    return { key, value, type: type ?? 'encrypted', keepType: type === undefined, targets, gitBranch, extras: {} }
+  const known = await findByKeys(ctx, project.id, entries)
+  const byKey = Map.groupBy(
+    known.filter((row) => row.git_branch === gitBranch && overlap(row, targets).length > 0),
+    (row) => row.key,
+  )
+  const steps = entries.map(({ key, value }): Step => {
+    const holders = byKey.get(key) ?? []
+    const kept = typeFor({ keepType: true, type }, holders)
+    return { draft: { key, value, type: kept, keepType: true, targets, gitBranch, extras: {} }, holders }
+  })
+  for (const step of steps) mustReplace(ctx, step)
+  for (const [at, { line }] of entries.entries()) {
+    const message = reasonAgainst(steps[at]!.draft)
+    if (message !== undefined) bad.push({ line, message: `is refused: ${message}` })
   }
-  for (const entry of entries) {
-    try {
-      mustBeVariable(draft(entry))
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      bad.push({ line: entry.line, message: `is refused: ${error.message}` })
-    }
+  if (bad.length > 0) refuseLines(bad)
+  return steps
+}
+
+function mustReplace(ctx: Ctx, { draft, holders }: Step): void {
+  if (holders.some((row) => !isVisible(ctx.who, row))) refuse('env_already_exists', undefined, { key: draft.key })
+  for (const row of holders) mustTouch(ctx.who, targetsIn(row))
+}
+
+function reasonAgainst(draft: PutDraft): string | undefined {
+  try {
+    mustBeVariable(draft)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return error.message.replace(/\.$/, '')
   }
-  if (bad.length > 0) {
-    const lines = bad.sort((a, b) => a.line - b.line).slice(0, 100)
-    const shown = lines.slice(0, 3).map(({ line, message }) => `line ${line} ${message}`)
-    const more = bad.length > 3 ? `; and ${bad.length - 3} more` : ''
-    refuse('bad_request', `Invalid request: ${shown.join('; ')}${more}.`, { lines })
-  }
-  return entries.map(draft)
+  return undefined
+}
+
+function refuseLines(bad: BadLine[]): never {
+  const lines = bad.sort((a, b) => a.line - b.line).slice(0, 100)
+  const shown = lines.slice(0, 3).map(({ line, message }) => `line ${line} ${message}`)
+  const more = bad.length > 3 ? `; and ${bad.length - 3} more` : ''
+  const told = lines.map(({ line, message }) => ({ line, message: `${message}.` }))
+  refuse('bad_request', `Invalid request: ${shown.join('; ')}${more}.`, { lines: told })
 }
 
 async function planFor(
   ctx: Ctx,
   project: Row<'project'>,
-  drafts: PutDraft[],
+  wanted: Step[],
   targets: Target[],
   gitBranch: string,
   mode: 'merge' | 'replace',
 ): Promise<Steps> {
   const plan: Plan = { created: [], updated: [], removed: [], unchanged: [] }
   const changed: Step[] = []
-  const known = await findByKeys(ctx, project.id, drafts)
   const safe = await openSafe(ctx, project.id)
-  const byKey = Map.groupBy(
-    known.filter((row) => row.git_branch === gitBranch && overlap(row, targets).length > 0),
-    (row) => row.key,
-  )
-  for (const draft of drafts) {
-    const holders = byKey.get(draft.key) ?? []
+  for (const step of wanted) {
+    const { draft, holders } = step
     const held = new Set(holders.flatMap(targetsIn))
     const same =
-      targets.every((target) => held.has(target)) &&
-      holders.every((row) => (draft.keepType || row.type === draft.type) && isVisible(ctx.who, row)) &&
-      holders.every((row) => isSameValue(safe, row, draft.value))
+      targets.every((target) => held.has(target)) && holders.every((row) => isSameValue(safe, row, draft.value))
     plan[same ? 'unchanged' : holders.length > 0 ? 'updated' : 'created'].push(draft.key)
-    if (!same) changed.push({ draft, holders })
+    if (!same) changed.push(step)
   }
-  const surplus = mode === 'merge' ? [] : await findSurplus(ctx, project, drafts, targets, gitBranch)
+  const surplus = mode === 'merge' ? [] : await findSurplus(ctx, project, wanted, targets, gitBranch)
   plan.removed = [...new Set(surplus.map((row) => row.key))]
   return { plan, changed, surplus }
 }
@@ -170,11 +186,11 @@ async function planFor(
 async function findSurplus(
   ctx: Ctx,
   project: Row<'project'>,
-  drafts: PutDraft[],
+  wanted: Step[],
   targets: Target[],
   gitBranch: string,
 ): Promise<Row<'env_var'>[]> {
-  const named = new Set(drafts.map(({ key }) => key))
+  const named = new Set(wanted.map(({ draft }) => draft.key))
   const rows = await ctx.db
     .selectFrom('env_var')
     .selectAll()

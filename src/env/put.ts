@@ -4,7 +4,7 @@ import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 import { REFUSALS } from '../errors.ts'
 import { isVisible, mustBeVariable, mustTouch } from './rules.ts'
-import { type FailedEnv, type Target, targetsIn } from './shape.ts'
+import { type EnvType, type FailedEnv, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
 import { openSafe, type Safe } from './values.ts'
 import { changeVariable, type Draft, insertVariables, type NotMade, removeVariables } from './write.ts'
@@ -12,9 +12,11 @@ import { changeVariable, type Draft, insertVariables, type NotMade, removeVariab
 /** What came of a draft: the variable, or what `failed` says of it. */
 export type Outcome = { row: Row<'env_var'> } | { failed: NotMade; error: FailedEnv['error'] }
 export type PutDraft = Draft & {
-  /** Nothing was said of the type: a variable that is there keeps its own. */
+  /** Nothing was said of the type: variables that are there keep theirs. */
   keepType: boolean
 }
+
+const LEAST_SHOWN_FIRST: readonly EnvType[] = ['sensitive', 'secret', 'encrypted', 'system', 'plain']
 
 /** Puts the drafts, in their order. Those that the store says no to leave nothing behind; the others stand. */
 export async function putVariables(
@@ -50,17 +52,23 @@ async function upsertVariable(ctx: Ctx, project: Row<'project'>, draft: PutDraft
   if (holders.some((row) => !isVisible(ctx.who, row))) return 'env_already_exists'
   for (const row of holders) mustTouch(ctx.who, targetsIn(row))
   const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
-  const type = inside !== undefined && draft.keepType ? inside.type : draft.type
+  const type = typeFor(draft, holders)
   mustBeVariable({ ...draft, type })
 
   const usage = await readUsage(ctx, project.id)
   for (const row of holders) tally(usage, overlap(row, draft.targets), row.value_bytes, -1)
   if (!fits(usage, draft.targets, Buffer.byteLength(draft.value))) return 'env_limit'
   for (const row of holders) if (row !== inside) await giveUp(ctx, project, row, draft.targets)
-  if (inside === undefined) return (await insertVariables(ctx, project, [draft]))[0]!
+  if (inside === undefined) return (await insertVariables(ctx, project, [{ ...draft, type }]))[0]!
   const safe = await openSafe(ctx, project.id)
   const { value, ...rest } = { ...draft, type }
   return changeVariable(ctx, project, inside, { ...rest, ...(!isSameValue(safe, inside, value) && { value }) })
+}
+
+/** The type that a draft gets in the place of these variables: of several, the one that shows the least. */
+export function typeFor(draft: Pick<PutDraft, 'keepType' | 'type'>, holders: readonly Row<'env_var'>[]): EnvType {
+  const kept = draft.keepType ? LEAST_SHOWN_FIRST.find((type) => holders.some((row) => row.type === type)) : undefined
+  return kept ?? draft.type
 }
 
 /** Takes these targets from a variable. One that has none left is removed. */

@@ -44,7 +44,7 @@ export const keyRoutes = [
     tag,
     ask: retireKey,
     run: () => undefined,
-    refuses: ['not_found', 'key_in_use', 'keyring_fixed'],
+    refuses: ['not_found', 'key_in_use'],
     status: 204,
   }),
 ]
