@@ -90,7 +90,7 @@ function openConnection(file: string, readOnly: boolean): DatabaseSync {
 function snapshotOf(database: DatabaseSync) {
   const begin = database.prepare('BEGIN')
   const commit = database.prepare('COMMIT')
-  const remembered = new Map<string, unknown[]>()
+  const remembered = new Map<string, Map<string, unknown[]>>()
   return {
     database,
     remembered,

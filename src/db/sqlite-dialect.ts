@@ -13,8 +13,9 @@ import {
 
 /** Distinct query texts are few (lists of values are bounded); this bound is against a mistake, not for tuning. */
 const STATEMENTS_KEPT = 1000
-/** Answers that a snapshot remembers: some megabytes at the most. */
-const REMEMBERED = 10_000
+/** Answers that a snapshot remembers of one query, and the rows of one answer: some megabytes at the most. */
+const REMEMBERED = 2000
+const ROWS_REMEMBERED = 20
 
 /**
  * Runs a query that gives rows at once, past the promises and hooks of Kysely's executor. `remember` keeps the rows for as
@@ -23,7 +24,7 @@ const REMEMBERED = 10_000
 export type DirectQuery = (sql: string, values: readonly unknown[], remember: boolean) => unknown[]
 
 /** What a reading connection reads from: opened by a query, ended by a commit. */
-export type Snapshot = { open(): void; remembered: Map<string, unknown[]> }
+export type Snapshot = { open(): void; remembered: Map<string, Map<string, unknown[]>> }
 
 /** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
 export const DIRECT = new WeakMap<object, DirectQuery>()
@@ -38,12 +39,17 @@ export function sqliteDialect(database: DatabaseSync, snapshot?: Snapshot): Dial
   })
   DIRECT.set(adapter, (sql, values, remember) => {
     if (!remember || snapshot === undefined) return run(sql, values, true).rows
-    const key = JSON.stringify([sql, values])
-    let rows = snapshot.remembered.get(key)
+    let answers = snapshot.remembered.get(sql)
+    if (answers === undefined) {
+      answers = new Map()
+      snapshot.remembered.set(sql, answers)
+    }
+    const key = JSON.stringify(values)
+    let rows = answers.get(key)
     if (rows === undefined) {
       rows = run(sql, values, true).rows
-      if (snapshot.remembered.size >= REMEMBERED) snapshot.remembered.clear()
-      snapshot.remembered.set(key, rows)
+      if (answers.size >= REMEMBERED) answers.clear()
+      if (rows.length <= ROWS_REMEMBERED) answers.set(key, rows)
     }
     return rows
   })

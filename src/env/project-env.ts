@@ -73,6 +73,8 @@ export function hasEdgeConfig(
   return eb.exists(naming.where(`env_var.${column}`, '=', id))
 }
 
-const selectOfProject = prepared<{ projectId: string }, Row<'env_var'>>((db, value) =>
-  db.selectFrom('env_var').selectAll().where('project_id', '=', value.projectId).orderBy('created_stamp', 'desc'),
+const selectOfProject = prepared<{ projectId: string }, Row<'env_var'>>(
+  (db, value) =>
+    db.selectFrom('env_var').selectAll().where('project_id', '=', value.projectId).orderBy('created_stamp', 'desc'),
+  { remember: true },
 )

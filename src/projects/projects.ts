@@ -197,12 +197,16 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }
 
-const selectById = prepared<{ accountId: string; said: string }, Row<'project'>>((db, value) =>
-  db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.said),
+const selectById = prepared<{ accountId: string; said: string }, Row<'project'>>(
+  (db, value) =>
+    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.said),
+  { remember: true },
 )
 
-const selectByName = prepared<{ accountId: string; said: string }, Row<'project'>>((db, value) =>
-  db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.said),
+const selectByName = prepared<{ accountId: string; said: string }, Row<'project'>>(
+  (db, value) =>
+    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.said),
+  { remember: true },
 )
 
 /** No row comes back when the name is taken. */
