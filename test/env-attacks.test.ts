@@ -116,3 +116,27 @@ onBothEngines('a dry run refuses what the type that is kept refuses, by line', a
   }
   assert.deepEqual((await owner('PUT', `${FILE}?target=preview`, 'SY=VERCEL_URL')).body.plan.unchanged, ['SY'])
 })
+
+onBothEngines('an exported text that is put back with replace removes nothing', async (world) => {
+  const { owner } = await web(world, [
+    { ...SECRET, key: 'SENSITIVE', value: 's', type: 'sensitive' },
+    { ...SECRET, key: 'SYSTEM', value: 'VERCEL_URL', type: 'system' },
+    { ...SECRET, key: 'ODD', value: `all of ' \` " \\ and\r` },
+    { ...SECRET, key: 'EVEN', value: 'e' },
+  ])
+  const { text } = await owner('GET', '/v1/projects/web/env/export?target=preview')
+  assert.match(text, /# ODD is left out/)
+  const put = await owner('PUT', `${FILE}?target=preview&mode=replace`, text)
+  assert.deepEqual(put.body.plan, { created: [], updated: [], removed: [], unchanged: ['EVEN'] })
+  assert.equal((await owner('GET', FILE)).body.envs.length, 4)
+  const less = await owner('PUT', `${FILE}?target=preview&mode=replace`, 'OTHER=1')
+  assert.deepEqual(less.body.plan.removed, ['EVEN'])
+})
+
+onBothEngines('limits hold before ids are made one, and for the branch of a pull', async (world) => {
+  const { owner } = await web(world, [])
+  const many = await owner('DELETE', FILE, { ids: Array(1001).fill('env_unknown') })
+  assert.equal(many.status, 400)
+  const branch = (length: number) => owner('GET', `/v3/env/pull/web/preview/${'b'.repeat(length)}`)
+  assert.deepEqual([(await branch(250)).status, (await branch(251)).status], [200, 400])
+})

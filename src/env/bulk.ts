@@ -8,7 +8,7 @@ import type { Row } from '../db/schema.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
-import { type BadLine, parseDotenv } from './dotenv.ts'
+import { type BadLine, parseDotenv, quoted } from './dotenv.ts'
 import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables, typeFor } from './put.ts'
 import { isVisible, mustBeVariable, mustTouch, targetsOf } from './rules.ts'
 import { MOST_VARIABLES, TARGETS, type Target, targetsIn } from './shape.ts'
@@ -182,7 +182,10 @@ async function planFor(
   return { plan, changed, surplus }
 }
 
-/** What a replace removes: the caller's own variables in these places that the text does not name. */
+/**
+ * What a replace removes: the caller's own variables in these places that the text does not name. What an export leaves out
+ * stays, or an exported text, edited and put back, would remove what it could never carry.
+ */
 async function findSurplus(
   ctx: Ctx,
   project: Row<'project'>,
@@ -199,7 +202,12 @@ async function findSurplus(
     .orderBy('key')
     .execute()
   const own = rows.filter((row) => row.configuration_id === ctx.who.configurationId && overlap(row, targets).length > 0)
-  const surplus = own.filter((row) => !named.has(row.key))
+  const safe = await openSafe(ctx, project.id)
+  const carried = ({ type, id, value_version, sealed_value }: Row<'env_var'>) =>
+    type !== 'sensitive' &&
+    type !== 'system' &&
+    quoted(safe.open(id, value_version, sealed_value) ?? '\r"') !== undefined
+  const surplus = own.filter((row) => !named.has(row.key) && carried(row))
   for (const row of surplus) mustTouch(ctx.who, targetsIn(row))
   return surplus
 }

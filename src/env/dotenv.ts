@@ -81,7 +81,8 @@ export function writeDotenv(variables: Record<string, string>, omitted: readonly
   return [...lines, ...left, ''].join('\n')
 }
 
-function quoted(value: string): string | undefined {
+/** The value as a `.env` text has it; undefined when no quoting can carry it. */
+export function quoted(value: string): string | undefined {
   if (/^[\w./:@%+,-]*$/.test(value)) return value
   if (!value.includes('\r')) {
     for (const quote of ["'", '`']) if (!value.includes(quote)) return quote + value + quote

@@ -151,8 +151,8 @@ export async function deleteEnvs(
   project: Row<'project'>,
   { body }: Input<unknown, Static<typeof DeleteEnvs>>,
 ): Promise<Static<typeof DeletedEnvs>> {
+  if (body.ids.length > MOST_VARIABLES) refuse('env_too_many_ids')
   const ids = [...new Set(body.ids)]
-  if (ids.length > MOST_VARIABLES) refuse('env_too_many_ids')
   if (ids.length === 0) refuse('bad_request', 'Invalid request: `ids` should name at least one variable.')
   const rows = await ctx.db
     .selectFrom('env_var')

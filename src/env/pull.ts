@@ -7,7 +7,7 @@ import type { Input } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
 import { writeDotenv } from './dotenv.ts'
 import { isReadable, mustTouch, visibleTo } from './rules.ts'
-import { TARGETS, type Target, targetsIn } from './shape.ts'
+import { LONGEST_BRANCH, TARGETS, type Target, targetsIn } from './shape.ts'
 import { openSafe } from './values.ts'
 
 const Variables = Type.Object({}, { additionalProperties: Type.String() })
@@ -23,7 +23,7 @@ export const PulledEnv = Type.Object({
 export const PullQuery = Type.Object({ source: Type.Optional(Type.String({ maxLength: 256 })) })
 export const ExportQuery = Type.Object({
   target: OneOf(...TARGETS),
-  gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
+  gitBranch: Type.Optional(Type.String({ maxLength: LONGEST_BRANCH })),
 })
 
 /**
@@ -51,6 +51,8 @@ export async function exportEnv(
 }
 
 async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, gitBranch: string) {
+  if (gitBranch.length > LONGEST_BRANCH)
+    refuse('bad_request', 'Invalid request: `gitBranch` is at most 250 characters.')
   mustTouch(ctx.who, [target])
   const rows = await ctx.db
     .selectFrom('env_var')

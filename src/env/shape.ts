@@ -12,7 +12,8 @@ export type EnvType = (typeof ENV_TYPES)[number]
 export const MOST_VARIABLES = 1000
 
 const AnyTarget = OneOf(...TARGETS)
-const Branch = Type.String({ maxLength: 250 })
+export const LONGEST_BRANCH = 250
+const Branch = Type.String({ maxLength: LONGEST_BRANCH })
 const Id = Type.String({ maxLength: 100 })
 const OptionalId = Type.Optional(Id)
 const ContentHint = Type.Object({
