@@ -39,15 +39,18 @@ processOnBothEngines('no acknowledged create is lost in kill -9 under load, agai
   for (let round = 0; round < rounds; round++) {
     const running = await start(t, home)
     const { token } = credentialsOf(home)
+    const before = acknowledged.size
     const load = storm(running, token, round, acknowledged)
-    await sleep(60 + Math.random() * 200)
+    // On a slow machine the first answers take a while: the kill is to meet a storm.
+    for (let waited = 0; acknowledged.size < before + 10 && waited < 15_000; waited += 5) await sleep(5)
+    await sleep(Math.random() * 200)
     await running.kill('SIGKILL')
     await load
   }
   const running = await start(t, home)
   const { token } = credentialsOf(home)
   const there = await allNames(running, token)
-  assert.ok(acknowledged.size > rounds * 5, `only ${acknowledged.size} were acknowledged`)
+  assert.ok(acknowledged.size >= rounds * 10, `only ${acknowledged.size} were acknowledged`)
   for (const name of acknowledged) assert.ok(there.has(name), `${name} was acknowledged and is lost`)
   const { events, projects } = await countRows(home, engine, running)
   assert.equal(events, projects, 'every project has its event, and no event is without its project')
