@@ -41,7 +41,7 @@ function docsPage(routes: readonly Route[]): string {
 <p>Every operation of this service. Send <code>Authorization: Bearer &lt;token&gt;</code>, and <code>teamId</code> or <code>slug</code>
 to act for a team. Paths also answer at any <code>/v1</code> to <code>/v13</code> and without a version. The same as
 <a href="/openapi.json">OpenAPI 3.1</a>.</p>
-<nav>${tags.map((tag) => `<a href="#${tag}">${tag}</a>`).join(' ')}</nav>
+<nav>${tags.map((tag) => `<a href="#${anchor(tag)}">${tag}</a>`).join(' ')}</nav>
 ${tags
   .map((tag) =>
     section(
@@ -57,7 +57,7 @@ ${tags
 }
 
 function section(tag: string, routes: Route[]): string {
-  return `<h2 id="${tag}">${tag}</h2>\n${routes.map(operation).join('\n')}`
+  return `<h2 id="${anchor(tag)}">${tag}</h2>\n${routes.map(operation).join('\n')}`
 }
 
 function operation(route: Route): string {
@@ -79,6 +79,10 @@ ${refusalsOf(route)
   .join('\n')}
 </table>
 </details>`
+}
+
+function anchor(tag: string): string {
+  return tag.replaceAll(' ', '-')
 }
 
 function row(name: string, value: string): string {
