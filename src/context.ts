@@ -16,12 +16,19 @@ export type Deps = {
   outside: Outside
   log: Logger
   operatorTokenHash: string
+  /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
+  origin(): string
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }
 
 /** Who acts, as the audit log names them. */
-export type Actor = { kind: 'user' | 'operator' | 'timer'; id: string; tokenId: string | null }
+export type Actor = {
+  /** `integration`: an installation, by its token. `client`: an app that proves itself by its secret. */
+  kind: 'user' | 'operator' | 'timer' | 'integration' | 'client'
+  id: string
+  tokenId: string | null
+}
 
 /** The account that a request acts for. */
 export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'plan'> & {
@@ -47,6 +54,14 @@ export type Who = {
   projectIds: string[] | null
 }
 
+/** What else an event is of: the project, and the installation that alone of all may hear it. */
+export type EventAbout = {
+  projectId?: string | undefined
+  configurationId?: string
+  /** Of a variable: the installation that made it. Those who see their own variables only hear of their own only. */
+  madeBy?: string | null
+}
+
 /** What the operator's operations and timers may touch. */
 export type OperatorCtx = {
   actor: Actor
@@ -56,15 +71,17 @@ export type OperatorCtx = {
   now: number
   stamp: number
   deps: Deps
+  /**
+   * Puts an event in the outbox of this transaction, for the account that hears it. An event that the route does not
+   * declare is a bug and throws. Told of nobody: the operator and the timers are no user.
+   */
+  emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner: EventOwner): void
 }
 
 /** What the operations of an account may touch. */
-export type Ctx = OperatorCtx & {
+export type Ctx = Omit<OperatorCtx, 'emit'> & {
   who: Who
   account: Account
-  /**
-   * Puts an event in the outbox of this transaction. An event that the route does not declare is a bug and throws.
-   * `owner` is the account that hears it when that is not the caller's; it is not told who the caller was.
-   */
-  emit<E extends EventName>(type: E, payload: EventPayload<E>, projectId?: string, owner?: EventOwner): void
+  /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
+  emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner?: EventOwner): void
 }

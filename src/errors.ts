@@ -7,7 +7,24 @@ export const REFUSALS = {
   invalid_token: [401, 'forbidden', 'The token is unknown, expired or revoked.'],
   operator_only: [401, 'forbidden', 'This path takes the operator token and no other.'],
   team_forbidden: [403, 'forbidden', 'You do not have access to the team that teamId or slug names.'],
+  team_id_required: [
+    403,
+    'forbidden',
+    'The token belongs to an installation on a team: every request must name the team by the query parameter teamId.',
+  ],
+  integration_configuration_disabled: [
+    403,
+    'integration_configuration_disabled',
+    'The installation of the integration is disabled until an owner of the team takes it over.',
+  ],
   missing_permission: [403, 'forbidden', "You don't have permission to do this."],
+  invalid_client: [401, 'invalid_client', 'The client id or the client secret is wrong.'],
+  invalid_grant: [
+    400,
+    'invalid_grant',
+    'The code is unknown, used, older than 30 minutes, of another client, or was given for another redirect_uri.',
+  ],
+  invalid_request: [400, 'invalid_request', 'A parameter is missing or given twice.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],
   bad_request: [400, 'bad_request', 'Invalid request.'],
@@ -88,6 +105,7 @@ export const REFUSALS = {
   conflict: [409, 'conflict', 'The request conflicts with what is stored.'],
   slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
   email_taken: [409, 'conflict', 'A user with this email already exists.'],
+  integration_slug_taken: [409, 'conflict', 'An integration with this slug already exists.'],
   project_name_taken: [409, 'conflict', 'A project with this name already exists.'],
   domain_on_other_project: [
     409,

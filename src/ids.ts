@@ -21,9 +21,28 @@ export function randomText(length: number): string {
 }
 
 /** An id such as `prj_` + 28 characters (167 bits): never reused, never guessed. */
-export function newId(prefix: 'prj' | 'evt' | 'tok' | 'usr' | 'team' | 'env'): string {
-  return `${prefix}_${randomText(prefix === 'team' || prefix === 'usr' ? 24 : 28)}`
+export function newId(prefix: Prefix): string {
+  return `${prefix}_${randomText(SHORT.has(prefix) ? 24 : 28)}`
 }
+
+/** `oac` an integration, `icfg` an installation of it, `sec` a client secret, `hook` a webhook, `ld` a log drain, `dlv` a delivery. */
+type Prefix =
+  | 'prj'
+  | 'evt'
+  | 'tok'
+  | 'usr'
+  | 'team'
+  | 'env'
+  | 'oac'
+  | 'icfg'
+  | 'sec'
+  | 'hook'
+  | 'ld'
+  | 'dlv'
+  | 'mail'
+  | 'dpl'
+/** wire.md 3.7. */
+const SHORT = new Set<Prefix>(['team', 'usr', 'oac', 'icfg'])
 
 /** A bearer token: word characters only and 40 alphanumerics in a row, as both CLIs and Terraform demand (clients.md B.1, C.0). */
 export function newToken(): string {

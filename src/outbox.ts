@@ -1,9 +1,20 @@
 /** What a write leaves behind in its own transaction: the events that will be told, and the line of the audit log. */
-import type { EventOwner, OperatorCtx, Who } from './context.ts'
+import type { EventAbout, EventOwner, OperatorCtx, Who } from './context.ts'
 import { prepared } from './db/db.ts'
+import type { EventName } from './events.ts'
 import { newId } from './ids.ts'
 
-export type Outgoing = { type: string; payload: object; projectId: string | null; owner: EventOwner | undefined }
+export type Outgoing = { type: EventName; payload: object; about: EventAbout; owner: EventOwner | undefined }
+
+/** What `emit` was given, as it is kept until the end of the operation. */
+export function outgoingOf(
+  type: EventName,
+  payload: object,
+  about: string | EventAbout,
+  owner: EventOwner | undefined,
+): Outgoing {
+  return { type, payload, about: typeof about === 'string' ? { projectId: about } : about, owner }
+}
 
 const insertAudit = prepared<
   {
@@ -31,13 +42,22 @@ const insertAudit = prepared<
 )
 
 const insertEvent = prepared<
-  { id: string; accountId: string; projectId: string | null; type: string; payload: string; stamp: number },
+  {
+    id: string
+    accountId: string
+    projectId: string | null
+    configurationId: string | null
+    type: string
+    payload: string
+    stamp: number
+  },
   unknown
 >((db, value) =>
   db.insertInto('event').values({
     id: value.id,
     account_id: value.accountId,
     project_id: value.projectId,
+    configuration_id: value.configurationId,
     type: value.type,
     payload_json: value.payload,
     stamp: value.stamp,
@@ -52,24 +72,10 @@ export async function record(
   subjectId: string | null,
   fields: string[],
 ): Promise<void> {
-  const account = ctx.who?.account
-  for (const event of outgoing) {
-    const owner = event.owner ?? account
-    const team = { id: owner?.kind === 'team' ? owner.id : null }
-    const user = { id: owner?.id === account?.id ? (ctx.who?.userId ?? null) : null }
-    const payload = { team, user, ...event.payload }
-    await insertEvent(ctx.db, {
-      id: newId('evt'),
-      accountId: owner?.id ?? '',
-      projectId: event.projectId,
-      type: event.type,
-      payload: JSON.stringify(payload),
-      stamp: ctx.deps.clock.stamp(),
-    })
-  }
+  await writeEvents(ctx, outgoing)
   await insertAudit(ctx.db, {
     stamp: ctx.stamp,
-    accountId: account?.id ?? null,
+    accountId: ctx.who?.account.id ?? null,
     actorKind: ctx.actor.kind,
     actorId: ctx.actor.id,
     tokenId: ctx.actor.tokenId,
@@ -77,6 +83,25 @@ export async function record(
     subjectId,
     fields: JSON.stringify(fields),
   })
+}
+
+/** Writes events into the outbox. The user is told to the account that the user acted for, and to no other. */
+export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Who }, outgoing: Outgoing[]) {
+  const account = ctx.who?.account
+  for (const { type, payload, about, owner = account } of outgoing) {
+    if (owner === undefined) throw new Error(`the event ${type} has no account to hear it`)
+    const team = { id: owner.kind === 'team' ? owner.id : null }
+    const user = { id: owner.id === account?.id ? (ctx.who?.userId ?? null) : null }
+    await insertEvent(ctx.db, {
+      id: newId('evt'),
+      accountId: owner.id,
+      projectId: about.projectId ?? null,
+      configurationId: about.configurationId ?? null,
+      type,
+      payload: JSON.stringify({ team, user, ...payload }),
+      stamp: ctx.deps.clock.stamp(),
+    })
+  }
 }
 
 /** The names of what a request sent, of one thing or of several: never a value. */

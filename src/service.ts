@@ -1,4 +1,5 @@
 /** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -56,9 +57,10 @@ export async function openService(
     log,
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
+    origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
     stopping: stop.signal,
   }
-  const app = serve(deps, ROUTES, documentPages(ROUTES))
+  const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
   return {
     app,
@@ -73,6 +75,13 @@ export async function openService(
       await db.close()
     },
   }
+}
+
+/** Where the service listens, as a URL; undefined before it does. */
+export function boundOrigin(app: FastifyInstance): string | undefined {
+  const bound = app.server.address() as AddressInfo | null
+  if (bound === null) return undefined
+  return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`
 }
 
 function makeDataFolder({ dataFolder }: Config): void {

@@ -1,9 +1,8 @@
 /** Starts the service, says where it is, and stops it in order. */
-import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import { pino } from 'pino'
 import { BadSetting, type Config } from './config.ts'
-import { openService, type Service, type StoreOptions } from './service.ts'
+import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
 
 /** The most that requests in flight may take once the process was told to stop. */
 const LONGEST_STOP_MS = 9000
@@ -64,8 +63,7 @@ async function openLog(level: string) {
 }
 
 function greet({ app, credentials, firstStart }: Service, config: Config): void {
-  const { address, port, family } = app.server.address() as AddressInfo
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const url = boundOrigin(app)
   const file = relative(process.cwd(), join(config.dataFolder, 'credentials.json'))
   const { token } = credentials
   const said = firstStart ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`

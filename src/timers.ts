@@ -4,6 +4,7 @@ import { STAMPS_PER_MS } from './clock.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
+import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -39,9 +40,13 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   const { sweep, slice = SLICE }: Timer = TIMERS[name]
   let swept = 0
   for (;;) {
-    const count = await deps.db.write((db) => {
+    const count = await deps.db.write(async (db) => {
+      const outgoing: Outgoing[] = []
+      const emit: OperatorCtx['emit'] = (...said) => void outgoing.push(outgoingOf(...said))
       const actor = { kind: 'timer', id: name, tokenId: null } as const
-      return sweep({ actor, db, now, stamp: deps.clock.stamp(), deps }, slice)
+      const dealt = await sweep({ actor, db, now, stamp: deps.clock.stamp(), deps, emit }, slice)
+      await writeEvents({ db, deps }, outgoing)
+      return dealt
     })
     swept += count
     if (count < slice) return swept

@@ -150,6 +150,19 @@ const TABLES = [
   'env_target',
   'env_usage',
   'env_history',
+  'sign_in',
+  'session',
+  'password_link',
+  'integration',
+  'integration_secret',
+  'configuration',
+  'configuration_project',
+  'authorization_code',
+  'webhook',
+  'log_drain',
+  'delivery',
+  'delivery_attempt',
+  'mail',
 ] as const
 
 /** One hash over every row of every table: equal digests, nothing written. */

@@ -5,6 +5,7 @@ import type { Account, Who } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import { refuse } from '../errors.ts'
 import { fingerprint } from '../ids.ts'
+import { type Installed, readInstallation } from './installation.ts'
 import type { Permission } from './roles.ts'
 import { permissionsOf } from './scopes.ts'
 
@@ -39,8 +40,9 @@ const findBySlug = prepared<{ hash: string; slug: string }, Found>(
 
 /**
  * Says who acts. The answer is the same for a team that does not exist and one that the user is not in; membership is read
- * each time, so that leaving a team ends access with the commit.
- * Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked), team_forbidden 403.
+ * each time, so that leaving a team ends access with the commit. The token of an installation on a team names the team on
+ * every request. Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled),
+ * integration_configuration_disabled 403, team_id_required 403, team_forbidden 403.
  */
 export async function authenticate(db: Queries, credentials: Credentials, now: number): Promise<Who> {
   const token = bearerOf(credentials.authorization)
@@ -54,9 +56,12 @@ export async function authenticate(db: Queries, credentials: Credentials, now: n
   if (found === undefined || (found.expires_at !== null && found.expires_at <= now)) {
     refuse('invalid_token', undefined, { invalidToken: true })
   }
+  const installed = found.configuration_id === null ? undefined : await readInstallation(db, found.configuration_id)
   const asksForTeam = teamId !== undefined || slug !== undefined
-  if (found.account_id === null || !mayActFor(found, asksForTeam, slug)) refuse('team_forbidden')
-  return whoOf(found as Acting)
+  if (installed && found.team_id !== null && !asksForTeam) refuse('team_id_required')
+  const may = installed ? isInstalledOn(found, asksForTeam, slug) : mayActFor(found, asksForTeam, slug)
+  if (found.account_id === null || !may) refuse('team_forbidden')
+  return whoOf(found as Acting, installed)
 }
 
 /** Refuses with 403 when one of the permissions is not there, and names it. */
@@ -85,16 +90,26 @@ function mayActFor(found: Found, asksForTeam: boolean, slug: string | undefined)
   return !asksForTeam && found.account_id === found.user_id
 }
 
-function whoOf(found: Acting): Who {
+/** An installation acts for the one account that it is on. */
+function isInstalledOn(found: Found, asksForTeam: boolean, slug: string | undefined): boolean {
+  if (slug !== undefined && found.slug !== slug) return false
+  return found.team_id !== null ? found.account_id === found.team_id : !asksForTeam
+}
+
+function whoOf(found: Acting, installed: Installed | undefined): Who {
+  const acts = { account: accountOf(found), tokenTeamId: found.team_id }
+  if (installed) {
+    const actor = { kind: 'integration', id: installed.configurationId!, tokenId: found.token_id } as const
+    return { ...acts, ...installed, actor, role: 'OWNER' }
+  }
   const role = found.role ?? 'OWNER'
   return {
+    ...acts,
     actor: { kind: 'user', id: found.user_id, tokenId: found.token_id },
-    account: accountOf(found),
     userId: found.user_id,
     role,
     permissions: permissionsOf(role, found.scopes_json),
     configurationId: null,
-    tokenTeamId: found.team_id,
     projectIds: found.project_ids_json === null ? null : JSON.parse(found.project_ids_json),
   }
 }
@@ -134,6 +149,7 @@ function tokenQuery(db: Queries) {
       'token.scopes_json',
       'token.project_ids_json',
       'token.expires_at',
+      'token.configuration_id',
     ])
 }
 
@@ -144,6 +160,7 @@ type TokenColumns = {
   scopes_json: string | null
   project_ids_json: string | null
   expires_at: number | null
+  configuration_id: string | null
 }
 type AccountColumns = {
   account_id: string

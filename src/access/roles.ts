@@ -17,18 +17,32 @@ export const PERMISSIONS = [
   'team:read',
   'member:write',
   'billing:write',
+  'integration:read',
   'integration:write',
+  'webhook:read',
+  'webhook:write',
+  'drain:read',
+  'drain:write',
   'user:read',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
 const account: Permission[] = ['team:read', 'user:read']
-const read: Permission[] = [...account, 'project:read', 'domain:read', 'env:read', 'env:all']
+const read: Permission[] = [
+  ...account,
+  'project:read',
+  'domain:read',
+  'env:read',
+  'env:all',
+  'integration:read',
+  'webhook:read',
+  'drain:read',
+]
 const develop: Permission[] = [...read, 'project:write', 'domain:write', 'env:write', 'env:decrypt']
 
 export const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
   OWNER: PERMISSIONS,
-  MEMBER: [...develop, 'project:delete', 'env:production'],
+  MEMBER: [...develop, 'project:delete', 'env:production', 'webhook:write', 'drain:write'],
   DEVELOPER: develop,
   VIEWER: read,
   BILLING: account,

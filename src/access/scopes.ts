@@ -27,7 +27,11 @@ const nothing: Bridge = { read: [], write: [] }
 
 /** Scopes that open nothing are those whose operations Berth does not serve. */
 const BRIDGE: Record<Scope, Bridge> = {
-  'integration-configuration': nothing,
+  /** Its own installation, and the webhooks that it registers. */
+  'integration-configuration': {
+    read: ['integration:read', 'webhook:read'],
+    write: ['integration:write', 'webhook:write'],
+  },
   deployment: nothing,
   'deployment-check': nothing,
   'edge-config': nothing,
@@ -36,7 +40,7 @@ const BRIDGE: Record<Scope, Bridge> = {
   'global-project-env-vars': allVariables,
   team: { read: ['team:read'], write: ['member:write'] },
   user: { read: ['user:read'], write: [] },
-  'log-drain': nothing,
+  'log-drain': { read: ['drain:read'], write: ['drain:write'] },
   domain: { read: ['domain:read'], write: ['domain:write'] },
 }
 

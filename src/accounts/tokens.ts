@@ -38,6 +38,7 @@ export function tokenRow(stamp: number, wanted: NewToken, token: string): Row<'t
     project_ids_json: wanted.projectIds ? JSON.stringify(wanted.projectIds) : null,
     expires_at: wanted.expiresAt ?? null,
     created_stamp: stamp,
+    configuration_id: null,
   }
 }
 

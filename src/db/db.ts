@@ -5,6 +5,7 @@ import type { RefusalKey } from '../errors.ts'
 import * as start from './migrations/0001-start.ts'
 import * as domains from './migrations/0002-domains.ts'
 import * as env from './migrations/0003-env.ts'
+import * as integrations from './migrations/0004-integrations.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -27,7 +28,12 @@ export type Db = {
 }
 
 /** The migrations travel with the program; a name, once released, is never changed. */
-const MIGRATIONS: Record<string, Migration> = { '0001-start': start, '0002-domains': domains, '0003-env': env }
+const MIGRATIONS: Record<string, Migration> = {
+  '0001-start': start,
+  '0002-domains': domains,
+  '0003-env': env,
+  '0004-integrations': integrations,
+}
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */
 export async function migrate(db: Queries): Promise<void> {
@@ -50,6 +56,7 @@ const UNIQUE = {
   project_name: 'project.account_id, project.name',
   account_slug_key: 'account.slug',
   account_email_key: 'account.email',
+  integration_slug: 'integration.slug',
 }
 
 /** Whether an error is this unique index saying that the place is taken. */

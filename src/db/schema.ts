@@ -4,10 +4,11 @@
  */
 import type { Selectable } from 'kysely'
 import type { Role } from '../access/roles.ts'
+import type { IntegrationTables } from './integration-tables.ts'
 
 type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 
-export type Schema = {
+export type Schema = IntegrationTables & {
   account: {
     id: string
     kind: 'user' | 'team'
@@ -34,6 +35,8 @@ export type Schema = {
     project_ids_json: string | null
     expires_at: number | null
     created_stamp: number
+    /** The installation whose token it is: it says then what the token may do, and on which projects. */
+    configuration_id: string | null
   }
   project: {
     id: string
@@ -80,6 +83,8 @@ export type Schema = {
     project_id: string | null
     type: string
     payload_json: string
+    /** The installation that it is about: no other one hears it. */
+    configuration_id: string | null
   }
   audit: {
     stamp: number
@@ -98,7 +103,7 @@ export type Schema = {
     /** The latest is the active key; null: known, and never active. */
     activated_stamp: number | null
   }
-  /** The data key of a project, wrapped by a root key. */
+  /** The data key of a project (or, for secrets that no project has, of an account), wrapped by a root key. */
   project_key: { project_id: string; id: string; root_key_id: string; wrapped_key: string }
   env_var: {
     project_id: string

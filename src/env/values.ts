@@ -16,21 +16,28 @@ export type Safe = {
   seal(envId: string, valueVersion: number, value: string): string
   /** Undefined when it does not open; the log says which, never what. */
   open(envId: string, valueVersion: number, sealed: string): string | undefined
+  /** Seals a secret that is no variable (a client secret, a webhook's), for what has it: `kind` and id. */
+  sealSecret(kind: SecretKind, id: string, secret: string): string
+  openSecret(kind: SecretKind, id: string, sealed: string): string | undefined
 }
+
+type SecretKind = 'client-secret' | 'webhook' | 'log-drain' | 'git-credential' | 'protection-bypass'
+
+type Place = Pick<OperatorCtx, 'db' | 'deps'>
 
 const FORMAT = 'v1'
 /** Unwrapped data keys are kept: a bound, and beyond it they are unwrapped again. */
 const KEYS_KEPT = 10_000
 const unwrapped = new WeakMap<Keyring, Map<string, KeyObject>>()
 
-/** The safe of a project for reading. A project without a data key has nothing that could be opened. */
-export async function openSafe(ctx: OperatorCtx, projectId: string): Promise<Safe> {
+/** The safe of a project, or of an account, for reading. An owner without a data key has nothing that could be opened. */
+export async function openSafe(ctx: Place, projectId: string): Promise<Safe> {
   const [row] = await selectProjectKey(ctx.db, { projectId })
   return safeOf(ctx, projectId, row)
 }
 
-/** The safe of a project for writing: its data key is made when it is the first value. */
-export async function openSafeToWrite(ctx: OperatorCtx, projectId: string): Promise<Safe> {
+/** The safe of a project, or of an account, for writing: its data key is made when it is the first value. */
+export async function openSafeToWrite(ctx: Place, projectId: string): Promise<Safe> {
   const [known] = await selectProjectKey(ctx.db, { projectId })
   if (known !== undefined) return safeOf(ctx, projectId, known)
   const rootKeyId = await activeKeyId(ctx.db)
@@ -41,29 +48,28 @@ export async function openSafeToWrite(ctx: OperatorCtx, projectId: string): Prom
   return safeOf(ctx, projectId, row)
 }
 
-function safeOf(ctx: OperatorCtx, projectId: string, row: Row<'project_key'> | undefined): Safe {
+function safeOf(ctx: Place, ownerId: string, row: Row<'project_key'> | undefined): Safe {
   const key = row && unwrap(ctx, row)
-  const fail = (envId: string, keyId: string | undefined) => {
-    ctx.deps.log.error({ projectId, envId, keyId, rootKeyId: row?.root_key_id }, 'a sealed value does not open')
+  const sealAt = (place: Buffer, text: string) => {
+    if (row === undefined || key === undefined) throw new Error(`the data key of ${ownerId} does not open`)
+    return `${FORMAT}.${row.id}.${seal(key, Buffer.from(text), place)}`
+  }
+  const openAt = (place: Buffer, of: string, sealed: string) => {
+    const [format, keyId, body] = sealed.split('.', 3)
+    const known = format === FORMAT && key !== undefined && keyId === row?.id
+    const text = known ? open(key, body ?? '', place)?.toString() : undefined
+    if (text !== undefined) return text
+    ctx.deps.log.error({ ownerId, of, keyId, rootKeyId: row?.root_key_id }, 'a sealed value does not open')
     return undefined
   }
+  const keyId = row?.id ?? ''
+  const valuePlace = (envId: string, version: number) => placeOf('env', ownerId, envId, 'value', String(version), keyId)
   return {
-    seal(envId, valueVersion, value) {
-      if (row === undefined || key === undefined) throw new Error(`the data key of ${projectId} does not open`)
-      const body = seal(key, Buffer.from(value), valuePlace(projectId, envId, valueVersion, row.id))
-      return `${FORMAT}.${row.id}.${body}`
-    },
-    open(envId, valueVersion, sealed) {
-      const [format, keyId, body] = sealed.split('.', 3)
-      if (format !== FORMAT || key === undefined || keyId === undefined || keyId !== row?.id) return fail(envId, keyId)
-      const place = valuePlace(projectId, envId, valueVersion, keyId)
-      return open(key, body ?? '', place)?.toString() ?? fail(envId, keyId)
-    },
+    seal: (envId, version, value) => sealAt(valuePlace(envId, version), value),
+    open: (envId, version, sealed) => openAt(valuePlace(envId, version), envId, sealed),
+    sealSecret: (kind, id, secret) => sealAt(placeOf(kind, ownerId, id, keyId), secret),
+    openSecret: (kind, id, sealed) => openAt(placeOf(kind, ownerId, id, keyId), id, sealed),
   }
-}
-
-function valuePlace(projectId: string, envId: string, valueVersion: number, keyId: string): Buffer {
-  return placeOf('env', projectId, envId, 'value', String(valueVersion), keyId)
 }
 
 /** Wraps a data key by another root key; every value stays as it is. False when it does not open. */
@@ -75,7 +81,7 @@ export async function rewrap(ctx: OperatorCtx, row: Row<'project_key'>, rootKeyI
   return true
 }
 
-function wrap(ctx: OperatorCtx, projectId: string, id: string, rootKeyId: string, bytes: Buffer): string {
+function wrap(ctx: Place, projectId: string, id: string, rootKeyId: string, bytes: Buffer): string {
   const root = ctx.deps.outside.keyring.find(rootKeyId)
   if (root === undefined) {
     throw new Error(`the keyring ${ctx.deps.outside.keyring.place} lacks the active root key ${rootKeyId}`)
@@ -83,7 +89,7 @@ function wrap(ctx: OperatorCtx, projectId: string, id: string, rootKeyId: string
   return seal(root, bytes, keyPlace(projectId, id, rootKeyId))
 }
 
-function unwrap(ctx: OperatorCtx, row: Row<'project_key'>): KeyObject | undefined {
+function unwrap(ctx: Place, row: Row<'project_key'>): KeyObject | undefined {
   const { keyring } = ctx.deps.outside
   const kept = unwrapped.get(keyring) ?? new Map<string, KeyObject>()
   unwrapped.set(keyring, kept)

@@ -238,5 +238,6 @@ type EnvEvent = `project.env-variable.${'created' | 'updated' | 'deleted'}`
 
 function tell(ctx: Ctx, project: Row<'project'>, type: EnvEvent, row: Row<'env_var'>): void {
   const envVar = { id: row.id, key: row.key, target: targetsIn(row) satisfies Target[] }
-  ctx.emit(type, { project: { id: project.id, name: project.name }, envVar }, project.id)
+  const about = { projectId: project.id, madeBy: row.configuration_id }
+  ctx.emit(type, { project: { id: project.id, name: project.name }, envVar }, about)
 }

@@ -68,6 +68,28 @@ function coerce(text: string, type: string | undefined): unknown {
   return text
 }
 
+/** The body of a request as its route takes it: JSON, plain text or a form. */
+export function readBodyOf(
+  route: { body?: TSchema; textBody?: true; formBody?: true },
+  contentType: string | undefined,
+  bytes: Buffer | undefined,
+): unknown {
+  if (route.textBody) return readText(contentType, bytes)
+  if (!route.formBody || !isForm(contentType)) return readBody(route.body, contentType, bytes)
+  return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+}
+
+function isForm(contentType: string | undefined): boolean {
+  return /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')
+}
+
+/** The fields of a form. Refuses: bad_request 400 for a bad escape, invalid UTF-8, a NUL, or a field that is given twice. */
+export function readForm(bytes: Buffer | undefined): Record<string, string> {
+  const { values, fault } = splitQuery(`?${bytes?.toString('latin1') ?? ''}`)
+  if (fault) refuse('bad_request', `Invalid request: ${fault.replace('the query', 'the form')}.`)
+  return { ...values }
+}
+
 /** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
 export function readBody(
   schema: TSchema | undefined,

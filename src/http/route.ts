@@ -14,6 +14,8 @@ export type Input<Q = unknown, B = unknown> = {
   body: B
   /** The number of a `/v9` that the path began with; undefined without one. */
   version: number | undefined
+  /** The `Authorization` header, for a client that proves itself by it (RFC 6749, 2.3.1). */
+  authorization?: string | undefined
 }
 
 /** A statement that must hold before `run`: it returns, or refuses with one of `refuses`. */
@@ -34,6 +36,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   body?: B
   /** The body is plain text rather than JSON; `run` gets it whole, as a string. */
   textBody?: true
+  /** The body is a form (`application/x-www-form-urlencoded`), or the same as JSON. */
+  formBody?: true
   /** The largest body in bytes; 64 KiB when not said. */
   bodyLimit?: number
   /** The subject, looked up inside the account. */
@@ -50,10 +54,12 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   reply?: R
   /** The answer is plain text rather than JSON; `run` gives a string. */
   textReply?: true
+  /** The answer holds a secret: no cache keeps it. */
+  noStore?: true
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table of routes holds every combination; `route` checked each where it was written
-export type Route = Spec<any, any, any, any, any, any> & { door: 'public' | 'operator' }
+export type Route = Spec<any, any, any, any, any, any> & { door: 'public' | 'operator' | 'client' }
 
 /** A route of the public API: bearer token, `teamId`/`slug`, any version. */
 export function route<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
@@ -69,8 +75,25 @@ export function operatorRoute<Q extends TSchema, B extends TSchema, R extends TS
   return { ...(spec as Route), door: 'operator' }
 }
 
+/** A route for apps, which prove themselves by their client secret: no bearer token, no account. */
+export function clientRoute<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
+  spec: Spec<OperatorCtx, Q, B, R, S, A>,
+): Route {
+  return { ...(spec as Route), door: 'client' }
+}
+
 const ALWAYS: readonly RefusalKey[] = ['bad_request', 'internal_server_error', 'unavailable']
-const ON_PUBLIC: readonly RefusalKey[] = ['missing_token', 'invalid_token', 'team_forbidden']
+const ON_DOOR: Record<Route['door'], readonly RefusalKey[]> = {
+  public: [
+    'missing_token',
+    'invalid_token',
+    'integration_configuration_disabled',
+    'team_id_required',
+    'team_forbidden',
+  ],
+  operator: ['operator_only'],
+  client: [],
+}
 const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full', 'payload_too_large']
 const ON_BODY: readonly RefusalKey[] = ['unsupported_media_type']
 
@@ -78,7 +101,7 @@ const ON_BODY: readonly RefusalKey[] = ['unsupported_media_type']
 export function refusalsOf(route: Route): RefusalKey[] {
   const keys = [
     ...ALWAYS,
-    ...(route.door === 'public' ? ON_PUBLIC : (['operator_only'] as const)),
+    ...ON_DOOR[route.door],
     ...(route.needs?.length ? (['missing_permission'] as const) : []),
     ...(route.method === 'GET' ? [] : ON_WRITE),
     ...(route.body ? ON_BODY : []),

@@ -5,9 +5,9 @@ import { momentOf } from '../clock.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { REFUSALS, Refusal, refuse } from '../errors.ts'
-import { fieldsOf, type Outgoing, record } from '../outbox.ts'
+import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
-import { readBody, readQuery, readText, soleHeader, splitQuery } from './input.ts'
+import { readBodyOf, readQuery, soleHeader, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
 import { serialize } from './serialize.ts'
@@ -74,6 +74,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
         reply.code(route.status)
         const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
+        if (route.noStore) reply.header('cache-control', 'no-store')
         if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
         if (!route.reply) return reply.send()
         return reply.type('application/json; charset=utf-8').send(serialize(route.reply, answer))
@@ -104,8 +105,9 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   const input: Input = {
     params: readParams(request.params as Params),
     query: readQuery(route.query, query),
-    body: route.textBody ? readText(contentType, bytes) : readBody(route.body, contentType, bytes),
+    body: readBodyOf(route, contentType, bytes),
     version: versionOf(request.originalUrl),
+    ...(route.door === 'client' && { authorization: credentials.authorization }),
   }
   const outside = { deps, now, route }
   if (route.method === 'GET') {
@@ -127,7 +129,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   })
 }
 
-/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator, who acts for no account. */
+/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
 async function admit(
   deps: Deps,
   route: Route,
@@ -135,6 +137,7 @@ async function admit(
   credentials: Credentials,
   now: number,
 ): Promise<Who | undefined> {
+  if (route.door === 'client') return undefined
   if (route.door === 'operator') {
     authenticateOperator(credentials.authorization, deps.operatorTokenHash)
     return undefined
@@ -163,16 +166,15 @@ function contextOf(
   who: Who | undefined,
 ): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
   const outgoing: Outgoing[] = []
-  const actor: Actor = who?.actor ?? { kind: 'operator', id: 'operator', tokenId: null }
+  const actor: Actor = who?.actor ?? { kind: route.door as 'operator' | 'client', id: route.door, tokenId: null }
   // One reading of the clock for all that an operation writes, taken when it is its turn.
   const stamp = route.method === 'GET' ? 0 : deps.clock.stamp()
-  const bare: OperatorCtx = { actor, db, now: stamp === 0 ? now : momentOf(stamp), stamp, deps }
-  if (who === undefined) return { ...bare, outgoing }
-  const emit: Ctx['emit'] = (type, payload, projectId, owner) => {
+  const emit: Ctx['emit'] = (type, payload, about, owner) => {
     if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
-    outgoing.push({ type, payload: payload as object, projectId: projectId ?? null, owner })
+    outgoing.push(outgoingOf(type, payload, about, owner))
   }
-  return { ...bare, who, account: who.account, emit, outgoing }
+  const bare = { actor, db, now: stamp === 0 ? now : momentOf(stamp), stamp, deps, emit, outgoing }
+  return who === undefined ? bare : { ...bare, who, account: who.account }
 }
 
 function readParams(params: Params): Params {

@@ -1,0 +1,149 @@
+/** The tables of integrations, of people who sign in, and of what leaves: webhooks, log drains, mail. Conventions: `schema.ts`. */
+
+export type IntegrationTables = {
+  /** How a user signs in to the pages: an argon2id hash, and what failed of late. */
+  sign_in: { user_id: string; password_hash: string | null; failures: number; locked_until: number | null }
+  session: { hash: string; user_id: string; created_at: number; used_at: number; expires_at: number }
+  /** A link by which a user sets a password, once. */
+  password_link: { hash: string; user_id: string; expires_at: number; used_at: number | null }
+  /** A third-party app. Its id is the `client_id`; `scopes_json` is what it asks for. */
+  integration: {
+    id: string
+    /** The team that made it and runs it. */
+    team_id: string
+    slug: string
+    name: string
+    redirect_url: string
+    logo_url: string | null
+    scopes_json: string
+    created_stamp: number
+    updated_at: number
+  }
+  /** One or two live client secrets. Sealed beside the hash, because webhooks are signed with them. */
+  integration_secret: {
+    integration_id: string
+    id: string
+    hash: string
+    sealed_secret: string
+    created_stamp: number
+  }
+  /** An installation of an integration on an account. What it asks for and was not granted is pending. */
+  configuration: {
+    id: string
+    integration_id: string
+    account_id: string
+    /** Its owner: who installed it, or took it over. */
+    user_id: string
+    /** What was granted. */
+    scopes_json: string
+    project_selection: 'all' | 'selected'
+    source: 'marketplace' | 'deploy-button' | 'external'
+    created_stamp: number
+    updated_at: number
+    /** When the first code was exchanged. */
+    completed_at: number | null
+    disabled_at: number | null
+    disabled_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | null
+    /** When it was last taken over: what was held until then is sent in order. */
+    resumed_at: number | null
+    /** The row stays for its last event; nothing else finds it. */
+    deleted_at: number | null
+  }
+  configuration_project: { configuration_id: string; project_id: string }
+  authorization_code: {
+    hash: string
+    configuration_id: string
+    integration_id: string
+    user_id: string
+    redirect_uri: string
+    /** PKCE, S256. */
+    code_challenge: string | null
+    expires_at: number
+    used_at: number | null
+    /** The token it gave: a second use ends it. */
+    token_id: string | null
+  }
+  /** Where events go: one of an account, or the one of an integration, which serves all of its installations. */
+  webhook: {
+    id: string
+    /** The account that has it; the team that runs the integration when it is the integration's. */
+    account_id: string
+    integration_id: string | null
+    /** The installation that registered it, with which it goes. */
+    configuration_id: string | null
+    url: string
+    /** Null: all that its owner may hear. */
+    events_json: string | null
+    project_ids_json: string | null
+    /** Null on an integration's: its client secrets sign. */
+    sealed_secret: string | null
+    created_by: string | null
+    created_stamp: number
+    updated_at: number
+    /** Since when nothing arrived. */
+    failing_since: number | null
+    disabled_at: number | null
+    disabled_reason: 'gone' | 'failing' | null
+  }
+  log_drain: {
+    id: string
+    account_id: string
+    configuration_id: string | null
+    name: string
+    url: string
+    delivery_format: 'json' | 'ndjson'
+    sealed_secret: string
+    sealed_headers: string | null
+    sources_json: string | null
+    environments_json: string
+    project_ids_json: string | null
+    created_by: string | null
+    created_stamp: number
+    updated_at: number
+    failing_since: number | null
+    disabled_at: number | null
+    disabled_reason: 'gone' | 'failing' | null
+  }
+  /** One thing to send to one endpoint, written in the transaction that made the reason for it. */
+  delivery: {
+    id: string
+    account_id: string
+    /** A webhook or a log drain. */
+    endpoint_id: string
+    configuration_id: string | null
+    /** The event that it tells; null for lines of a log drain, which are in `body`. */
+    event_stamp: number | null
+    type: string
+    body: string | null
+    attempts: number
+    /** When the next attempt is due; pushed ahead by who attempts it. Null: nothing more to do. */
+    due_at: number | null
+    status: 'pending' | 'delivered' | 'failed' | 'dropped'
+    created_stamp: number
+    done_at: number | null
+  }
+  delivery_attempt: {
+    delivery_id: string
+    attempt: number
+    at: number
+    /** Null when there was no answer; then `error` says why. */
+    status_code: number | null
+    duration_ms: number
+    error: string | null
+    /** The first KiB of the answer. */
+    response: string | null
+  }
+  /** Mail to send, written in the transaction that made the reason for it. */
+  mail: {
+    id: string
+    recipient: string
+    subject: string
+    body_text: string
+    created_stamp: number
+    attempts: number
+    due_at: number | null
+    sent_at: number | null
+    failed_at: number | null
+    last_error: string | null
+  }
+}
