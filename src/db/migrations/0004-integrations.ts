@@ -5,6 +5,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await createSignIn(db)
   await createIntegrations(db)
   await createConfigurations(db)
+  await createGrants(db)
   await createWebhooks(db)
   await createDrains(db)
   await createDeliveries(db)
@@ -105,6 +106,9 @@ async function createConfigurations(db: Kysely<unknown>): Promise<void> {
     .columns(['account_id', 'created_stamp'])
     .execute()
   await db.schema.createIndex('configuration_disabled').on('configuration').column('disabled_at').execute()
+}
+
+async function createGrants(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('configuration_project')
     .addColumn('configuration_id', 'text', (c) => c.notNull())
