@@ -11,6 +11,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await createDeliveries(db)
   await createMail(db)
   await db.schema.alterTable('token').addColumn('configuration_id', 'text').execute()
+  await db.schema.createIndex('env_var_configuration').on('env_var').column('configuration_id').execute()
   await db.schema.createIndex('token_configuration').on('token').column('configuration_id').execute()
   await db.schema.alterTable('event').addColumn('configuration_id', 'text').execute()
 }
@@ -126,6 +127,11 @@ async function createGrants(db: Kysely<unknown>): Promise<void> {
     .addColumn('expires_at', 'bigint', (c) => c.notNull())
     .addColumn('used_at', 'bigint')
     .addColumn('token_id', 'text')
+    .execute()
+  await db.schema
+    .createIndex('authorization_code_configuration')
+    .on('authorization_code')
+    .column('configuration_id')
     .execute()
   await db.schema.createIndex('authorization_code_expiry').on('authorization_code').column('expires_at').execute()
 }
