@@ -31,7 +31,7 @@ export const REFUSALS = {
   invalid_project_name: [
     400,
     'invalid_project_name',
-    'Project names are up to 100 characters of lowercase letters, digits, ".", "_" and "-", without "---"; they do not begin with "prj_" and are not "." or "..".',
+    'Project names are up to 100 characters of lowercase letters, digits, ".", "_" and "-", without "---"; they do not begin with "prj_" and are not ".", ".." or "transfer-request".',
   ],
   unknown_project: [400, 'bad_request', 'The project does not exist.'],
   trusted_ips_enterprise_only: [
@@ -89,6 +89,8 @@ export const REFUSALS = {
     'txt_verifies_another_project',
     'The TXT record verifies the domain for another project. Add the record of this project beside it.',
   ],
+  transfer_to_same_account: [400, 'bad_request', 'The project is in this account already.'],
+  callback_not_supported: [400, 'bad_request', 'Invalid request: `callbackUrl` is not supported.'],
   unknown_user: [400, 'bad_request', 'There is no such user.'],
   unknown_team: [400, 'bad_request', 'There is no such team.'],
   account_soft_blocked: [402, 'account_soft_blocked', 'The account is blocked. Contact the operator of this service.'],

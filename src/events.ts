@@ -22,6 +22,8 @@ const installed = {
   /** Of a selection; empty when it is all. */
   projects: Type.Array(Type.String()),
 }
+/** Told to both accounts, each by the name that the project has there. */
+const transfer = { ...by, project, fromAccountId: Type.String(), toAccountId: Type.String() }
 /** A variable is told by its name and place, never by its value. */
 const variable = {
   sentWhileDisabled: false,
@@ -38,6 +40,16 @@ export const EVENTS = {
   'project.renamed': {
     sentWhileDisabled: false,
     payload: Type.Object({ ...by, project, previousName: Type.String() }),
+  },
+  'project.transfer.started': { sentWhileDisabled: false, payload: Type.Object(transfer) },
+  'project.transfer.completed': { sentWhileDisabled: false, payload: Type.Object(transfer) },
+  /** It stays where it was. */
+  'project.transfer.failed': {
+    sentWhileDisabled: false,
+    payload: Type.Object({
+      ...transfer,
+      reason: Type.Unsafe<'account_gone' | 'name_taken'>({ type: 'string', enum: ['account_gone', 'name_taken'] }),
+    }),
   },
   'project.domain.created': { sentWhileDisabled: false, payload: ofDomain },
   'project.domain.updated': {

@@ -6,9 +6,11 @@ import type { Route } from './http/route.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { transferRoutes } from './projects/transfer-routes.ts'
 
 export const ROUTES: readonly Route[] = [
   ...projectRoutes,
+  ...transferRoutes,
   ...domainRoutes,
   ...envRoutes,
   ...accountRoutes,

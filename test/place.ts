@@ -14,6 +14,8 @@ export type Place = {
   /** A variable of `web`, and a root key that wraps nothing any more. */
   envId: string
   idleKeyId: string
+  /** A code by which the first user can take over a project of the rival. */
+  transferCode: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
 }
@@ -35,6 +37,9 @@ export async function openPlace(world: World): Promise<Place> {
   const team = await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
   const secret = await rival.call('POST', '/v10/projects', { name: 'secret' })
   assert.equal(secret.status, 200)
+  await rival.call('POST', '/v10/projects', { name: 'gift' })
+  const offered = await rival.call('POST', '/projects/gift/transfer-request')
+  assert.equal(offered.status, 200)
   const spare = await world.user('spare')
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
   return {
@@ -43,6 +48,7 @@ export async function openPlace(world: World): Promise<Place> {
     teamId: world.credentials.teamId,
     envId,
     idleKeyId,
+    transferCode: offered.body.code,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
   }
@@ -77,6 +83,8 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  createProjectTransferRequest: {},
+  acceptProjectTransferRequest: {},
 }
 const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
@@ -102,6 +110,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     gitBranch: 'dev',
     version: '1',
     name: 'old-events',
+    code: place.transferCode,
     domain: route.operationId === 'moveProjectDomain' ? 'moved.example.com' : 'www.example.com',
     ...path,
   }
@@ -141,6 +150,8 @@ const TABLES = [
   'token',
   'project',
   'project_domain',
+  'transfer_request',
+  'git_credential',
   'event',
   'audit',
   'fact',

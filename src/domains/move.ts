@@ -28,7 +28,7 @@ export async function moveDomain(
       projectId: target.id,
     })
   const routing = await readRouting(ctx, target, domain.name, PRODUCTION, input.body)
-  await stopRedirects(ctx, project, domain)
+  await stopRedirects(ctx, ctx.account, project, domain)
   const row = await ctx.db
     .updateTable('project_domain')
     .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })

@@ -1,6 +1,6 @@
 /** What a domain does with visitors: serve production, serve a branch, or send them to another domain of the project. */
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { Refusal, refuse } from '../errors.ts'
 import { canonicalName, isWildcard } from './names.ts'
@@ -42,7 +42,10 @@ export async function readRouting(
 }
 
 /** Clears redirects to a domain that leaves the project. Gives the rows as they were. */
-export async function clearRedirectsTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
+export async function clearRedirectsTo(
+  ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
+  domain: Row<'project_domain'>,
+): Promise<Row<'project_domain'>[]> {
   const before = await redirectingTo(ctx, domain, [domain.name])
   await ctx.db
     .updateTable('project_domain')
@@ -56,7 +59,7 @@ export async function clearRedirectsTo(ctx: Ctx, domain: Row<'project_domain'>):
 
 /** The domains of the same project that redirect to one of these names, oldest first. */
 export async function redirectingTo(
-  ctx: Ctx,
+  ctx: Pick<OperatorCtx, 'db'>,
   domain: Row<'project_domain'>,
   names: string[],
 ): Promise<Row<'project_domain'>[]> {

@@ -12,7 +12,7 @@ import { newId } from '../ids.ts'
 import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './shape.ts'
 
-const NAME = /^(?!.*---)(?!prj_)(?!\.{1,2}$)[a-z0-9._-]{1,100}$/
+const NAME = /^(?!.*---)(?!prj_)(?!(\.{1,2}|transfer-request)$)[a-z0-9._-]{1,100}$/
 
 /** Creates a project. Refuses: invalid_project_name 400, project_name_taken 409 (decided by the unique index), bad_request 400, and what `createFirstEnv` does. */
 export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unknown, CreateProject>): Promise<Project> {
@@ -153,6 +153,7 @@ export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<
     .where('account_id', '=', project.account_id)
     .where('project_id', '=', project.id)
     .execute()
+  await ctx.db.deleteFrom('transfer_request').where('project_id', '=', project.id).execute()
   await deleteProjectEnv(ctx, project.id)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
@@ -176,7 +177,8 @@ function mustHavePassword(project: Row<'project'>): void {
   refuse('bad_request', 'Invalid request: missing required property `passwordProtection.password`.')
 }
 
-function mustBeName(name: string): void {
+/** Refuses: invalid_project_name 400. */
+export function mustBeName(name: string): void {
   if (!NAME.test(name)) refuse('invalid_project_name')
 }
 

@@ -1,4 +1,4 @@
-import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
+import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
 import { listProjects } from './list.ts'
@@ -75,7 +75,7 @@ export const projectRoutes = [
     needs: ['project:write'],
     body: UpdateProject,
     on: findProject,
-    guards: [accountInGoodStanding, notInTransfer, protectionInPlan],
+    guards: [accountInGoodStanding, notInTransferItself, protectionInPlan],
     ask: hashNewPassword,
     run: updateProject,
     emits: ['project.renamed'],
@@ -91,7 +91,7 @@ export const projectRoutes = [
     tag,
     needs: ['project:write', 'project:delete'],
     on: findProject,
-    guards: [notInTransfer],
+    guards: [notInTransferItself],
     run: deleteProject,
     emits: ['project.removed'],
     refuses: ['not_found'],
