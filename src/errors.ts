@@ -71,7 +71,10 @@ export const REFUSALS = {
     'Another variable with the same key, environment and branch exists in the project.',
   ],
   env_too_many_ids: [400, 'TOO_MANY_IDS', 'One request names at most 1,000 variables.'],
-  git_not_supported: [400, 'bad_request', 'Invalid request: `gitRepository` cannot be set by this version of Berth.'],
+  gitlab_webhook_failed: [400, 'gitlab_webhook_failed', 'The webhook could not be made at GitLab.'],
+  bitbucket_webhook_failed: [400, 'bitbucket_webhook_failed', 'The webhook could not be made at Bitbucket.'],
+  not_linked: [400, 'bad_request', 'The project is linked to no repository.'],
+  production_branch: [400, 'production_branch', '`gitBranch` is the production branch; null serves production.'],
   invalid_domain: [400, 'invalid_domain', 'The domain name is not valid.'],
   domain_on_project: [400, 'domain_already_in_use', 'The domain is already on this project.'],
   branch_and_redirect: [
@@ -108,6 +111,7 @@ export const REFUSALS = {
   slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
   email_taken: [409, 'conflict', 'A user with this email already exists.'],
   integration_slug_taken: [409, 'conflict', 'An integration with this slug already exists.'],
+  already_linked: [409, 'conflict', 'The project is linked to another repository.'],
   project_name_taken: [409, 'conflict', 'A project with this name already exists.'],
   domain_on_other_project: [
     409,

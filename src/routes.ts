@@ -5,11 +5,13 @@ import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
+import { linkRoutes } from './projects/link-routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { transferRoutes } from './projects/transfer-routes.ts'
 
 export const ROUTES: readonly Route[] = [
   ...projectRoutes,
+  ...linkRoutes,
   ...transferRoutes,
   ...domainRoutes,
   ...envRoutes,

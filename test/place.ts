@@ -28,6 +28,9 @@ export async function openPlace(world: World): Promise<Place> {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
   await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  await world.call('POST', '/v9/projects/web/link', { type: 'github', repo: 'acme/web' })
+  const credentials = `/operator/v1/accounts/${world.credentials.teamId}/git-credentials/bitbucket`
+  await world.operator('PUT', credentials, { token: 't', webhookUrl: 'https://build.example.com' })
   const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
   const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
@@ -83,6 +86,9 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  linkProject: { type: 'github', repo: 'acme/web' },
+  updateProjectBranch: { branch: 'trunk' },
+  operatorSetGitCredential: { token: 't', webhookUrl: 'https://build.example.com' },
   createProjectTransferRequest: {},
   acceptProjectTransferRequest: {},
 }
@@ -111,6 +117,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     version: '1',
     name: 'old-events',
     code: place.transferCode,
+    provider: route.operationId === 'operatorSetGitCredential' ? 'gitlab' : 'bitbucket',
     domain: route.operationId === 'moveProjectDomain' ? 'moved.example.com' : 'www.example.com',
     ...path,
   }

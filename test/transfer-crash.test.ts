@@ -122,4 +122,5 @@ processOnBothEngines(
     t.diagnostic(`killed before the start ${seen.before}, between ${seen.between}, after the move ${seen.after}`)
     assert.ok(seen.before < KILLS, 'no transfer ever began')
   },
+  180_000,
 )

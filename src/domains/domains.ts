@@ -24,7 +24,12 @@ import {
 export type Found = { project: Row<'project'>; domain: Row<'project_domain'> }
 
 /** What every route that takes routing may refuse. */
-export const ROUTING_REFUSALS = ['branch_and_redirect', 'redirect_to_itself', 'invalid_redirect'] as const
+export const ROUTING_REFUSALS = [
+  'branch_and_redirect',
+  'production_branch',
+  'redirect_to_itself',
+  'invalid_redirect',
+] as const
 
 /** What adding a domain may refuse, beyond what is said of the project. */
 export const ADD_REFUSALS = [

@@ -3,6 +3,7 @@ import { momentOf } from '../clock.ts'
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { Refusal, refuse } from '../errors.ts'
+import { linkOf } from '../projects/link-shape.ts'
 import { canonicalName, isWildcard } from './names.ts'
 import type { UpdateDomain } from './shape.ts'
 
@@ -16,7 +17,7 @@ const MOST_HOPS = 10
 
 /**
  * `before` with what a request says laid over it; null clears, and a redirect takes its status code with it.
- * Refuses: branch_and_redirect 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
+ * Refuses: branch_and_redirect 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
  * circle), bad_request 400 (a status code without a redirect).
  */
 export async function readRouting(
@@ -35,6 +36,7 @@ export async function readRouting(
     redirect_status_code: said.redirectStatusCode === undefined ? kept : said.redirectStatusCode,
   }
   if (routing.git_branch !== null && redirect !== null) refuse('branch_and_redirect')
+  if (said.gitBranch && said.gitBranch === linkOf(project)?.productionBranch) refuse('production_branch')
   if (routing.redirect_status_code !== null && redirect === null)
     refuse('bad_request', 'Invalid request: `redirectStatusCode` needs a `redirect`.')
   if (target) await mustLeadSomewhere(ctx, project, name, target)

@@ -1,6 +1,7 @@
 import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
+import { CONNECT_REFUSALS, connectNewProject, disconnectAgain } from './link.ts'
 import { listProjects } from './list.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
 import {
@@ -29,12 +30,14 @@ export const projectRoutes = [
     body: CreateProject,
     bodyLimit: 1024 * 1024,
     guards: [accountInGoodStanding, protectionInPlan],
+    ask: connectNewProject,
     run: createProject,
+    undo: disconnectAgain,
     emits: ['project.created', 'project.env-variable.created'],
     refuses: [
       'invalid_project_name',
       'missing_permission',
-      'git_not_supported',
+      ...CONNECT_REFUSALS,
       'project_name_taken',
       ...CREATE_ENV_REFUSALS,
     ],

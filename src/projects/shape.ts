@@ -4,6 +4,7 @@ import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { EnvVar, NewVariable } from '../env/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { GitRepository, Link, linkOf, showLink } from './link-shape.ts'
 import { PasswordProtection, SettingsBody, ShownSettings, showSettings } from './settings.ts'
 
 const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
@@ -12,7 +13,7 @@ export const CreateProject = Type.Object({
   name: Name,
   ...SettingsBody.properties,
   environmentVariables: Type.Optional(Nullable(Type.Array(NewVariable))),
-  gitRepository: Type.Optional(Type.Unknown()),
+  gitRepository: Type.Optional(Nullable(GitRepository)),
 })
 export type CreateProject = Static<typeof CreateProject>
 
@@ -74,6 +75,7 @@ export const Project = Type.Object(
     lastAliasRequest: Nullable(Open),
     lastRollbackTarget: Nullable(Open),
     latestDeployments: Type.Array(Open),
+    link: Type.Optional(Link),
     live: Type.Boolean(),
     paused: Type.Optional(Type.Boolean()),
     targets: Open,
@@ -105,6 +107,7 @@ export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Pro
     lastAliasRequest: null,
     lastRollbackTarget: null,
     latestDeployments: [],
+    ...(row.link_json !== null && { link: showLink(linkOf(row)!) }),
     live: false,
     ...(row.paused_at !== null && { paused: true }),
     ...(row.paused_at === null && row.resumed_at !== null && { paused: false }),

@@ -6,7 +6,9 @@ import { removeEnvOfIntegrations } from '../env/project-env.ts'
 import type { EventPayload } from '../events.ts'
 import { leaveIntegrations } from '../integrations/leave.ts'
 import { type Outgoing, outgoingOf, writeEvents } from '../outbox.ts'
-import { isNameTaken, readOwner, shown } from './transfer.ts'
+import { linkWithoutCredential } from './link-shape.ts'
+import { isNameTaken } from './names.ts'
+import { readOwner, shown } from './transfer.ts'
 
 /** Of those that wait, any of the first may be next: one that cannot be moved for a fault of ours does not hold up the others. */
 const CANDIDATES = 20
@@ -56,6 +58,7 @@ async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: stri
     .set({
       account_id: to.id,
       name,
+      link_json: linkWithoutCredential(project),
       transfer_completed_at: ctx.now,
       transfer_to_account_id: null,
       transferred_from_account_id: project.account_id,

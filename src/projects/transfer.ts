@@ -6,7 +6,7 @@ import { refuse } from '../errors.ts'
 import type { EventPayload } from '../events.ts'
 import type { Input, Params } from '../http/route.ts'
 import { fingerprint, randomText } from '../ids.ts'
-import { mustBeName } from './projects.ts'
+import { isNameTaken, mustBeName } from './names.ts'
 
 const CODE_LENGTH = 32
 const CODE_MS = 24 * 60 * 60 * 1000
@@ -123,17 +123,6 @@ async function lockForTransfer(ctx: Ctx, project: Row<'project'>): Promise<void>
     .returning('id')
     .executeTakeFirst()
   if (locked === undefined) refuse('in_transfer')
-}
-
-/** Whether an account has a project of this name. Read in the transaction that then writes it. */
-export async function isNameTaken(ctx: Pick<OperatorCtx, 'db'>, accountId: string, name: string): Promise<boolean> {
-  const row = await ctx.db
-    .selectFrom('project')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .where('name', '=', name)
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 /** A project as events name it. */
