@@ -117,7 +117,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     version: '1',
     name: 'old-events',
     code: place.transferCode,
-    provider: route.operationId === 'operatorSetGitCredential' ? 'gitlab' : 'bitbucket',
+    provider: 'bitbucket',
     domain: route.operationId === 'moveProjectDomain' ? 'moved.example.com' : 'www.example.com',
     ...path,
   }

@@ -17,7 +17,10 @@ export const CONNECT_REFUSALS = ['gitlab_webhook_failed', 'bitbucket_webhook_fai
 
 /** A repository that a project can be linked to: its webhook is made, and goes again when the project is not written. */
 export type Connected = {
-  columns: Pick<Row<'project'>, 'repo' | 'repo_id' | 'repo_url' | 'link_json'>
+  repo: string
+  repoId: string
+  repoUrl: string
+  link: Omit<StoredLink, 'createdAt' | 'updatedAt'>
   undo: () => Promise<Told<true>>
 }
 
@@ -64,10 +67,20 @@ export async function linkProject(
   { body }: Input<unknown, GitRepository>,
   connected: Connected | undefined,
 ): Promise<Project> {
-  if (mustBeUnlinked(project, body)) return answerProject(ctx, project)
+  if (mustBeUnlinked(project, body)) {
+    // Somebody else linked it while the provider was asked: the webhook that was made for this one goes again.
+    if (connected !== undefined) refuse('already_linked', 'Another request has just made this link.')
+    return answerProject(ctx, project)
+  }
   if (connected === undefined) refuse('busy')
-  await mustNotBeServed(ctx, project, linkOf(connected.columns)!.productionBranch)
-  return answerProject(ctx, await changeProject(ctx, project, connected.columns))
+  await mustNotBeServed(ctx, project, connected.link.productionBranch)
+  return answerProject(ctx, await changeProject(ctx, project, linkColumns(ctx, connected)))
+}
+
+/** The columns that say what a project is linked to. */
+export function linkColumns(ctx: Pick<Ctx, 'now'>, { repo, repoId, repoUrl, link }: Connected) {
+  const stored: StoredLink = { ...link, createdAt: ctx.now, updatedAt: ctx.now }
+  return { repo, repo_id: repoId, repo_url: repoUrl, link_json: JSON.stringify(stored) }
 }
 
 /** Removes the webhook of a link that is about to end, as well as can be: a provider that is away holds nobody up. */
@@ -128,13 +141,7 @@ type MayBe = (productionBranch: string) => Promise<void>
 
 async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: MayBe): Promise<Connected> {
   mustBeRepo(type, repo)
-  if (type === 'github') {
-    const link = { ...newLink(ctx, type, githubOf(repo), ''), productionBranch: 'main' }
-    await mayBe(link.productionBranch)
-    const url = `https://github.com/${repo}`
-    const columns = { repo, repo_id: String(link.shown.repoId), repo_url: url, link_json: JSON.stringify(link) }
-    return { columns, undo: async () => ({ found: true }) }
-  }
+  if (type === 'github') return connectGithub(repo, mayBe)
   const failed = (fault: string) => refuse(`${type}_webhook_failed`, webhookSentence(type, repo, fault))
   const credential = await readCredential(ctx, ctx.account.id, type)
   if (credential === undefined) return failed('the account has no credential for it; the operator can set one')
@@ -142,24 +149,22 @@ async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: MayBe): P
   const client = GIT_CLIENTS[type]
   const told = await client.readRepository(access, repo)
   if ('fault' in told) return failed(told.fault)
-  const { path, id, url, shown, defaultBranch } = told.found
-  await mayBe(defaultBranch)
+  const { path, id, url, shown, defaultBranch: productionBranch } = told.found
+  await mayBe(productionBranch)
   const made = await client.addHook(access, path, hook)
   if ('fault' in made) return failed(made.fault)
-  const link = newLink(ctx, type, shown, credential.id)
-  const stored: StoredLink = { ...link, productionBranch: defaultBranch, hook: { path, id: made.found } }
-  const columns = { repo, repo_id: id, repo_url: url, link_json: JSON.stringify(stored) }
-  return { columns, undo: () => client.removeHook(access, path, made.found) }
-}
-
-function newLink(ctx: Ctx, type: StoredLink['type'], shown: StoredLink['shown'], gitCredentialId: string) {
-  return { type, shown, createdAt: ctx.now, updatedAt: ctx.now, gitCredentialId }
+  const link = { type, shown, gitCredentialId: credential.id, productionBranch, hook: { path, id: made.found } }
+  return { repo, repoId: id, repoUrl: url, link, undo: () => client.removeHook(access, path, made.found) }
 }
 
 /** GitHub is not asked, so its numbers are ours: the same for the same name wherever it is linked. docs/decisions/0069. */
-function githubOf(repo: string) {
+async function connectGithub(repo: string, mayBe: MayBe): Promise<Connected> {
   const [org = '', name = ''] = repo.split('/')
-  return { org, repo: name, repoId: numberFor(`${org}/${name}`), repoOwnerId: numberFor(org) }
+  const shown = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }
+  const link = { type: 'github', shown, gitCredentialId: '', productionBranch: 'main' } as const
+  await mayBe(link.productionBranch)
+  const repoUrl = `https://github.com/${repo}`
+  return { repo, repoId: String(shown.repoId), repoUrl, link, undo: async () => ({ found: true }) }
 }
 
 /** 48 bits: exact as a number in every client. */

@@ -9,7 +9,7 @@ import { createFirstEnv, deleteProjectEnv, envOfProject } from '../env/project-e
 import { Refusal, refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
-import type { Connected } from './link.ts'
+import { type Connected, linkColumns } from './link.ts'
 import { mustBeName } from './names.ts'
 import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './shape.ts'
@@ -40,7 +40,7 @@ export async function createProject(
   if (row === undefined) refuse('project_name_taken', `A project named "${name}" already exists.`)
   ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
   await createFirstEnv(ctx, row, environmentVariables ?? [])
-  return answerProject(ctx, connected ? await changeProject(ctx, row, connected.columns) : row)
+  return answerProject(ctx, connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row)
 }
 
 /** The answer for a project: its row, with what its other tables say. */
