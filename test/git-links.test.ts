@@ -125,6 +125,8 @@ onBothEngines('without a credential, or where the provider says no, there is a 4
     assert.equal((await world.call('GET', `/v9/projects?${team}`)).body.projects.length, 0)
     refused(await create(world, 'web', provider, 'acme/unknown'), 400, `${provider}_webhook_failed`)
     for (const trouble of ['garbage', 'flood', 'redirect', 'forbid-hooks', 'odd', 'drop', 'hang'] as const) {
+      // Both wait as long as that takes: one shows it.
+      if (trouble === 'hang' && provider === 'bitbucket') continue
       SERVERS[provider].trouble = trouble
       const asked = SERVERS[provider].asked.length
       const answer = await create(world, 'web', provider, REPOS[provider])

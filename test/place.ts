@@ -86,6 +86,7 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  updateProjectProtectionBypass: { generate: {} },
   linkProject: { type: 'github', repo: 'acme/web' },
   updateProjectBranch: { branch: 'trunk' },
   operatorSetGitCredential: { token: 't', webhookUrl: 'https://build.example.com' },

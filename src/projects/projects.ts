@@ -9,6 +9,7 @@ import { createFirstEnv, deleteProjectEnv, envOfProject } from '../env/project-e
 import { Refusal, refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
+import { showBypass } from './bypass.ts'
 import { type Connected, linkColumns } from './link.ts'
 import { mustBeName } from './names.ts'
 import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
@@ -45,7 +46,9 @@ export async function createProject(
 
 /** The answer for a project: its row, with what its other tables say. */
 export async function answerProject(ctx: Ctx, row: Row<'project'>): Promise<Project> {
-  return showProject(row, await envOfProject(ctx, row.id))
+  const shown = showProject(row, await envOfProject(ctx, row.id))
+  const protectionBypass = await showBypass(ctx, row)
+  return protectionBypass === undefined ? shown : { ...shown, protectionBypass }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
+import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
 import { CONNECT_REFUSALS, connectNewProject, disconnectAgain } from './link.ts'
 import { listProjects } from './list.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
@@ -126,6 +127,22 @@ export const projectRoutes = [
     refuses: ['unknown_project'],
     status: 200,
     reply: Project,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/v1/projects/:idOrName/protection-bypass',
+    operationId: 'updateProjectProtectionBypass',
+    summary: 'Make and revoke the secrets by which automation passes the protection of a project',
+    tag,
+    needs: ['project:write'],
+    body: UpdateBypass,
+    on: findProject,
+    guards: [notInTransferItself],
+    run: updateBypass,
+    refuses: ['not_found', 'bypass_exists'],
+    status: 200,
+    reply: BypassAnswer,
+    noStore: true,
   }),
   route({
     method: 'PATCH',

@@ -4,6 +4,7 @@ import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { EnvVar, NewVariable } from '../env/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { ProtectionBypass } from './bypass.ts'
 import { GitRepository, Link, linkOf, showLink } from './link-shape.ts'
 import { PasswordProtection, SettingsBody, ShownSettings, showSettings } from './settings.ts'
 
@@ -78,6 +79,7 @@ export const Project = Type.Object(
     link: Type.Optional(Link),
     live: Type.Boolean(),
     paused: Type.Optional(Type.Boolean()),
+    protectionBypass: Type.Optional(ProtectionBypass),
     targets: Open,
     transferCompletedAt: Type.Optional(Moment),
     transferStartedAt: Type.Optional(Moment),
