@@ -6,12 +6,14 @@ import type { Route } from './http/route.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 export const ROUTES: readonly Route[] = [
   ...projectRoutes,
   ...domainRoutes,
   ...envRoutes,
   ...accountRoutes,
+  ...webhookRoutes,
   ...operatorRoutes,
   ...keyRoutes,
 ]

@@ -17,6 +17,7 @@ import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
 import { startTimers } from './timers.ts'
+import { startDeliveries } from './webhooks/deliver.ts'
 
 export type Service = {
   app: FastifyInstance
@@ -58,10 +59,12 @@ export async function openService(
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
+    wakeDeliveries: () => deliveries?.wake(),
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
+  const deliveries = config.timers ? startDeliveries(deps) : undefined
   return {
     app,
     deps,
@@ -70,8 +73,9 @@ export async function openService(
     async close(graceMs = 0) {
       stop.abort()
       await sleep(graceMs)
-      await app.close()
+      await Promise.all([app.close(), deliveries?.stop()])
       await stopTimers()
+      await deps.outside.egress.close()
       await db.close()
     },
   }

@@ -5,6 +5,8 @@ import type { Deps, OperatorCtx } from './context.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
+import { deliverDue } from './webhooks/deliver.ts'
+import { forgetOldDeliveries } from './webhooks/deliveries.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -16,20 +18,28 @@ export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
+  'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
+  /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
+  deliveries: { run: deliverDue },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE },
 } as const satisfies Record<string, Timer>
 
 /** `slice`: what a sweep deals with at most at a time; one that dealt with as much is run again at once. */
-type Timer = { periodMs: number; sweep: (ctx: OperatorCtx, limit: number) => Promise<number>; slice?: number }
+type Sweep = { periodMs: number; sweep: (ctx: OperatorCtx, limit: number) => Promise<number>; slice?: number }
+/** Work that awaits more than the database, in transactions of its own. */
+type Timer = Sweep | { run: (deps: Deps, now: number) => Promise<number> }
 
 export type TimerName = keyof typeof TIMERS
 
-/** Events are kept for 30 days. */
+/** Events are kept for 30 days, and for as long as a delivery of one is. */
 async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('event')
     .select('stamp')
     .where('stamp', '<', (ctx.now - EVENTS_KEPT_MS) * STAMPS_PER_MS)
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom('delivery').select('id').whereRef('delivery.event_stamp', '=', 'event.stamp'))),
+    )
     .limit(limit)
   const gone = await ctx.db.deleteFrom('event').where('stamp', 'in', old).returning('stamp').execute()
   return gone.length
@@ -37,7 +47,9 @@ async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number>
 
 /** Runs one sweep to its end, as of `now`. Gives the number of rows it dealt with. */
 export async function runTimer(deps: Deps, name: TimerName, now: number): Promise<number> {
-  const { sweep, slice = SLICE }: Timer = TIMERS[name]
+  const timer: Timer = TIMERS[name]
+  if ('run' in timer) return timer.run(deps, now)
+  const { sweep, slice = SLICE } = timer
   let swept = 0
   for (;;) {
     const count = await deps.db.write(async (db) => {
@@ -69,8 +81,9 @@ export function startTimers(deps: Deps): () => Promise<void> {
 async function runDue(deps: Deps, due: Map<TimerName, number>): Promise<void> {
   const now = deps.clock.now()
   for (const name of Object.keys(TIMERS) as TimerName[]) {
-    if ((due.get(name) ?? 0) > now) continue
-    due.set(name, now + TIMERS[name].periodMs)
+    const timer: Timer = TIMERS[name]
+    if ('run' in timer || (due.get(name) ?? 0) > now) continue
+    due.set(name, now + timer.periodMs)
     try {
       await runTimer(deps, name, now)
     } catch (error) {
