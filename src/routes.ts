@@ -1,6 +1,7 @@
 /** TABLE what can be asked. `npm run routes` prints it. */
 import { accountRoutes } from './accounts/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
+import { drainRoutes } from './drains/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
 import { keyRoutes } from './operator/keys.ts'
@@ -14,6 +15,7 @@ export const ROUTES: readonly Route[] = [
   ...envRoutes,
   ...accountRoutes,
   ...webhookRoutes,
+  ...drainRoutes,
   ...operatorRoutes,
   ...keyRoutes,
 ]

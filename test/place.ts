@@ -16,6 +16,11 @@ export type Place = {
   idleKeyId: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
+  /** A webhook, what was delivered to it (and failed for good), and a log drain. */
+  webhookId: string
+  deliveryId: string
+  drainId: string
+  otherDrainId: string
 }
 
 /** Fills a world: projects `web` (with two verified domains) and `other` of the first user, and a rival tenant. */
@@ -26,6 +31,17 @@ export async function openPlace(world: World): Promise<Place> {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
   await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
+  const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
+  const webhookId = (await world.call('POST', '/v1/webhooks', hook)).body.id
+  await world.call('PATCH', '/v9/projects/other', { name: 'renamed' })
+  const failed = { status: 'failed', due_at: null, done_at: 1 } as const
+  await world.deps.db.write((tx) => tx.updateTable('delivery').set(failed).execute())
+  await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
+  const [{ id: deliveryId }] = (await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')).body
+    .deliveries
   const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
   const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
@@ -45,6 +61,10 @@ export async function openPlace(world: World): Promise<Place> {
     idleKeyId,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
+    webhookId,
+    deliveryId,
+    drainId,
+    otherDrainId,
   }
 }
 
@@ -77,6 +97,11 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  createWebhook: { url: 'https://hooks.example.com', events: ['project.created'] },
+  updateWebhook: { enabled: true },
+  createConfigurableLogDrain: { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' },
+  createLogDrain: { url: 'https://logs.example.com', name: 'logs' },
+  operatorTakeLogs: { lines: [{ timestamp: 1, message: 'hello', source: 'edge' }] },
 }
 const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
@@ -116,6 +141,10 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
 
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  if (route.path.includes('/webhooks/')) return place.webhookId
+  if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
+  if (route.path.includes('/log-drains/')) return place.drainId
+  if (route.path.includes('/webhook-deliveries/')) return place.deliveryId
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }
 
