@@ -18,8 +18,8 @@ export type Deps = {
   operatorTokenHash: string
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string
-  /** Says that something to deliver was written; it is looked for shortly after, when the transaction has ended. */
-  wakeDeliveries(): void
+  /** Tells who sends, should that run in this process, to look now rather than at the next turn. Only a hint. */
+  nudges: { mail(): void; deliveries(): void }
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }

@@ -4,6 +4,7 @@ import { domainRoutes } from './domains/routes.ts'
 import { drainRoutes } from './drains/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
+import { integrationRoutes } from './integrations/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
@@ -16,6 +17,7 @@ export const ROUTES: readonly Route[] = [
   ...accountRoutes,
   ...webhookRoutes,
   ...drainRoutes,
+  ...integrationRoutes,
   ...operatorRoutes,
   ...keyRoutes,
 ]

@@ -12,6 +12,7 @@ import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
+import { startPoster } from './mail/poster.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
@@ -59,12 +60,13 @@ export async function openService(
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
-    wakeDeliveries: () => deliveries?.wake(),
+    nudges: { mail: () => {}, deliveries: () => {} },
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
-  const deliveries = config.timers ? startDeliveries(deps) : undefined
+  const stopPoster = config.timers ? startPoster(deps) : async () => {}
+  const stopDeliveries = config.timers ? startDeliveries(deps) : async () => {}
   return {
     app,
     deps,
@@ -73,8 +75,8 @@ export async function openService(
     async close(graceMs = 0) {
       stop.abort()
       await sleep(graceMs)
-      await Promise.all([app.close(), deliveries?.stop()])
-      await stopTimers()
+      await Promise.all([app.close(), stopDeliveries()])
+      await Promise.all([stopTimers(), stopPoster()])
       await deps.outside.egress.close()
       await db.close()
     },

@@ -1,9 +1,12 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
 import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { STAMPS_PER_MS } from './clock.ts'
+import { type ClockWatch, openClockWatch } from './clock-watch.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
+import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
+import { forgetOldMail } from './mail/mail.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
 import { deliverDue } from './webhooks/deliver.ts'
 import { forgetOldDeliveries } from './webhooks/deliveries.ts'
@@ -13,19 +16,30 @@ const HOUR_MS = 60 * MINUTE_MS
 const EVENTS_KEPT_MS = 30 * 24 * HOUR_MS
 /** A sweep works in slices, so that no transaction is long. */
 const SLICE = 1000
+/** Removing an installation touches much. */
+const REMOVAL_SLICE = 10
 
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
+  'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },
+  'old-codes': { periodMs: HOUR_MS, sweep: forgetOldCodes },
+  'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
+  'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
   deliveries: { run: deliverDue },
-  'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE },
 } as const satisfies Record<string, Timer>
 
-/** `slice`: what a sweep deals with at most at a time; one that dealt with as much is run again at once. */
-type Sweep = { periodMs: number; sweep: (ctx: OperatorCtx, limit: number) => Promise<number>; slice?: number }
+type Sweep = {
+  periodMs: number
+  sweep: (ctx: OperatorCtx, limit: number) => Promise<number>
+  /** What a sweep deals with at most at a time; one that dealt with as much is run again at once. */
+  slice?: number
+  /** It removes nothing for its age, so it runs whatever the clock says. All others wait while the clock is doubted. */
+  keeps?: true
+}
 /** Work that awaits more than the database, in transactions of its own. */
 type Timer = Sweep | { run: (deps: Deps, now: number) => Promise<number> }
 
@@ -68,9 +82,10 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
 /** Starts the loop; the answer stops it and waits for a sweep that is under way. */
 export function startTimers(deps: Deps): () => Promise<void> {
   const due = new Map<TimerName, number>()
+  const watch = openClockWatch()
   let running = Promise.resolve()
   const tick = setInterval(() => {
-    running = running.then(() => runDue(deps, due))
+    running = running.then(() => runDue(deps, due, watch))
   }, 1000)
   return async () => {
     clearInterval(tick)
@@ -78,12 +93,17 @@ export function startTimers(deps: Deps): () => Promise<void> {
   }
 }
 
-async function runDue(deps: Deps, due: Map<TimerName, number>): Promise<void> {
+/** Periods are measured by the time that passes, so that a clock that is set back loses no turn. */
+async function runDue(deps: Deps, due: Map<TimerName, number>, watch: ClockWatch): Promise<void> {
+  const passed = performance.now()
   const now = deps.clock.now()
+  const doubt = watch(now, passed)
+  if (doubt.began)
+    deps.log.warn(doubt, 'the clock jumped; what goes by age stays for a day, or until the clock is set back')
   for (const name of Object.keys(TIMERS) as TimerName[]) {
     const timer: Timer = TIMERS[name]
-    if ('run' in timer || (due.get(name) ?? 0) > now) continue
-    due.set(name, now + timer.periodMs)
+    if ('run' in timer || (due.get(name) ?? 0) > passed || (doubt.doubted && !timer.keeps)) continue
+    due.set(name, passed + timer.periodMs)
     try {
       await runTimer(deps, name, now)
     } catch (error) {

@@ -47,7 +47,7 @@ export async function takeLines(
       stamp: ctx.deps.clock.stamp(),
     })
   }
-  if (count > 0) ctx.deps.wakeDeliveries()
+  if (count > 0) ctx.deps.nudges.deliveries()
   return { lines: body.lines.length, drains: count }
 }
 

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { type Dns, openDns } from './dns.ts'
 import { type Egress, openEgress } from './egress.ts'
 import type { Keyring } from './keyring.ts'
+import { type Mailer, openMailer } from './mailer.ts'
 
 export type Outside = {
   /** The root keys that seal what must not be read from the database. */
@@ -14,6 +15,7 @@ export type Outside = {
   dns: Dns
   /** HTTP to where others say. */
   egress: Egress
+  mailer: Mailer
 }
 
 const derive = promisify(argon2)
@@ -22,7 +24,8 @@ const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 export function openOutside(config: Config, keyring: Keyring): Outside {
   const dns = openDns(config.dnsServers)
-  return { keyring, hashPassword, dns, egress: openEgress(dns, config.allowPrivateWebhooks) }
+  const egress = openEgress(dns, config.allowPrivateWebhooks)
+  return { keyring, hashPassword, dns, egress, mailer: openMailer(config.mail) }
 }
 
 async function hashPassword(password: string): Promise<string> {

@@ -37,8 +37,8 @@ export async function deliverDue(deps: Deps, now: number): Promise<number> {
   }
 }
 
-/** Starts the loop. `wake` makes it look soon; `stop` lets what is in flight end, or gives it back. */
-export function startDeliveries(deps: Deps): { wake(): void; stop(): Promise<void> } {
+/** Starts the loop, which a nudge makes look soon. The answer stops it: what is in flight ends, or is given back. */
+export function startDeliveries(deps: Deps): () => Promise<void> {
   const giveUp = new AbortController()
   const rounds = openRounds(deps, deps.clock.now, giveUp.signal, () => look(0))
   const timers = new Set<NodeJS.Timeout>()
@@ -66,20 +66,18 @@ export function startDeliveries(deps: Deps): { wake(): void; stop(): Promise<voi
     again = false
   }
   const poll = setInterval(() => look(0), POLL_MS)
-  const wake = () => {
+  deps.nudges.deliveries = () => {
     if (timers.size < 2 * SOON_MS.length) for (const afterMs of SOON_MS) look(afterMs)
   }
-  return {
-    wake,
-    async stop() {
-      stopping = true
-      clearInterval(poll)
-      for (const timer of timers) clearTimeout(timer)
-      await looking
-      await Promise.race([rounds.allEnded(), sleep(STOP_MS, undefined, { ref: false })])
-      giveUp.abort()
-      await rounds.allEnded()
-    },
+  return async () => {
+    stopping = true
+    deps.nudges.deliveries = () => {}
+    clearInterval(poll)
+    for (const timer of timers) clearTimeout(timer)
+    await looking
+    await Promise.race([rounds.allEnded(), sleep(STOP_MS, undefined, { ref: false })])
+    giveUp.abort()
+    await rounds.allEnded()
   }
 }
 

@@ -83,7 +83,7 @@ export async function replayDelivery(
     .returningAll()
     .executeTakeFirst()
   if (again === undefined) refuse('not_replayable', 'The delivery is still to be made: it is due or held.')
-  ctx.deps.wakeDeliveries()
+  ctx.deps.nudges.deliveries()
   const attempts = await attemptsOf(ctx, [again])
   return showDelivery({ ...again, event_id: row.event_id }, attempts.get(row.id) ?? [])
 }

@@ -36,7 +36,7 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told)
       stamp: ctx.deps.clock.stamp(),
     })
   }
-  if (told) ctx.deps.wakeDeliveries()
+  if (told) ctx.deps.nudges.deliveries()
 }
 
 async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: Told): Promise<boolean> {
