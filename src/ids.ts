@@ -25,7 +25,7 @@ export function newId(prefix: Prefix): string {
   return `${prefix}_${randomText(SHORT.has(prefix) ? 24 : 28)}`
 }
 
-/** `oac` an integration, `icfg` an installation of it, `sec` a client secret, `hook` a webhook, `ld` a log drain, `dlv` a delivery. */
+/** `oac` an integration, `icfg` an installation of it, `sec` a client secret, `hook` a webhook, `ld` a log drain, `dlv` a delivery, `areq` a promote or rollback. */
 type Prefix =
   | 'prj'
   | 'evt'
@@ -41,12 +41,23 @@ type Prefix =
   | 'dlv'
   | 'mail'
   | 'dpl'
+  | 'areq'
 /** wire.md 3.7. */
 const SHORT = new Set<Prefix>(['team', 'usr', 'oac', 'icfg'])
 
 /** A bearer token: word characters only and 40 alphanumerics in a row, as both CLIs and Terraform demand (clients.md B.1, C.0). */
 export function newToken(): string {
   return `berth_${randomText(40)}`
+}
+
+/** A client secret: 256 bits and more, behind a prefix by which scanners of leaked secrets know it. */
+export function newClientSecret(): string {
+  return `berth_secret_${randomText(43)}`
+}
+
+/** A one-time code of a consent: 32 alphanumerics (190 bits). */
+export function newCode(): string {
+  return randomText(32)
 }
 
 /** The random part of a domain's challenge: 20 hex digits (80 bits), guessed by nobody who has one try a request. */

@@ -12,11 +12,13 @@ import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
+import { startPoster } from './mail/poster.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
 import { startTimers } from './timers.ts'
+import { startDeliveries } from './webhooks/deliver.ts'
 
 export type Service = {
   app: FastifyInstance
@@ -58,11 +60,13 @@ export async function openService(
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
-    wake: (timer) => timers?.wake(timer),
+    nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
-  const timers = config.timers ? startTimers(deps) : undefined
+  const stopTimers = config.timers ? startTimers(deps) : async () => {}
+  const stopPoster = config.timers ? startPoster(deps) : async () => {}
+  const stopDeliveries = config.timers ? startDeliveries(deps) : async () => {}
   return {
     app,
     deps,
@@ -71,8 +75,9 @@ export async function openService(
     async close(graceMs = 0) {
       stop.abort()
       await sleep(graceMs)
-      await app.close()
-      await timers?.stop()
+      await Promise.all([app.close(), stopDeliveries()])
+      await Promise.all([stopTimers(), stopPoster()])
+      await deps.outside.egress.close()
       await db.close()
     },
   }

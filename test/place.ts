@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type Route, unversioned } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
+import { type App, install, makeIntegration } from './integration-world.ts'
 import type { Method, World } from './world.ts'
 
 export type Place = {
@@ -14,20 +15,46 @@ export type Place = {
   /** A variable of `web`, and a root key that wraps nothing any more. */
   envId: string
   idleKeyId: string
+  /** A READY production deployment of `web`, to which its domains lead. */
+  deploymentId: string
   /** A code by which the first user can take over a project of the rival. */
   transferCode: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
+  /** A webhook, what was delivered to it (and failed for good), and a log drain. */
+  webhookId: string
+  deliveryId: string
+  drainId: string
+  otherDrainId: string
+  /** Integrations of the first team by slug, one for each thing that is done to one. */
+  apps: Record<(typeof APPS)[number], App>
+  /** `helper` on the first user's personal account, and a code of it. */
+  configurationId: string
+  code: string
 }
 
-/** Fills a world: projects `web` (with two verified domains) and `other` of the first user, and a rival tenant. */
+const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
+
+/** Fills a world: projects `web` (with three verified domains and a deployment) and `other` of the first user, and a rival tenant. */
 export async function openPlace(world: World): Promise<Place> {
   const projectId = await makeProject(world, 'web')
   await makeProject(world, 'other')
-  for (const name of ['www.example.com', 'moved.example.com']) {
+  for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com']) {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
   await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+  const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
+  const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
+  const webhookId = (await world.call('POST', '/v1/webhooks', hook)).body.id
+  await world.call('PATCH', '/v9/projects/other', { name: 'renamed' })
+  const failed = { status: 'failed', due_at: null, done_at: 1 } as const
+  await world.deps.db.write((tx) => tx.updateTable('delivery').set(failed).execute())
+  await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
+  const [{ id: deliveryId }] = (await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')).body
+    .deliveries
   await world.call('POST', '/v9/projects/web/link', { type: 'github', repo: 'acme/web' })
   const credentials = `/operator/v1/accounts/${world.credentials.teamId}/git-credentials/bitbucket`
   await world.operator('PUT', credentials, { token: 't', webhookUrl: 'https://build.example.com' })
@@ -45,15 +72,24 @@ export async function openPlace(world: World): Promise<Place> {
   assert.equal(offered.status, 200)
   const spare = await world.user('spare')
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
+  const apps = await Promise.all(APPS.map(async (slug) => [slug, await makeIntegration(world, { slug })] as const))
+  const byName = Object.fromEntries(apps) as Place['apps']
   return {
+    ...(await install(world, byName.helper, { teamId: undefined })),
+    apps: byName,
     projectId,
     userId: world.credentials.userId,
     teamId: world.credentials.teamId,
     envId,
     idleKeyId,
+    deploymentId,
     transferCode: offered.body.code,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
+    webhookId,
+    deliveryId,
+    drainId,
+    otherDrainId,
   }
 }
 
@@ -61,6 +97,14 @@ export async function openPlace(world: World): Promise<Place> {
 export async function makeProject(world: World, name: string, query = ''): Promise<string> {
   const made = await world.call('POST', `/v10/projects${query}`, { name })
   assert.equal(made.status, 200, made.text)
+  return made.body.id
+}
+
+/** Registers a deployment, READY and for production unless said otherwise, and gives its id. */
+export async function makeDeployment(world: World, projectId: string, said: object): Promise<string> {
+  const body = { target: 'production', readyState: 'READY', ...said }
+  const made = await world.operator('POST', `/operator/v1/projects/${projectId}/deployments`, body)
+  assert.equal(made.status, 201, made.text)
   return made.body.id
 }
 
@@ -92,6 +136,22 @@ const BODIES: Record<string, object> = {
   operatorSetGitCredential: { token: 't', webhookUrl: 'https://build.example.com' },
   createProjectTransferRequest: {},
   acceptProjectTransferRequest: {},
+  operatorCreateDeployment: { url: 'web-2.apps.example.net', target: 'production', readyState: 'BUILDING' },
+  operatorUpdateDeployment: { upstream: 'http://127.0.0.1:3001' },
+  createWebhook: { url: 'https://hooks.example.com', events: ['project.created'] },
+  updateWebhook: { enabled: true },
+  createConfigurableLogDrain: { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' },
+  createLogDrain: { url: 'https://logs.example.com', name: 'logs' },
+  operatorTakeLogs: { lines: [{ timestamp: 1, message: 'hello', source: 'edge' }] },
+  createIntegration: newApp('teams-own'),
+  updateIntegration: { name: 'Helper' },
+  operatorCreateIntegration: newApp('operators-own'),
+  operatorUpdateIntegration: { name: 'Helper' },
+  operatorInstallIntegration: { projects: 'all' },
+}
+
+function newApp(slug: string): object {
+  return { slug, name: 'App', redirectUrl: 'https://app.example.com/callback', scopes: ['read:project'] }
 }
 const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
@@ -101,7 +161,11 @@ const QUERIES: Record<string, string> = {
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',
   operatorCreateToken: 'userId',
+  operatorInstallIntegration: 'userId',
 }
+const BODIES_THAT_NAME_A_TEAM = new Set(['operatorCreateIntegration'])
+/** Routes of a team and of no person. */
+const OF_TEAMS = /\/integrations\/apps/
 
 /** A request of this operation that succeeds in the place; `path` replaces what the path names. */
 export function sampleOf(route: Route, place: Place, path: Record<string, string> = {}): Asked {
@@ -113,6 +177,10 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     accountId: place.teamId,
     idOrSlug: 'team',
     id: idFor(route, place),
+    deploymentId: place.deploymentId,
+    idOrUrl: 'web-1.apps.example.net',
+    idOrAlias: 'kept.example.com',
+    secretId: appFor(route, place).secretId,
     target: 'preview',
     gitBranch: 'dev',
     version: '1',
@@ -127,12 +195,32 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
   if (!route.body) return { method: route.method, url, body: undefined }
   const body = BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
+  const team = BODIES_THAT_NAME_A_TEAM.has(route.operationId)
   if (route.textBody) return { method: route.method, url, body }
-  return { method: route.method, url, body: { ...body, ...(user && { [user]: place.spare.id }) } }
+  const names = { ...(user && { [user]: place.spare.id }), ...(team && { teamId: place.teamId }) }
+  return { method: route.method, url, body: { ...body, ...names } }
+}
+
+/** What the query of a sample must say for the first user's call to succeed: routes of a team name one. */
+export function teamQuery(route: Route, place: Place): string {
+  return route.door === 'public' && OF_TEAMS.test(route.path) ? `teamId=${place.teamId}` : ''
+}
+
+function appFor({ path, method, door }: Route, { apps }: Place): App {
+  const operator = door === 'operator'
+  if (path.includes('/secrets')) return operator ? apps['operators-secrets'] : apps['teams-secrets']
+  if (method === 'DELETE') return operator ? apps['operators-last'] : apps['teams-last']
+  return apps.helper
 }
 
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  if (route.path.includes('/deployments/')) return place.deploymentId
+  if (route.path.includes('/webhooks/')) return place.webhookId
+  if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
+  if (route.path.includes('/log-drains/')) return place.drainId
+  if (route.path.includes('/webhook-deliveries/')) return place.deliveryId
+  if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }
 
@@ -169,6 +257,10 @@ const TABLES = [
   'env_target',
   'env_usage',
   'env_history',
+  'deployment',
+  'alias',
+  'alias_request',
+  'alias_mapping',
   'sign_in',
   'session',
   'password_link',

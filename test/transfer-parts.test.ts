@@ -4,6 +4,7 @@ import { after } from 'node:test'
 import { fingerprint, newId } from '../src/ids.ts'
 import { startDnsServer } from './dns-server.ts'
 import { freshApex, holder } from './domain-world.ts'
+import { makeDeployment } from './place.ts'
 import { openSides, type Sides, toldOf } from './transfer-world.ts'
 import { onBothEngines, type World } from './world.ts'
 
@@ -257,5 +258,61 @@ onBothEngines(
       const left = Object.fromEntries(rows.map(({ id, project_ids_json }) => [id, project_ids_json]))
       assert.deepEqual(left, { both: '["prj_other"]', one: '[]', all: null }, table)
     }
+  },
+)
+
+onBothEngines(
+  'deployments move with the project, their domains lead where they led, and stamps that clash are spread',
+  async (world) => {
+    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const ownId = (await taker.call('POST', '/v10/projects', { name: 'own' })).body.id
+    await giver.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
+    await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+    const live = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+    const other = await makeDeployment(world, ownId, { url: 'own-1.apps.example.net' })
+    await world.deps.db.write(async (tx) => {
+      await tx
+        .updateTable('deployment')
+        .set({ created_stamp: 1_700_000_000_000 * 1024 })
+        .execute()
+    })
+    const before = (await giver.call('GET', '/v9/projects/web')).body
+    assert.deepEqual(before.targets.production.alias, ['www.example.com'])
+    await take(await offer())
+    await sweep()
+
+    assert.equal((await giver.call('GET', `/v13/deployments/${live}`)).status, 404)
+    assert.equal((await taker.call('GET', `/v13/deployments/${live}`)).status, 200)
+    const listed = (await taker.call('GET', '/v6/deployments')).body.deployments
+    assert.deepEqual(listed.map(({ uid }: { uid: string }) => uid).sort(), [live, other].sort())
+    const after = (await taker.call('GET', '/v9/projects/web')).body
+    assert.deepEqual([after.live, after.targets.production.alias], [true, ['www.example.com']])
+    assert.equal(after.targets.production.userId, taker.id)
+    const aliases = (await taker.call('GET', '/v4/aliases')).body.aliases
+    assert.deepEqual(
+      aliases.map(({ alias }: { alias: string }) => alias),
+      ['www.example.com'],
+    )
+    assert.deepEqual((await giver.call('GET', '/v4/aliases')).body.aliases, [])
+  },
+)
+
+onBothEngines(
+  'a webhook that listens for the project alone hears that it moved, and then no more of it',
+  async (world) => {
+    const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
+    const hook = { url: 'https://hooks.example.com', projectIds: [projectId] }
+    const events = ['project.transfer.started', 'project.transfer.completed', 'project.renamed']
+    const made = await giver.call('POST', '/v1/webhooks', { ...hook, events })
+    assert.equal(made.status, 200, made.text)
+    await take(await offer())
+    await sweep()
+    await taker.call('PATCH', '/v9/projects/web', { name: 'mine' })
+    const told = await world.deps.db.read.selectFrom('delivery').selectAll().orderBy('created_stamp').execute()
+    assert.deepEqual(
+      told.map(({ type }) => type),
+      events.slice(0, 2),
+    )
+    assert.deepEqual((await giver.call('GET', `/v1/webhooks/${made.body.id}`)).body.projectIds, [])
   },
 )

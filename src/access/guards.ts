@@ -18,6 +18,7 @@ export const accountInGoodStanding = guard(
  * While a project moves to another account nothing in it changes. Specification: Project transfer. For operations that write
  * other rows than the project's: on PostgreSQL its row is held until they commit, so that none of them lands behind the
  * start of a transfer that was answered already (a serializable order of its own could be another than that of the clock).
+ * Held as for a write, for some of them write it in the end.
  */
 export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, project: Row<'project'>) => {
   mustNotBeInTransfer(project)
@@ -34,7 +35,12 @@ function mustNotBeInTransfer(project: Row<'project'>): void {
 }
 
 const holdProject = prepared<{ accountId: string; id: string }, { id: string }>((db, value) =>
-  db.selectFrom('project').select('id').where('account_id', '=', value.accountId).where('id', '=', value.id).forShare(),
+  db
+    .selectFrom('project')
+    .select('id')
+    .where('account_id', '=', value.accountId)
+    .where('id', '=', value.id)
+    .forNoKeyUpdate(),
 )
 
 /** Makes a guard of a check and the refusals it may give. */

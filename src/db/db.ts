@@ -6,6 +6,7 @@ import * as start from './migrations/0001-start.ts'
 import * as domains from './migrations/0002-domains.ts'
 import * as env from './migrations/0003-env.ts'
 import * as integrations from './migrations/0004-integrations.ts'
+import * as deployments from './migrations/0010-deployments.ts'
 import * as links from './migrations/0011-links.ts'
 import * as transfer from './migrations/0012-transfer.ts'
 import type { Schema } from './schema.ts'
@@ -35,6 +36,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0002-domains': domains,
   '0003-env': env,
   '0004-integrations': integrations,
+  '0010-deployments': deployments,
   '0011-links': links,
   '0012-transfer': transfer,
 }

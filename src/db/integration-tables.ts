@@ -59,8 +59,9 @@ export type IntegrationTables = {
     /** PKCE, S256. */
     code_challenge: string | null
     expires_at: number
-    used_at: number | null
-    /** The token it gave: a second use ends it. */
+    /** When it was exchanged, as a stamp: a use that began after it is a replay, one that began before has lost a race. */
+    used_stamp: number | null
+    /** The token it gave: a replay ends it. */
     token_id: string | null
   }
   /** Where events go: one of an account, or the one of an integration, which serves all of its installations. */
@@ -116,8 +117,10 @@ export type IntegrationTables = {
     type: string
     body: string | null
     attempts: number
-    /** When the next attempt is due; pushed ahead by who attempts it. Null: nothing more to do. */
+    /** When the next attempt is due; pushed ahead by who attempts it. Null: nothing more to do, or held. */
     due_at: number | null
+    /** Since when it waits for its installation to be active again; with a `due_at`, it is its turn. */
+    held_at: number | null
     status: 'pending' | 'delivered' | 'failed' | 'dropped'
     created_stamp: number
     done_at: number | null

@@ -17,7 +17,6 @@ type Domain = Row<'project_domain'>
 export async function transferDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void> {
   await settleDoubleClaims(ctx, project, to)
   const domains = await domainsOf(ctx, project)
-  await freeStamps(ctx, domains, to.id)
   await ctx.db
     .updateTable('project_domain')
     .set({ account_id: to.id, inherited_at: ctx.now, updated_at: momentOf(ctx.stamp) })
@@ -60,36 +59,6 @@ async function drop(ctx: OperatorCtx, project: Row<'project'>, domain: Domain, h
     .where('name', '=', domain.name)
     .execute()
   ctx.emit('project.domain.deleted', showEvent(project, domain), project.id, hears)
-}
-
-/** Stamps are unique in an account: of two that two instances gave to two accounts in one millisecond, the arriving one yields. */
-async function freeStamps(ctx: OperatorCtx, domains: readonly Domain[], accountId: string): Promise<void> {
-  const arriving = new Set(domains.map((domain) => domain.created_stamp))
-  for (const slice of slices(domains)) {
-    const stamps = slice.map((domain) => domain.created_stamp)
-    for (const taken of await stampsTaken(ctx, accountId, stamps)) {
-      let free = taken + 1
-      while (arriving.has(free) || (await stampsTaken(ctx, accountId, [free])).length > 0) free++
-      arriving.add(free)
-      const { account_id, name } = domains.find((domain) => domain.created_stamp === taken)!
-      await ctx.db
-        .updateTable('project_domain')
-        .set({ created_stamp: free })
-        .where('account_id', '=', account_id)
-        .where('name', '=', name)
-        .execute()
-    }
-  }
-}
-
-async function stampsTaken(ctx: OperatorCtx, accountId: string, stamps: number[]): Promise<number[]> {
-  const rows = await ctx.db
-    .selectFrom('project_domain')
-    .select('created_stamp')
-    .where('account_id', '=', accountId)
-    .where('created_stamp', 'in', stamps)
-    .execute()
-  return rows.map((row) => row.created_stamp)
 }
 
 function domainsOf(ctx: OperatorCtx, project: Row<'project'>): Promise<Domain[]> {

@@ -132,7 +132,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(contextOf(outside, deps.db.read, who), asked)
     throw error
   })
-  if (route.wakes !== undefined) deps.wake(route.wakes)
+  if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
   return answer
 }
 

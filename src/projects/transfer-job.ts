@@ -1,6 +1,7 @@
 /** The sweep that moves projects to the accounts that took them over. What is to be done is said by the rows alone, so it goes on wherever it was cut off. */
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { moveDeployments } from '../deployments/leave.ts'
 import { transferDomains } from '../domains/transfer.ts'
 import { removeEnvOfIntegrations } from '../env/project-env.ts'
 import type { EventPayload } from '../events.ts'
@@ -9,6 +10,7 @@ import { type Outgoing, outgoingOf, writeEvents } from '../outbox.ts'
 import { linkWithoutCredential } from './link-shape.ts'
 import { isNameTaken } from './names.ts'
 import { readOwner, shown } from './transfer.ts'
+import { freeStamps } from './transfer-stamps.ts'
 
 /** Of those that wait, any of the first may be next: one that cannot be moved for a fault of ours does not hold up the others. */
 const CANDIDATES = 20
@@ -52,6 +54,7 @@ async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: stri
     })
     await leaveIntegrations(ctx, from, project.id)
   }
+  await freeStamps(ctx, project, to.id)
   await transferDomains(ctx, project, to)
   await ctx.db
     .updateTable('project')
@@ -67,6 +70,7 @@ async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: stri
     .where('account_id', '=', project.account_id)
     .where('id', '=', project.id)
     .execute()
+  if (project.deployments_json !== null) await moveDeployments(ctx, project.id, to.id)
   ctx.emit('project.transfer.completed', { ...told, project: { id: project.id, name } }, project.id, to)
 }
 

@@ -136,7 +136,7 @@ export function readOwner(ctx: Pick<OperatorCtx, 'db'>, accountId: string): Prom
 }
 
 /** Sweep: codes that nobody used in time can do nothing any more. */
-export async function forgetOldCodes(ctx: OperatorCtx, limit: number): Promise<number> {
+export async function forgetTransferCodes(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('transfer_request')
     .select('project_id')

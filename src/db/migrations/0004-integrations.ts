@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { createDeliveries } from './0004-deliveries.ts'
 
 /** Integrations: apps, their installations and codes; people who sign in; webhooks, log drains, deliveries and mail. */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -58,12 +59,8 @@ async function createIntegrations(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'bigint', (c) => c.notNull())
     .execute()
   await db.schema.createIndex('integration_slug').unique().on('integration').column('slug').execute()
-  await db.schema
-    .createIndex('integration_stamp')
-    .unique()
-    .on('integration')
-    .columns(['team_id', 'created_stamp'])
-    .execute()
+  await db.schema.createIndex('integration_stamp').unique().on('integration').column('created_stamp').execute()
+  await db.schema.createIndex('integration_team').on('integration').columns(['team_id', 'created_stamp']).execute()
   await db.schema
     .createTable('integration_secret')
     .addColumn('integration_id', 'text', (c) => c.notNull())
@@ -117,6 +114,11 @@ async function createGrants(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('configuration_project_pk', ['configuration_id', 'project_id'])
     .execute()
   await db.schema
+    .createIndex('configuration_project_project')
+    .on('configuration_project')
+    .column('project_id')
+    .execute()
+  await db.schema
     .createTable('authorization_code')
     .addColumn('hash', 'text', (c) => c.primaryKey())
     .addColumn('configuration_id', 'text', (c) => c.notNull())
@@ -125,7 +127,7 @@ async function createGrants(db: Kysely<unknown>): Promise<void> {
     .addColumn('redirect_uri', 'text', (c) => c.notNull())
     .addColumn('code_challenge', 'text')
     .addColumn('expires_at', 'bigint', (c) => c.notNull())
-    .addColumn('used_at', 'bigint')
+    .addColumn('used_stamp', 'bigint')
     .addColumn('token_id', 'text')
     .execute()
   await db.schema
@@ -184,39 +186,6 @@ async function createDrains(db: Kysely<unknown>): Promise<void> {
     .unique()
     .on('log_drain')
     .columns(['account_id', 'created_stamp'])
-    .execute()
-}
-
-async function createDeliveries(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('delivery')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('account_id', 'text', (c) => c.notNull())
-    .addColumn('endpoint_id', 'text', (c) => c.notNull())
-    .addColumn('configuration_id', 'text')
-    .addColumn('event_stamp', 'bigint')
-    .addColumn('type', 'text', (c) => c.notNull())
-    .addColumn('body', 'text')
-    .addColumn('attempts', 'integer', (c) => c.notNull())
-    .addColumn('due_at', 'bigint')
-    .addColumn('status', 'text', (c) => c.notNull())
-    .addColumn('created_stamp', 'bigint', (c) => c.notNull())
-    .addColumn('done_at', 'bigint')
-    .execute()
-  await db.schema.createIndex('delivery_stamp').unique().on('delivery').column('created_stamp').execute()
-  await db.schema.createIndex('delivery_due').on('delivery').columns(['due_at', 'created_stamp']).execute()
-  await db.schema.createIndex('delivery_endpoint').on('delivery').columns(['endpoint_id', 'created_stamp']).execute()
-  await db.schema.createIndex('delivery_configuration').on('delivery').column('configuration_id').execute()
-  await db.schema
-    .createTable('delivery_attempt')
-    .addColumn('delivery_id', 'text', (c) => c.notNull())
-    .addColumn('attempt', 'integer', (c) => c.notNull())
-    .addColumn('at', 'bigint', (c) => c.notNull())
-    .addColumn('status_code', 'integer')
-    .addColumn('duration_ms', 'integer', (c) => c.notNull())
-    .addColumn('error', 'text')
-    .addColumn('response', 'text')
-    .addPrimaryKeyConstraint('delivery_attempt_pk', ['delivery_id', 'attempt'])
     .execute()
 }
 
