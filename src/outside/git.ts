@@ -8,7 +8,7 @@ export type GitAccess = { baseUrl: string; username: string | null; token: strin
 export type Hook = { url: string; secret: string | null }
 
 /** What a link shows of a repository, by provider (wire.md 2.2), and what every provider says. */
-export type Repository = {
+type Repository = {
   shown: Record<string, string | number>
   /** How the provider itself names it, in paths. */
   path: string
