@@ -110,6 +110,9 @@ export const REFUSALS = {
   conflict: [409, 'conflict', 'The request conflicts with what is stored.'],
   slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
   email_taken: [409, 'conflict', 'A user with this email already exists.'],
+  integration_installed: [409, 'conflict', 'The integration is installed.'],
+  secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],
+  last_secret: [409, 'conflict', 'This is the only client secret. Make another one first.'],
   integration_slug_taken: [409, 'conflict', 'An integration with this slug already exists.'],
   project_name_taken: [409, 'conflict', 'A project with this name already exists.'],
   domain_on_other_project: [
@@ -133,6 +136,7 @@ export const REFUSALS = {
     'The domain conflicts with one that is verified in another account.',
   ],
   domain_not_allowed: [409, 'domain_not_allowed', 'The operator of this service does not allow this domain.'],
+  scopes_changed: [409, 'conflict', 'What the integration asks for has changed. Look again before you confirm.'],
   deployment_url_taken: [409, 'conflict', 'Something else has this url.'],
   deployment_ended: [409, 'conflict', 'The deployment has ended and stays as it is.'],
   deployment_not_ready: [409, 'deployment_not_ready', 'Only a deployment that is READY can serve production.'],

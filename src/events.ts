@@ -16,6 +16,12 @@ const domain = Type.Object({
   redirectStatusCode: Nullable(Type.Integer()),
 })
 const ofDomain = Type.Object({ ...by, project, domain })
+const installed = {
+  id: Type.String(),
+  projectSelection: Type.Union([Type.Literal('all'), Type.Literal('selected')]),
+  /** Of a selection; empty when it is all. */
+  projects: Type.Array(Type.String()),
+}
 /** A variable is told by its name and place, never by its value. */
 const variable = {
   sentWhileDisabled: false,
@@ -67,6 +73,31 @@ export const EVENTS = {
   'project.env-variable.created': variable,
   'project.env-variable.updated': variable,
   'project.env-variable.deleted': variable,
+  'integration-configuration.removed': {
+    sentWhileDisabled: true,
+    payload: Type.Object({ ...by, configuration: Type.Object(installed) }),
+  },
+  'integration-configuration.scope-change-confirmed': {
+    sentWhileDisabled: true,
+    payload: Type.Object({
+      ...by,
+      configuration: Type.Object({ id: Type.String(), scopes: Type.Array(Type.String()) }),
+    }),
+  },
+  /** The projects that it may see were changed. */
+  'integration-configuration.permission-upgraded': {
+    sentWhileDisabled: false,
+    payload: Type.Object({
+      ...by,
+      configuration: Type.Object(installed),
+      projects: Type.Object({ added: Type.Array(Type.String()), removed: Type.Array(Type.String()) }),
+    }),
+  },
+  /** An owner of the team took it over: `previousUserId` had it before. */
+  'integration-configuration.transferred': {
+    sentWhileDisabled: false,
+    payload: Type.Object({ ...by, configuration: Type.Object(installed), previousUserId: Type.String() }),
+  },
   'deployment.created': ofDeployment,
   /** It is built. */
   'deployment.ready': ofDeployment,

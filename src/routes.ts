@@ -4,6 +4,7 @@ import { deploymentRoutes } from './deployments/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
+import { integrationRoutes } from './integrations/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
@@ -14,6 +15,7 @@ export const ROUTES: readonly Route[] = [
   ...envRoutes,
   ...deploymentRoutes,
   ...accountRoutes,
+  ...integrationRoutes,
   ...operatorRoutes,
   ...keyRoutes,
 ]

@@ -12,6 +12,7 @@ import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
+import { startPoster } from './mail/poster.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
@@ -58,11 +59,12 @@ export async function openService(
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
-    wake: (timer) => timers?.wake(timer),
+    nudges: { mail: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
-  const timers = config.timers ? startTimers(deps) : undefined
+  const stopTimers = config.timers ? startTimers(deps) : async () => {}
+  const stopPoster = config.timers ? startPoster(deps) : async () => {}
   return {
     app,
     deps,
@@ -72,7 +74,7 @@ export async function openService(
       stop.abort()
       await sleep(graceMs)
       await app.close()
-      await timers?.stop()
+      await Promise.all([stopTimers(), stopPoster()])
       await db.close()
     },
   }

@@ -141,7 +141,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
 export async function deleteEnv(ctx: Ctx, subject: WithVariable): Promise<EnvVar> {
   const { variable } = subject
   mustTouch(ctx.who, targetsIn(variable))
-  await removeVariables(ctx, subject, [variable])
+  await removeVariables(ctx, ctx.account, subject, [variable])
   return showEnv(variable, 'hidden')
 }
 
@@ -162,7 +162,7 @@ export async function deleteEnvs(
     .where(visibleTo(ctx.who))
     .execute()
   for (const row of rows) mustTouch(ctx.who, targetsIn(row))
-  await removeVariables(ctx, project, rows)
+  await removeVariables(ctx, ctx.account, project, rows)
   const gone = new Set(rows.map((row) => row.id))
   return { deleted: rows.length, ids: ids.filter((id) => gone.has(id)) }
 }

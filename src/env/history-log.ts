@@ -1,7 +1,10 @@
 /** The history as it is written: a row a version, with the value as it was sealed for that version. */
-import type { Ctx, OperatorCtx } from '../context.ts'
+import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
+
+/** Who writes, when, and where. */
+type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>
 
 /** Versions that are kept of a variable. */
 const VERSIONS_KEPT = 100
@@ -10,7 +13,7 @@ const DELETED_KEPT_MS = 30 * DAY_MS
 
 /** Writes a version of each row. `changed`: names of fields, never a value. */
 export async function recordHistory(
-  ctx: Ctx,
+  ctx: Writing,
   rows: readonly Row<'env_var'>[],
   action: Row<'env_history'>['action'],
   changed: readonly string[],
@@ -19,8 +22,8 @@ export async function recordHistory(
   const shared = {
     action,
     changed_json: JSON.stringify(changed),
-    actor_kind: ctx.who.configurationId === null ? ctx.actor.kind : 'integration',
-    actor_id: ctx.who.configurationId ?? ctx.actor.id,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
     at: ctx.now,
     expires_at: deleted ? ctx.now + DELETED_KEPT_MS : null,
   }
@@ -44,7 +47,7 @@ export async function recordHistory(
   for (const row of rows) if (row.version > VERSIONS_KEPT) await forgetOldest(ctx, row)
 }
 
-async function forgetOldest(ctx: Ctx, row: Row<'env_var'>): Promise<void> {
+async function forgetOldest(ctx: Writing, row: Row<'env_var'>): Promise<void> {
   await ctx.db
     .deleteFrom('env_history')
     .where('project_id', '=', row.project_id)
@@ -54,7 +57,7 @@ async function forgetOldest(ctx: Ctx, row: Row<'env_var'>): Promise<void> {
 }
 
 /** The values of deleted variables go at once; what happened to them is kept for 30 days. */
-export async function forgetValues(ctx: Ctx, projectId: string, ids: readonly string[]): Promise<void> {
+export async function forgetValues(ctx: Writing, projectId: string, ids: readonly string[]): Promise<void> {
   await ctx.db
     .updateTable('env_history')
     .set({ sealed_value: null, expires_at: ctx.now + DELETED_KEPT_MS })

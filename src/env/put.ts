@@ -79,7 +79,7 @@ export async function giveUp(
   targets: readonly Target[],
 ): Promise<void> {
   const rest = targetsIn(row).filter((target) => !targets.includes(target))
-  if (rest.length === 0) await removeVariables(ctx, project, [row])
+  if (rest.length === 0) await removeVariables(ctx, ctx.account, project, [row])
   else await changeVariable(ctx, project, row, { targets: rest })
 }
 

@@ -1,6 +1,5 @@
 /** What the variables of a project add up to, per target: one row each, so that asking for the limit costs the same at 1,000 variables as at none. */
-import type { Ctx } from '../context.ts'
-import { prepared } from '../db/db.ts'
+import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { MOST_VARIABLES } from './shape.ts'
 
@@ -19,7 +18,7 @@ export function tally(usage: Usage, targets: readonly string[], bytes: number, s
 }
 
 /** What the project holds now. */
-export async function readUsage(ctx: Ctx, projectId: string): Promise<Usage> {
+export async function readUsage(ctx: { db: Queries }, projectId: string): Promise<Usage> {
   const rows = await selectUsage(ctx.db, { projectId })
   return new Map(rows.map(({ target, variables, bytes }) => [target, { variables, bytes }]))
 }
@@ -33,7 +32,7 @@ export function fits(usage: Usage, targets: readonly string[], bytes: number, va
 }
 
 /** Writes the changes. The transaction that read what was there and writes this is serializable: nobody was between. */
-export async function writeUsage(ctx: Ctx, projectId: string, changes: Usage): Promise<void> {
+export async function writeUsage(ctx: { db: Queries }, projectId: string, changes: Usage): Promise<void> {
   for (const [target, { variables, bytes }] of changes) {
     if (variables === 0 && bytes === 0) continue
     await addUsage(ctx.db, { projectId, target, variables, bytes })

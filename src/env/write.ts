@@ -3,7 +3,7 @@
  * is (key, target, branch) of a project, and the primary key of env_target says that it is taken once.
  */
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 import { refuse } from '../errors.ts'
@@ -14,6 +14,8 @@ import { type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally, type Usage, writeUsage } from './usage.ts'
 import { openSafeToWrite, type Safe } from './values.ts'
 
+type Place = Pick<OperatorCtx, 'db'>
+type Named = Pick<Row<'project'>, 'id' | 'name'>
 type Extras = {
   comment: string | null
   edge_config_id: string | null
@@ -57,7 +59,7 @@ export async function insertVariables(
   for (const slice of slices(made)) await ctx.db.insertInto('env_var').values(slice).execute()
   await writeUsage(ctx, project.id, added)
   await recordHistory(ctx, made, 'created', [])
-  for (const row of made) tell(ctx, project, 'project.env-variable.created', row)
+  for (const row of made) tell(ctx, ctx.account, project, 'project.env-variable.created', row)
   return outcome
 }
 
@@ -101,7 +103,7 @@ async function takePlaces(ctx: Ctx, rows: readonly Row<'env_var'>[]): Promise<Se
   return new Set(rows.filter((row) => got.get(row.id) === targetsIn(row).length).map((row) => row.id))
 }
 
-async function leavePlaces(ctx: Ctx, projectId: string, rows: readonly Row<'env_var'>[]): Promise<void> {
+async function leavePlaces(ctx: Place, projectId: string, rows: readonly Row<'env_var'>[]): Promise<void> {
   for (const slice of slices(rows)) {
     await ctx.db
       .deleteFrom('env_target')
@@ -176,7 +178,7 @@ export async function changeVariable(
     action,
     changed.map((field) => FIELD_NAMES[field]),
   )
-  tell(ctx, project, 'project.env-variable.updated', next)
+  tell(ctx, ctx.account, project, 'project.env-variable.updated', next)
   return next
 }
 
@@ -210,10 +212,14 @@ async function moveUsage(ctx: Ctx, row: Row<'env_var'>, next: Row<'env_var'>): P
   await writeUsage(ctx, row.project_id, change)
 }
 
-/** Removes variables for good: their values go from the history too, which keeps who and when for a while. */
+/**
+ * Removes variables for good: their values go from the history too, which keeps who and when for a while. `owner`: the
+ * account of the project, which hears of it.
+ */
 export async function removeVariables(
-  ctx: Ctx,
-  project: Row<'project'>,
+  ctx: OperatorCtx,
+  owner: EventOwner,
+  project: Named,
   rows: readonly Row<'env_var'>[],
 ): Promise<void> {
   const freed: Usage = new Map()
@@ -231,13 +237,13 @@ export async function removeVariables(
     'deleted',
     [],
   )
-  for (const row of rows) tell(ctx, project, 'project.env-variable.deleted', row)
+  for (const row of rows) tell(ctx, owner, project, 'project.env-variable.deleted', row)
 }
 
 type EnvEvent = `project.env-variable.${'created' | 'updated' | 'deleted'}`
 
-function tell(ctx: Ctx, project: Row<'project'>, type: EnvEvent, row: Row<'env_var'>): void {
+function tell(ctx: OperatorCtx, owner: EventOwner, project: Named, type: EnvEvent, row: Row<'env_var'>): void {
   const envVar = { id: row.id, key: row.key, target: targetsIn(row) satisfies Target[] }
   const about = { projectId: project.id, madeBy: row.configuration_id }
-  ctx.emit(type, { project: { id: project.id, name: project.name }, envVar }, about)
+  ctx.emit(type, { project: { id: project.id, name: project.name }, envVar }, about, owner)
 }

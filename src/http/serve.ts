@@ -127,7 +127,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
     return answer
   })
-  if (route.wakes !== undefined) deps.wake(route.wakes)
+  if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
   return answer
 }
 

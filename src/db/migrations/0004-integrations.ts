@@ -5,11 +5,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await createSignIn(db)
   await createIntegrations(db)
   await createConfigurations(db)
+  await createGrants(db)
   await createWebhooks(db)
   await createDrains(db)
   await createDeliveries(db)
   await createMail(db)
   await db.schema.alterTable('token').addColumn('configuration_id', 'text').execute()
+  await db.schema.createIndex('env_var_configuration').on('env_var').column('configuration_id').execute()
   await db.schema.createIndex('token_configuration').on('token').column('configuration_id').execute()
   await db.schema.alterTable('event').addColumn('configuration_id', 'text').execute()
 }
@@ -56,12 +58,8 @@ async function createIntegrations(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'bigint', (c) => c.notNull())
     .execute()
   await db.schema.createIndex('integration_slug').unique().on('integration').column('slug').execute()
-  await db.schema
-    .createIndex('integration_stamp')
-    .unique()
-    .on('integration')
-    .columns(['team_id', 'created_stamp'])
-    .execute()
+  await db.schema.createIndex('integration_stamp').unique().on('integration').column('created_stamp').execute()
+  await db.schema.createIndex('integration_team').on('integration').columns(['team_id', 'created_stamp']).execute()
   await db.schema
     .createTable('integration_secret')
     .addColumn('integration_id', 'text', (c) => c.notNull())
@@ -105,11 +103,19 @@ async function createConfigurations(db: Kysely<unknown>): Promise<void> {
     .columns(['account_id', 'created_stamp'])
     .execute()
   await db.schema.createIndex('configuration_disabled').on('configuration').column('disabled_at').execute()
+}
+
+async function createGrants(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('configuration_project')
     .addColumn('configuration_id', 'text', (c) => c.notNull())
     .addColumn('project_id', 'text', (c) => c.notNull())
     .addPrimaryKeyConstraint('configuration_project_pk', ['configuration_id', 'project_id'])
+    .execute()
+  await db.schema
+    .createIndex('configuration_project_project')
+    .on('configuration_project')
+    .column('project_id')
     .execute()
   await db.schema
     .createTable('authorization_code')
@@ -120,8 +126,13 @@ async function createConfigurations(db: Kysely<unknown>): Promise<void> {
     .addColumn('redirect_uri', 'text', (c) => c.notNull())
     .addColumn('code_challenge', 'text')
     .addColumn('expires_at', 'bigint', (c) => c.notNull())
-    .addColumn('used_at', 'bigint')
+    .addColumn('used_stamp', 'bigint')
     .addColumn('token_id', 'text')
+    .execute()
+  await db.schema
+    .createIndex('authorization_code_configuration')
+    .on('authorization_code')
+    .column('configuration_id')
     .execute()
   await db.schema.createIndex('authorization_code_expiry').on('authorization_code').column('expires_at').execute()
 }
