@@ -94,7 +94,9 @@ onBothEngines('GitLab: the webhook is made with the account’s credential, and 
   assert.deepEqual(gitlab.hooks, [])
   assert.equal((await world.call('DELETE', '/v9/projects/web/link')).status, 200, 'nothing to end is no fault')
   const relinked = await world.call('POST', '/v9/projects/web/link', { type: 'gitlab', repo: REPOS.gitlab })
-  assert.equal(relinked.body.link.projectId, '4711')
+  assert.deepEqual([relinked.body.link.projectId, gitlab.hooks.length], ['4711', 1])
+  assert.equal((await world.call('DELETE', '/v9/projects/web')).status, 204)
+  assert.deepEqual(gitlab.hooks, [], 'a project takes its webhook with it')
 })
 
 onBothEngines('Bitbucket: the same, with a user name and an app password', async (world) => {

@@ -149,6 +149,23 @@ onBothEngines(
   },
 )
 
+onBothEngines('a code ends with the right of who made it', async (world) => {
+  const { teamId } = world.credentials
+  const { taker } = await openSides(world)
+  const member = await world.user('member')
+  const path = `/operator/v1/teams/${teamId}/members/${member.id}`
+  await world.operator('PUT', path, { role: 'MEMBER' })
+  await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'team-web' })
+  const { code } = (await member.call('POST', `/projects/team-web/transfer-request?teamId=${teamId}`)).body
+  const take = () => taker.call('PUT', `/projects/transfer-request/${code}`)
+  await world.operator('PUT', path, { role: 'DEVELOPER' })
+  refused(await take(), 404, 'not_found')
+  await world.operator('DELETE', path)
+  refused(await take(), 404, 'not_found')
+  await world.operator('PUT', path, { role: 'OWNER' })
+  assert.equal((await take()).status, 202)
+})
+
 /** Specification: Project transfer, and the 409 rows of Errors. */
 const LOCKED = [
   'updateProject deleteProject addProjectDomain updateProjectDomain removeProjectDomain',

@@ -2,7 +2,7 @@ import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
-import { CONNECT_REFUSALS, connectNewProject, disconnectAgain } from './link.ts'
+import { CONNECT_REFUSALS, connectNewProject, disconnectAgain, removeWebhook } from './link.ts'
 import { listProjects } from './list.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
 import {
@@ -96,6 +96,7 @@ export const projectRoutes = [
     needs: ['project:write', 'project:delete'],
     on: findProject,
     guards: [notInTransferItself],
+    ask: removeWebhook,
     run: deleteProject,
     emits: ['project.removed'],
     refuses: ['not_found'],

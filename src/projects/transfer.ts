@@ -1,5 +1,7 @@
 /** Giving a project to another account: a code, its use, and the lock that begins with it. decisions.md: Transfer; docs/transfer.md. */
 import { type Static, Type } from 'typebox'
+import { ROLE_PERMISSIONS } from '../access/roles.ts'
+import { membership } from '../accounts/accounts.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
@@ -47,7 +49,7 @@ export async function requestTransfer(
   return { code, id: project.id }
 }
 
-/** What a code gives. Unknown, used and expired ones are all the same. Refuses: not_found 404. */
+/** What a code gives. Unknown, used and expired ones, and those of who may give no more, are all the same. Refuses: not_found 404. */
 export async function findOffer(ctx: Ctx, params: Params): Promise<Offer> {
   const request = await ctx.db
     .selectFrom('transfer_request')
@@ -64,10 +66,17 @@ export async function findOffer(ctx: Ctx, params: Params): Promise<Offer> {
       .where('account_id', '=', request.account_id)
       .where('id', '=', request.project_id)
       .executeTakeFirst())
-  if (request === undefined || project === undefined) {
+  if (request === undefined || project === undefined || !(await mayStillGive(ctx, request))) {
     refuse('not_found', CODE_UNKNOWN)
   }
   return { request, project }
+}
+
+/** Whoever made the code has not left the account since, or lost the right to remove its projects. */
+async function mayStillGive(ctx: Ctx, { account_id, created_by }: Row<'transfer_request'>): Promise<boolean> {
+  if (account_id === created_by) return true
+  const role = await membership(ctx, account_id, created_by)
+  return role !== undefined && ROLE_PERMISSIONS[role].includes('project:delete')
 }
 
 /**
