@@ -16,6 +16,7 @@ import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
+import { SCREENS } from './screens.ts'
 import { startTimers } from './timers.ts'
 
 export type Service = {
@@ -60,7 +61,7 @@ export async function openService(
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
     stopping: stop.signal,
   }
-  const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
+  const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES), SCREENS)
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
   return {
     app,

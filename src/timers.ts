@@ -1,4 +1,6 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
+import { forgetOldPasswordLinks } from './accounts/password-link.ts'
+import { forgetEndedSessions } from './accounts/sessions.ts'
 import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import type { Deps, OperatorCtx } from './context.ts'
@@ -14,6 +16,8 @@ const SLICE = 1000
 
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
+  'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
+  'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE },

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { refuse } from '../errors.ts'
+import type { Params } from './route.ts'
 
 const DEEPEST = 32
 
@@ -19,6 +20,14 @@ export function soleHeader(rawHeaders: readonly string[], name: string): string 
     value = rawHeaders[at + 1]
   }
   return value
+}
+
+/** What the path names. Refuses: bad_request 400 for a NUL, which neither store keeps. */
+export function readParams(params: Params): Params {
+  for (const [name, value] of Object.entries(params)) {
+    if (value.includes('\0')) refuse('bad_request', `Invalid request: \`${name}\` contains a NUL character.`)
+  }
+  return params
 }
 
 export type RawQuery = { values: Record<string, string>; fault: string | undefined }
@@ -39,6 +48,19 @@ export function splitQuery(url: string): RawQuery {
     values[key] = value
   }
   return { values, fault: undefined }
+}
+
+/** The pairs of `a=1&b=2`, repeated ones too; undefined for a bad escape, invalid UTF-8 or a NUL. */
+export function splitPairs(text: string): [name: string, value: string][] | undefined {
+  const pairs: [string, string][] = []
+  for (const pair of text.split('&').filter((one) => one !== '')) {
+    const cut = pair.indexOf('=')
+    const name = decodeText(cut < 0 ? pair : pair.slice(0, cut))
+    const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
+    if (name === undefined || value === undefined) return undefined
+    pairs.push([name, value])
+  }
+  return pairs
 }
 
 function decodeText(text: string): string | undefined {
@@ -152,7 +174,8 @@ function textFault(text: string, path: string): string | undefined {
   return undefined
 }
 
-function validate(schema: TSchema, value: unknown): unknown {
+/** The value, when it is what the schema says. Refuses: bad_request 400. */
+export function validate(schema: TSchema, value: unknown): unknown {
   let validator = validators.get(schema)
   if (validator === undefined) {
     validator = ajv.compile(schema)
