@@ -19,6 +19,14 @@ export type Config = {
   /** Resolvers as `address:port`; undefined: the system's. */
   dnsServers: string[] | undefined
   domains: DomainSettings
+  mail: MailSettings
+}
+
+/** How letters leave: by a mail server, or as files. */
+export type MailSettings = {
+  from: { name: string; address: string }
+  folder: string
+  smtp: { host: string; port: number; secure: boolean; user?: string; password?: string } | undefined
 }
 
 /** What the operator decides about names. docs/domains.md. */
@@ -58,6 +66,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     timers: readChoice('BERTH_TIMERS', env.BERTH_TIMERS, ['on', 'off'], 'on') === 'on',
     dnsServers: readDnsServers(env.BERTH_DNS_SERVERS),
     domains: readDomainSettings(env),
+    mail: readMail(env, dataFolder),
   }
 }
 
@@ -87,6 +96,41 @@ function readDatabase(text = '', dataFolder: string): Config['database'] {
 function readKeys(text = '', dataFolder: string): Config['keys'] {
   if (text.trimStart().startsWith('{')) return { text }
   return { file: text === '' ? join(dataFolder, 'keys.json') : resolve(text) }
+}
+
+function readMail(env: Record<string, string | undefined>, dataFolder: string): MailSettings {
+  const smtp = readSmtp(env.BERTH_SMTP_URL)
+  if (smtp && !env.BERTH_MAIL_FROM) throw new BadSetting('BERTH_MAIL_FROM must be set where BERTH_SMTP_URL is')
+  const said = env.BERTH_MAIL_FROM || 'Berth <berth@localhost>'
+  const [, name = '', address = said] = /^([^<>"\p{C}]*)<([^<>]*)>$/u.exec(said) ?? []
+  if (!/^[^\s\p{C}<>,;:"@]+@[^\s\p{C}<>,;:"@]+$/u.test(address))
+    throw new BadSetting(`BERTH_MAIL_FROM must be like mail@example.com or Name <mail@example.com>, not "${said}"`)
+  return { from: { name: name.trim(), address }, folder: join(dataFolder, 'mail'), smtp }
+}
+
+/** The value may hold a password, so it is never repeated. */
+function readSmtp(text = ''): MailSettings['smtp'] {
+  if (text === '') return undefined
+  const url = URL.parse(text)
+  const secure = url?.protocol === 'smtps:'
+  const isPlain = url?.hostname && url.search === '' && /^\/?$/.test(url.pathname)
+  const [user, password] = [decoded(url?.username), decoded(url?.password)]
+  if (!isPlain || (!secure && url.protocol !== 'smtp:') || user === undefined || password === undefined)
+    throw new BadSetting('BERTH_SMTP_URL must be smtp://user:password@host:port or smtps://user:password@host:port')
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || (secure ? 465 : 587)),
+    secure,
+    ...(user !== '' && { user, password }),
+  }
+}
+
+function decoded(part = ''): string | undefined {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return undefined
+  }
 }
 
 function readSecret(text = ''): string | undefined {

@@ -131,6 +131,7 @@ export const REFUSALS = {
     'The domain conflicts with one that is verified in another account.',
   ],
   domain_not_allowed: [409, 'domain_not_allowed', 'The operator of this service does not allow this domain.'],
+  scopes_changed: [409, 'conflict', 'What the integration asks for has changed. Look again before you confirm.'],
   in_transfer: [409, 'conflict', 'The project is being transferred. Try again when the transfer has ended.'],
   payload_too_large: [413, 'payload_too_large', 'The body is too large.'],
   unsupported_media_type: [415, 'unsupported_media_type', 'The body must be application/json.'],

@@ -12,6 +12,7 @@ import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
+import { startPoster } from './mail/poster.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
@@ -59,10 +60,12 @@ export async function openService(
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
+    nudges: { mail: () => {} },
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES), SCREENS)
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
+  const stopPoster = config.timers ? startPoster(deps) : async () => {}
   return {
     app,
     deps,
@@ -72,7 +75,7 @@ export async function openService(
       stop.abort()
       await sleep(graceMs)
       await app.close()
-      await stopTimers()
+      await Promise.all([stopTimers(), stopPoster()])
       await db.close()
     },
   }

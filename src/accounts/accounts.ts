@@ -6,6 +6,7 @@ import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
+import { disableConfigurationsOf, mayOwnInstallations } from '../integrations/disable.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './shape.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
@@ -57,11 +58,17 @@ async function insertAccount(ctx: Place, account: NewAccount): Promise<Row<'acco
   }
 }
 
-/** Puts a user into a team, or changes the role. Refuses: not_found 404, unknown_user 400. */
+/**
+ * Puts a user into a team, or changes the role; below MEMBER, what the user had installed is disabled. Refuses:
+ * not_found 404, unknown_user 400.
+ */
 export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params, body }: Input<unknown, SetMember>) {
   const userId = params.userId!
   await mustBeUser(ctx, userId)
   await putMember(ctx, team.id, userId, body.role)
+  if (!mayOwnInstallations(body.role)) {
+    await disableConfigurationsOf(ctx, team, userId, 'original-owner-role-downgraded')
+  }
   return { teamId: team.id, userId, role: body.role }
 }
 
@@ -73,7 +80,10 @@ async function putMember(ctx: Place, teamId: string, userId: string, role: Role)
     .execute()
 }
 
-/** Takes a user out of a team; their tokens stop acting for it with the commit. Refuses: not_found 404. */
+/**
+ * Takes a user out of a team; their tokens stop acting for it with the commit, and what they had installed is disabled.
+ * Refuses: not_found 404.
+ */
 export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { params }: Input): Promise<void> {
   const userId = params.userId!
   const gone = await ctx.db
@@ -89,6 +99,7 @@ export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { par
     .where('id', '=', userId)
     .where('default_team_id', '=', team.id)
     .execute()
+  await disableConfigurationsOf(ctx, team, userId, 'original-owner-left-the-team')
 }
 
 /** Changes a user's name or default team. Refuses: not_found 404, unknown_team 400 (no team, or the user is not in it). */

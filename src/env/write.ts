@@ -15,6 +15,7 @@ import { fits, readUsage, tally, type Usage, writeUsage } from './usage.ts'
 import { openSafeToWrite, type Safe } from './values.ts'
 
 type Place = Pick<OperatorCtx, 'db'>
+type Named = Pick<Row<'project'>, 'id' | 'name'>
 type Extras = {
   comment: string | null
   edge_config_id: string | null
@@ -218,7 +219,7 @@ async function moveUsage(ctx: Ctx, row: Row<'env_var'>, next: Row<'env_var'>): P
 export async function removeVariables(
   ctx: OperatorCtx,
   owner: EventOwner,
-  project: Pick<Row<'project'>, 'id' | 'name'>,
+  project: Named,
   rows: readonly Row<'env_var'>[],
 ): Promise<void> {
   const freed: Usage = new Map()
@@ -241,13 +242,7 @@ export async function removeVariables(
 
 type EnvEvent = `project.env-variable.${'created' | 'updated' | 'deleted'}`
 
-function tell(
-  ctx: OperatorCtx,
-  owner: EventOwner,
-  project: Pick<Row<'project'>, 'id' | 'name'>,
-  type: EnvEvent,
-  row: Row<'env_var'>,
-): void {
+function tell(ctx: OperatorCtx, owner: EventOwner, project: Named, type: EnvEvent, row: Row<'env_var'>): void {
   const envVar = { id: row.id, key: row.key, target: targetsIn(row) satisfies Target[] }
   const about = { projectId: project.id, madeBy: row.configuration_id }
   ctx.emit(type, { project: { id: project.id, name: project.name }, envVar }, about, owner)

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
 import { type Dns, openDns } from './dns.ts'
 import type { Keyring } from './keyring.ts'
+import { type Mailer, openMailer } from './mailer.ts'
 
 export type Outside = {
   /** The root keys that seal what must not be read from the database. */
@@ -11,6 +12,7 @@ export type Outside = {
   /** argon2id of a password, as a PHC string. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
   hashPassword(password: string): Promise<string>
   dns: Dns
+  mailer: Mailer
 }
 
 const derive = promisify(argon2)
@@ -18,7 +20,7 @@ const derive = promisify(argon2)
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 export function openOutside(config: Config, keyring: Keyring): Outside {
-  return { keyring, hashPassword, dns: openDns(config.dnsServers) }
+  return { keyring, hashPassword, dns: openDns(config.dnsServers), mailer: openMailer(config.mail) }
 }
 
 async function hashPassword(password: string): Promise<string> {

@@ -1,0 +1,152 @@
+/**
+ * An integration asks for other scopes than before. What it gives up ends everywhere at once; what it wants more of waits on
+ * each installation until a person has seen and confirmed it. What waits is not stored: it is what the integration asks
+ * beyond what the installation was granted. Specification: Integration configuration; docs/decisions/0052.
+ */
+import type { OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import { queueMail } from '../mail/mail.ts'
+import { lineOf } from '../mail/text.ts'
+import { ownerOf } from './remove.ts'
+import { normalScopes, scopesBeyond, scopesWithin } from './scope-levels.ts'
+
+type Asking = Pick<Row<'integration'>, 'id' | 'name' | 'scopes_json'>
+type Granted = Pick<Row<'configuration'>, 'id' | 'scopes_json'>
+
+/**
+ * Changes what an integration asks for. Every installation keeps at most what is still asked, as of this commit; where
+ * something is asked anew, those who can confirm it are mailed. The same request again changes nothing and mails nobody.
+ */
+export async function changeScopes(ctx: OperatorCtx, integration: Asking, scopes: readonly string[]): Promise<void> {
+  const before = scopesOf(integration)
+  const after = normalScopes(scopes)
+  await ctx.db
+    .updateTable('integration')
+    .set({ scopes_json: JSON.stringify(after), updated_at: ctx.now })
+    .where('id', '=', integration.id)
+    .execute()
+  await withdraw(ctx, integration.id, after)
+  if (scopesBeyond(after, before).length > 0) await mailPending(ctx, integration, after)
+}
+
+/** What waits for a confirmation, each scope at the level that it would have. */
+export function pendingScopes(integration: Pick<Asking, 'scopes_json'>, configuration: Granted): string[] {
+  return scopesBeyond(scopesOf(integration), scopesOf(configuration))
+}
+
+/**
+ * Grants what a person saw waiting and confirmed, all of it together; tells `integration-configuration.scope-change-confirmed`.
+ * What is granted already is not confirmed, or told, twice. Gives what is granted now. Refuses: scopes_changed 409 (what
+ * waits is not what the person saw), not_found 404 (uninstalled meanwhile).
+ */
+export async function confirmScopes(
+  ctx: OperatorCtx,
+  configuration: Row<'configuration'>,
+  shown: readonly string[],
+): Promise<string[]> {
+  const integration = await ctx.db
+    .selectFrom('integration')
+    .select('scopes_json')
+    .where('id', '=', configuration.integration_id)
+    .executeTakeFirstOrThrow()
+  const seen = normalScopes(shown)
+  const granted = scopesOf(configuration)
+  const pending = pendingScopes(integration, configuration)
+  if (pending.length === 0 && scopesBeyond(seen, granted).length === 0) return granted
+  if (pending.join() !== seen.join()) refuse('scopes_changed')
+  const scopes = normalScopes([...granted, ...pending])
+  const done = await ctx.db
+    .updateTable('configuration')
+    .set({ scopes_json: JSON.stringify(scopes), updated_at: ctx.now })
+    .where('id', '=', configuration.id)
+    .where('scopes_json', '=', configuration.scopes_json)
+    .where('deleted_at', 'is', null)
+    .returning('account_id')
+    .executeTakeFirst()
+  if (done === undefined) refuse('scopes_changed')
+  const told = { configuration: { id: configuration.id, scopes } }
+  const owner = await ownerOf(ctx, done.account_id)
+  ctx.emit('integration-configuration.scope-change-confirmed', told, { configurationId: configuration.id }, owner)
+  return scopes
+}
+
+/** Installations that were granted the same are changed by one statement. */
+async function withdraw(ctx: OperatorCtx, integrationId: string, requested: readonly string[]): Promise<void> {
+  const grants = await ctx.db
+    .selectFrom('configuration')
+    .select('scopes_json')
+    .distinct()
+    .where('integration_id', '=', integrationId)
+    .where('deleted_at', 'is', null)
+    .execute()
+  for (const granted of grants) {
+    const kept = scopesWithin(scopesOf(granted), requested)
+    if (kept.length === scopesOf(granted).length && scopesBeyond(scopesOf(granted), kept).length === 0) continue
+    await ctx.db
+      .updateTable('configuration')
+      .set({ scopes_json: JSON.stringify(kept), updated_at: ctx.now })
+      .where('integration_id', '=', integrationId)
+      .where('scopes_json', '=', granted.scopes_json)
+      .where('deleted_at', 'is', null)
+      .execute()
+  }
+}
+
+type Waiting = { configurationId: string; account: string; pending: string[] }
+
+/** One letter a person, with all that waits for that person. */
+async function mailPending(ctx: OperatorCtx, integration: Asking, requested: string[]): Promise<void> {
+  const waiting = new Map<string, Waiting[]>()
+  for (const row of await confirmers(ctx, integration.id)) {
+    const pending = scopesBeyond(requested, scopesOf(row))
+    if (pending.length === 0 || row.email === null) continue
+    const all = waiting.get(row.email) ?? []
+    waiting.set(row.email, [...all, { configurationId: row.id, account: row.slug, pending }])
+  }
+  const name = lineOf(integration.name)
+  for (const [recipient, installations] of waiting) {
+    await queueMail(ctx, {
+      recipient,
+      subject: `${name} asks for more access`,
+      text: letterOf(ctx, name, installations),
+    })
+  }
+}
+
+/** Who can confirm: on a personal account its user, on a team its owners. One row an installation and person. */
+async function confirmers(ctx: OperatorCtx, integrationId: string) {
+  const installed = ctx.db
+    .selectFrom('configuration')
+    .innerJoin('account', 'account.id', 'configuration.account_id')
+    .where('configuration.integration_id', '=', integrationId)
+    .where('configuration.deleted_at', 'is', null)
+    .select(['configuration.id', 'configuration.scopes_json', 'account.slug'])
+  const personal = installed.where('account.kind', '=', 'user').select('account.email')
+  const ofTeams = installed
+    .innerJoin('member', 'member.team_id', 'account.id')
+    .innerJoin('account as owner', 'owner.id', 'member.user_id')
+    .where('member.role', '=', 'OWNER')
+    .select('owner.email')
+  return [...(await personal.execute()), ...(await ofTeams.execute())]
+}
+
+function letterOf({ deps }: OperatorCtx, name: string, installations: readonly Waiting[]): string {
+  const parts = installations.map(({ configurationId, account, pending }) => [
+    `On ${account}:`,
+    ...pending.map((scope) => `  ${scope}`),
+    'See it, and confirm or leave it as it is:',
+    `${deps.origin()}/integrations/confirm/${configurationId}`,
+    '',
+  ])
+  return [
+    `The integration ${name} asks for more access than it has.`,
+    '',
+    ...parts.flat(),
+    'Until you confirm, it goes on with the access that it has.',
+  ].join('\n')
+}
+
+function scopesOf({ scopes_json }: { scopes_json: string }): string[] {
+  return JSON.parse(scopes_json) as string[]
+}

@@ -1,0 +1,35 @@
+/** Scopes as levels: of each, nothing, `read` or `read-write`. A request and a grant are compared scope by scope. */
+
+/** Every scope once, at its highest level, in one order: two lists that say the same are the same. */
+export function normalScopes(scopes: readonly string[]): string[] {
+  return fromLevels(levelsOf(scopes))
+}
+
+/** What of a grant a request still asks for: each scope at the lower of the two levels. */
+export function scopesWithin(granted: readonly string[], requested: readonly string[]): string[] {
+  const asked = levelsOf(requested)
+  const kept = [...levelsOf(granted)].map(([scope, level]) => [scope, Math.min(level, asked.get(scope) ?? 0)] as const)
+  return fromLevels(new Map(kept))
+}
+
+/** What a request asks beyond a grant: the scopes whose level would rise, at the level that they would have. */
+export function scopesBeyond(requested: readonly string[], granted: readonly string[]): string[] {
+  const has = levelsOf(granted)
+  return fromLevels(new Map([...levelsOf(requested)].filter(([scope, level]) => level > (has.get(scope) ?? 0))))
+}
+
+const LEVELS = ['none', 'read', 'read-write']
+
+function levelsOf(scopes: readonly string[]): Map<string, number> {
+  const levels = new Map<string, number>()
+  for (const grant of scopes) {
+    const [level = '', scope = ''] = grant.split(':')
+    levels.set(scope, Math.max(levels.get(scope) ?? 0, LEVELS.indexOf(level)))
+  }
+  return levels
+}
+
+function fromLevels(levels: ReadonlyMap<string, number>): string[] {
+  const held = [...levels].filter(([, level]) => level > 0)
+  return held.map(([scope, level]) => `${LEVELS[level]}:${scope}`).sort()
+}
