@@ -1,6 +1,7 @@
 /** People sign in: passwords by link, sessions, forms that are ours, the lock, and no way out by `return`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readConfig } from '../src/config.ts'
 import { localPath } from '../src/http/local-path.ts'
 import { openOutside, UNMATCHED } from '../src/outside/outside.ts'
 import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from './browser-client.ts'
@@ -95,7 +96,8 @@ onBothEngines('ten wrong passwords lock the user, for longer each time; nobody i
     const client = openClient(world)
     await client.get('/sign-in')
     const seen = await client.post('/sign-in', { name, password })
-    if (seen.status === 403) said.add(seen.text.replaceAll(client.token(), 'TOKEN').replaceAll(name, 'NAME'))
+    if (seen.status === 403)
+      said.add(seen.text.replaceAll(client.token(), 'TOKEN').replace(/(name="name" value=")[^"]*/, '$1NAME'))
     return seen.status
   }
   await world.user('passwordless')
@@ -118,7 +120,7 @@ onBothEngines('ten wrong passwords lock the user, for longer each time; nobody i
     .where('user_id', '=', world.credentials.userId)
     .executeTakeFirstOrThrow()
   assert.equal(failures, 0)
-  assert.equal(said.size, 2, 'one answer for all (and one where no name was given)')
+  assert.equal(said.size, 1, 'one answer for all')
 })
 
 onBothEngines('a session begins with a new secret, whatever the browser brought', async (world) => {
@@ -327,7 +329,7 @@ onBothEngines(
 )
 
 test('a user without a password costs as much as one with it', async () => {
-  const made = await openOutside({ dnsServers: undefined } as never, undefined as never).hashPassword('x')
+  const made = await openOutside(readConfig({}), undefined as never).hashPassword('x')
   const shape = (phc: string) => [
     ...phc.split('$').slice(0, 4),
     ...phc

@@ -14,7 +14,7 @@ const SCOPES = [
   'log-drain',
   'domain',
 ] as const
-type Scope = (typeof SCOPES)[number]
+export type Scope = (typeof SCOPES)[number]
 
 /** How a scope is written when granted: `read:project`, `read-write:domain`. */
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`

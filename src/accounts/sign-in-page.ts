@@ -66,7 +66,7 @@ function showSignIn(ctx: VisitorCtx, { query, url }: ScreenInput<Static<typeof S
     title: 'Sign in',
     body: html`<h1>Sign in</h1>
 ${set && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
-${signInForm(ctx, url, '')}`,
+${signInForm(ctx, url)}`,
   }
 }
 
@@ -92,12 +92,12 @@ ${signInForm(ctx, url, form.name)}`,
   }
 }
 
-function signInForm(ctx: VisitorCtx, url: string, name: string): Html {
-  const failed = name !== '' && html` aria-invalid="true" aria-describedby="fault"`
+function signInForm(ctx: VisitorCtx, url: string, refused?: string): Html {
+  const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`
   return html`<form method="post" action="${url}">
 ${tokenField(ctx)}
 <label for="name">Email or username</label>
-<input type="text" id="name" name="name" value="${name}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}>
+<input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}>
 <label for="password">Password</label>
 <input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed}>
 <p class="actions"><button>Sign in</button></p>
