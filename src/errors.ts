@@ -108,6 +108,9 @@ export const REFUSALS = {
   conflict: [409, 'conflict', 'The request conflicts with what is stored.'],
   slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
   email_taken: [409, 'conflict', 'A user with this email already exists.'],
+  integration_installed: [409, 'conflict', 'The integration is installed.'],
+  secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],
+  last_secret: [409, 'conflict', 'This is the only client secret. Make another one first.'],
   integration_slug_taken: [409, 'conflict', 'An integration with this slug already exists.'],
   project_name_taken: [409, 'conflict', 'A project with this name already exists.'],
   domain_on_other_project: [

@@ -49,6 +49,16 @@ export function newToken(): string {
   return `berth_${randomText(40)}`
 }
 
+/** A client secret: 256 bits and more, behind a prefix by which scanners of leaked secrets know it. */
+export function newClientSecret(): string {
+  return `berth_secret_${randomText(43)}`
+}
+
+/** A one-time code of a consent: 32 alphanumerics (190 bits). */
+export function newCode(): string {
+  return randomText(32)
+}
+
 /** The random part of a domain's challenge: 20 hex digits (80 bits), guessed by nobody who has one try a request. */
 export function newChallengeToken(): string {
   return randomBytes(10).toString('hex')

@@ -3,6 +3,7 @@ import { accountRoutes } from './accounts/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
+import { integrationRoutes } from './integrations/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
@@ -12,6 +13,7 @@ export const ROUTES: readonly Route[] = [
   ...domainRoutes,
   ...envRoutes,
   ...accountRoutes,
+  ...integrationRoutes,
   ...operatorRoutes,
   ...keyRoutes,
 ]

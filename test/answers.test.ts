@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { REFUSALS } from '../src/errors.ts'
 import { type Route, refusalsOf } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
-import { makeProject, openPlace, sampleOf } from './place.ts'
+import { makeProject, openPlace, sampleOf, teamQuery, withQuery } from './place.ts'
 import { onBothEngines } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
@@ -22,7 +22,7 @@ onBothEngines(
         await world.operator('PUT', `/operator/v1/teams/${place.teamId}/members/${place.spare.id}`, { role: 'VIEWER' })
       }
       const { method, url, body } = sampleOf(route, place)
-      const answer = await call(method, url, body)
+      const answer = await call(method, withQuery(url, teamQuery(route, place)), body)
       assert.equal(answer.status, route.status, `${route.operationId}: ${answer.text}`)
       if (route.textReply) {
         assert.match(String(answer.headers['content-type']), /^text\/plain(;|$)/)

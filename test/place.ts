@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type Route, unversioned } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
+import { type App, install, makeIntegration } from './integration-world.ts'
 import type { Method, World } from './world.ts'
 
 export type Place = {
@@ -16,7 +17,14 @@ export type Place = {
   idleKeyId: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
+  /** Integrations of the first team by slug, one for each thing that is done to one. */
+  apps: Record<(typeof APPS)[number], App>
+  /** `helper` on the first user's personal account, and a code of it. */
+  configurationId: string
+  code: string
 }
+
+const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
 
 /** Fills a world: projects `web` (with two verified domains) and `other` of the first user, and a rival tenant. */
 export async function openPlace(world: World): Promise<Place> {
@@ -37,7 +45,11 @@ export async function openPlace(world: World): Promise<Place> {
   assert.equal(secret.status, 200)
   const spare = await world.user('spare')
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
+  const apps = await Promise.all(APPS.map(async (slug) => [slug, await makeIntegration(world, { slug })] as const))
+  const byName = Object.fromEntries(apps) as Place['apps']
   return {
+    ...(await install(world, byName.helper, { teamId: undefined })),
+    apps: byName,
     projectId,
     userId: world.credentials.userId,
     teamId: world.credentials.teamId,
@@ -77,6 +89,15 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  createIntegration: newApp('teams-own'),
+  updateIntegration: { name: 'Helper' },
+  operatorCreateIntegration: newApp('operators-own'),
+  operatorUpdateIntegration: { name: 'Helper' },
+  operatorInstallIntegration: { projects: 'all' },
+}
+
+function newApp(slug: string): object {
+  return { slug, name: 'App', redirectUrl: 'https://app.example.com/callback', scopes: ['read:project'] }
 }
 const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
@@ -86,7 +107,11 @@ const QUERIES: Record<string, string> = {
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',
   operatorCreateToken: 'userId',
+  operatorInstallIntegration: 'userId',
 }
+const BODIES_THAT_NAME_A_TEAM = new Set(['operatorCreateIntegration'])
+/** Routes of a team and of no person. */
+const OF_TEAMS = /\/integrations\/apps/
 
 /** A request of this operation that succeeds in the place; `path` replaces what the path names. */
 export function sampleOf(route: Route, place: Place, path: Record<string, string> = {}): Asked {
@@ -98,6 +123,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     accountId: place.teamId,
     idOrSlug: 'team',
     id: idFor(route, place),
+    secretId: appFor(route, place).secretId,
     target: 'preview',
     gitBranch: 'dev',
     version: '1',
@@ -110,12 +136,27 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
   if (!route.body) return { method: route.method, url, body: undefined }
   const body = BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
+  const team = BODIES_THAT_NAME_A_TEAM.has(route.operationId)
   if (route.textBody) return { method: route.method, url, body }
-  return { method: route.method, url, body: { ...body, ...(user && { [user]: place.spare.id }) } }
+  const names = { ...(user && { [user]: place.spare.id }), ...(team && { teamId: place.teamId }) }
+  return { method: route.method, url, body: { ...body, ...names } }
+}
+
+/** What the query of a sample must say for the first user's call to succeed: routes of a team name one. */
+export function teamQuery(route: Route, place: Place): string {
+  return route.door === 'public' && OF_TEAMS.test(route.path) ? `teamId=${place.teamId}` : ''
+}
+
+function appFor({ path, method, door }: Route, { apps }: Place): App {
+  const operator = door === 'operator'
+  if (path.includes('/secrets')) return operator ? apps['operators-secrets'] : apps['teams-secrets']
+  if (method === 'DELETE') return operator ? apps['operators-last'] : apps['teams-last']
+  return apps.helper
 }
 
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }
 

@@ -1,5 +1,6 @@
 /** What holds for every endpoint, once, from the route table: who is let in, and at which paths. */
 import assert from 'node:assert/strict'
+import { unversioned } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
 import { bare, ON_PROJECT, OPERATORS, openPlace, PUBLIC, sampleOf, withQuery } from './place.ts'
 import { type Answer, type Method, onBothEngines } from './world.ts'
@@ -53,7 +54,7 @@ onBothEngines("an unknown token is told so, and neither door opens to the other'
 
 onBothEngines('a token whose scopes open nothing is told 403 before its body is read', async (world) => {
   const place = await openPlace(world)
-  for (const scopes of [[], ['read-write:log-drain', 'read-write:deployment', 'read:integration-configuration']]) {
+  for (const scopes of [[], ['read-write:edge-config', 'read-write:deployment', 'read:deployment-check']]) {
     const call = await world.token({ scopes })
     for (const route of PUBLIC) {
       const { method, url } = sampleOf(route, place, { idOrName: 'unknown', projectId: 'unknown' })
@@ -134,16 +135,16 @@ const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPT
 
 onBothEngines('a method that a path does not take is 405 with Allow, and a path that is nowhere 404', async (world) => {
   const place = await openPlace(world)
-  const paths = new Map<string, string[]>([
-    ['/docs', ['GET']],
-    ['/openapi.json', ['GET']],
-  ])
+  const paths = new Map<string, { url: string; taken: string[] }>(
+    ['/docs', '/openapi.json'].map((url) => [url, { url, taken: ['GET'] }]),
+  )
   for (const route of ROUTES) {
     const asked = sampleOf(route, place)
-    const url = (route.door === 'public' ? bare(asked) : asked.url).split('?', 1)[0]!
-    paths.set(url, [...(paths.get(url) ?? []), route.method])
+    const [path, url] = route.door === 'operator' ? [route.path, asked.url] : [unversioned(route.path), bare(asked)]
+    const known = paths.get(path) ?? { url: url.split('?', 1)[0]!, taken: [] }
+    paths.set(path, { ...known, taken: [...known.taken, route.method] })
   }
-  for (const [url, taken] of paths) {
+  for (const { url, taken } of paths.values()) {
     for (const method of METHODS) {
       if (taken.includes(method) || (method === 'HEAD' && taken.includes('GET'))) continue
       const answer = await world.call(method, url, method === 'HEAD' ? undefined : {})

@@ -59,8 +59,9 @@ export type IntegrationTables = {
     /** PKCE, S256. */
     code_challenge: string | null
     expires_at: number
-    used_at: number | null
-    /** The token it gave: a second use ends it. */
+    /** When it was exchanged, as a stamp: a use that began after it is a replay, one that began before has lost a race. */
+    used_stamp: number | null
+    /** The token it gave: a replay ends it. */
     token_id: string | null
   }
   /** Where events go: one of an account, or the one of an integration, which serves all of its installations. */

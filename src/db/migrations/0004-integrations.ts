@@ -58,12 +58,8 @@ async function createIntegrations(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'bigint', (c) => c.notNull())
     .execute()
   await db.schema.createIndex('integration_slug').unique().on('integration').column('slug').execute()
-  await db.schema
-    .createIndex('integration_stamp')
-    .unique()
-    .on('integration')
-    .columns(['team_id', 'created_stamp'])
-    .execute()
+  await db.schema.createIndex('integration_stamp').unique().on('integration').column('created_stamp').execute()
+  await db.schema.createIndex('integration_team').on('integration').columns(['team_id', 'created_stamp']).execute()
   await db.schema
     .createTable('integration_secret')
     .addColumn('integration_id', 'text', (c) => c.notNull())
@@ -117,6 +113,11 @@ async function createGrants(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('configuration_project_pk', ['configuration_id', 'project_id'])
     .execute()
   await db.schema
+    .createIndex('configuration_project_project')
+    .on('configuration_project')
+    .column('project_id')
+    .execute()
+  await db.schema
     .createTable('authorization_code')
     .addColumn('hash', 'text', (c) => c.primaryKey())
     .addColumn('configuration_id', 'text', (c) => c.notNull())
@@ -125,7 +126,7 @@ async function createGrants(db: Kysely<unknown>): Promise<void> {
     .addColumn('redirect_uri', 'text', (c) => c.notNull())
     .addColumn('code_challenge', 'text')
     .addColumn('expires_at', 'bigint', (c) => c.notNull())
-    .addColumn('used_at', 'bigint')
+    .addColumn('used_stamp', 'bigint')
     .addColumn('token_id', 'text')
     .execute()
   await db.schema

@@ -1,0 +1,67 @@
+/** Client secrets: one, or two while one takes the other's place. Kept as a hash, and sealed, because webhooks are signed with them. */
+import { sql } from 'kysely'
+import type { OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { openSafeToWrite } from '../env/values.ts'
+import { refuse } from '../errors.ts'
+import type { Input } from '../http/route.ts'
+import { fingerprint, newClientSecret, newId } from '../ids.ts'
+
+const MOST_SECRETS = 2
+
+/** Makes a secret, shown this once; the one before stays live. Refuses: secrets_full 409, when there are two. */
+export async function addSecret(
+  ctx: Pick<OperatorCtx, 'db' | 'deps' | 'stamp'>,
+  { id: integrationId, team_id }: Pick<Row<'integration'>, 'id' | 'team_id'>,
+): Promise<{ id: string; clientSecret: string }> {
+  const id = newId('sec')
+  const clientSecret = newClientSecret()
+  const safe = await openSafeToWrite(ctx, team_id)
+  const made = await ctx.db
+    .insertInto('integration_secret')
+    .columns(['integration_id', 'id', 'hash', 'sealed_secret', 'created_stamp'])
+    .expression(
+      ctx.db
+        .selectNoFrom([
+          sql<string>`${integrationId}`.as('integration_id'),
+          sql<string>`${id}`.as('id'),
+          sql<string>`${fingerprint(clientSecret)}`.as('hash'),
+          sql<string>`${safe.sealSecret('client-secret', id, clientSecret)}`.as('sealed_secret'),
+          sql<number>`cast(${ctx.stamp} as bigint)`.as('created_stamp'),
+        ])
+        .where(countOf(integrationId), '<', MOST_SECRETS),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  if (made === undefined) refuse('secrets_full')
+  return { id, clientSecret }
+}
+
+/** Ends a secret at once. Refuses: not_found 404, last_secret 409. */
+export async function deleteSecret(
+  ctx: OperatorCtx,
+  { id: integrationId }: Row<'integration'>,
+  { params }: Input,
+): Promise<void> {
+  const secretId = params.secretId ?? ''
+  const gone = await ctx.db
+    .deleteFrom('integration_secret')
+    .where('integration_id', '=', integrationId)
+    .where('id', '=', secretId)
+    .where(countOf(integrationId), '>', 1)
+    .returning('id')
+    .executeTakeFirst()
+  if (gone !== undefined) return
+  const known = await ctx.db
+    .selectFrom('integration_secret')
+    .select('id')
+    .where('integration_id', '=', integrationId)
+    .where('id', '=', secretId)
+    .executeTakeFirst()
+  if (known === undefined) refuse('not_found', `The integration has no secret "${secretId.slice(0, 100)}".`)
+  refuse('last_secret')
+}
+
+function countOf(integrationId: string) {
+  return sql<number>`(select count(*) from integration_secret as live where live.integration_id = ${integrationId})`
+}
