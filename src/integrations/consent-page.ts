@@ -84,8 +84,11 @@ do at any time under <a href="/integrations/installed">installed integrations</a
   }
 }
 
-/** The first button of a form is what the Enter key presses: nobody approves by pressing Enter on a box. */
-const noAccident = html`<button disabled hidden></button>`
+/**
+ * The first button of a form is what the Enter key presses, on a box too: it shows the page again, with all that is ticked.
+ * (A disabled one would not do: from a box, Chromium goes on to the next button, which approves.)
+ */
+const noAccident = html`<button name="decision" value="find" hidden></button>`
 
 function projectChoice({ ticked, others, more, none }: ShownProjects, { selection, find }: Chosen): Html {
   const radio = (value: 'all' | 'selected', text: string, on: boolean) =>
