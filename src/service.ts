@@ -12,6 +12,7 @@ import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
+import { metadataPages } from './integrations/metadata.ts'
 import { startPoster } from './mail/poster.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
@@ -62,7 +63,7 @@ export async function openService(
     nudges: { mail: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
-  const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
+  const app: FastifyInstance = serve(deps, ROUTES, [...documentPages(ROUTES), ...metadataPages(deps.origin)])
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
   const stopPoster = config.timers ? startPoster(deps) : async () => {}
   return {

@@ -1,7 +1,7 @@
 /** The eleven scopes of the specification and the bridge from a granted scope to permissions. Specification: Scopes. */
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, type Role } from './roles.ts'
 
-const SCOPES = [
+export const SCOPES = [
   'integration-configuration',
   'deployment',
   'deployment-check',

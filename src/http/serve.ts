@@ -69,12 +69,13 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
     url: routed(route),
     bodyLimit: route.bodyLimit ?? BODY_LIMIT,
     handler: async (request, reply) => {
+      // Refusals too: what is asked there holds a secret.
+      if (route.noStore) reply.header('cache-control', 'no-store')
       try {
         const answer = await answerRequest(deps, route, request)
         reply.code(route.status)
         const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
-        if (route.noStore) reply.header('cache-control', 'no-store')
         if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
         if (!route.reply) return reply.send()
         return reply.type('application/json; charset=utf-8').send(serialize(route.reply, answer))
@@ -232,6 +233,7 @@ function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: Fas
     refusal = new Refusal('internal_server_error', `Something failed on our side (request ${request.id}).`, {})
   }
   if (refusal.status === 503) reply.header('retry-after', '1')
+  if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
   const { contentType, body } = showRefusal(refusal, request.headers.accept)
   return reply.code(refusal.status).type(contentType).send(body)
 }
