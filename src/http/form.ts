@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import { refuse } from '../errors.ts'
-import { soleHeader, splitPairs, validate } from './input.ts'
+import { decodeText, soleHeader, validate } from './input.ts'
 
 /** The field of the token; every form has it. */
 export const TOKEN_FIELD = 'form'
@@ -53,4 +53,17 @@ export function mustBeOurs(
   const given = Buffer.from(token ?? '')
   const wanted = Buffer.from(expected ?? '')
   if (wanted.length === 0 || given.length !== wanted.length || !timingSafeEqual(given, wanted)) refuse('form_not_ours')
+}
+
+/** The pairs of `a=1&b=2`, repeated ones too, also of names that are given twice; undefined as for `decodeText`. */
+function splitPairs(text: string): [name: string, value: string][] | undefined {
+  const pairs: [string, string][] = []
+  for (const pair of text.split('&').filter((one) => one !== '')) {
+    const cut = pair.indexOf('=')
+    const name = decodeText(cut < 0 ? pair : pair.slice(0, cut))
+    const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
+    if (name === undefined || value === undefined) return undefined
+    pairs.push([name, value])
+  }
+  return pairs
 }

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import { refuse } from '../errors.ts'
+import { Refusal, refuse } from '../errors.ts'
 import type { Params } from './route.ts'
 
 const DEEPEST = 32
@@ -50,20 +50,8 @@ export function splitQuery(url: string): RawQuery {
   return { values, fault: undefined }
 }
 
-/** The pairs of `a=1&b=2`, repeated ones too; undefined for a bad escape, invalid UTF-8 or a NUL. */
-export function splitPairs(text: string): [name: string, value: string][] | undefined {
-  const pairs: [string, string][] = []
-  for (const pair of text.split('&').filter((one) => one !== '')) {
-    const cut = pair.indexOf('=')
-    const name = decodeText(cut < 0 ? pair : pair.slice(0, cut))
-    const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
-    if (name === undefined || value === undefined) return undefined
-    pairs.push([name, value])
-  }
-  return pairs
-}
-
-function decodeText(text: string): string | undefined {
+/** Undefined for a bad escape, invalid UTF-8 or a NUL. */
+export function decodeText(text: string): string | undefined {
   try {
     const plain = decodeURIComponent(text.replaceAll('+', ' '))
     return plain.includes('\0') ? undefined : plain
@@ -97,8 +85,15 @@ export function readBodyOf(
   bytes: Buffer | undefined,
 ): unknown {
   if (route.textBody) return readText(contentType, bytes)
-  if (!route.formBody || !isForm(contentType)) return readBody(route.body, contentType, bytes)
-  return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+  if (!route.formBody) return readBody(route.body, contentType, bytes)
+  try {
+    if (!isForm(contentType)) return readBody(route.body, contentType, bytes)
+    return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+  } catch (error) {
+    // OAuth has a name for it (RFC 6749, 5.2).
+    if (error instanceof Refusal && error.key === 'bad_request') refuse('invalid_request', error.message)
+    throw error
+  }
 }
 
 function isForm(contentType: string | undefined): boolean {
