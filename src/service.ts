@@ -12,6 +12,7 @@ import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
+import { metadataPages } from './integrations/metadata.ts'
 import { startPoster } from './mail/poster.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
@@ -59,10 +60,10 @@ export async function openService(
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
-    nudges: { mail: () => {} },
+    nudges: { mail: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
-  const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
+  const app: FastifyInstance = serve(deps, ROUTES, [...documentPages(ROUTES), ...metadataPages(deps.origin)])
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
   const stopPoster = config.timers ? startPoster(deps) : async () => {}
   return {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type Route, unversioned } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
-import { type App, install, makeIntegration } from './integration-world.ts'
-import type { Method, World } from './world.ts'
+import { type App, install, makeIntegration, REDIRECT } from './integration-world.ts'
+import type { Call, Method, World } from './world.ts'
 
 export type Place = {
   projectId: string
@@ -15,6 +15,8 @@ export type Place = {
   /** A variable of `web`, and a root key that wraps nothing any more. */
   envId: string
   idleKeyId: string
+  /** A READY production deployment of `web`, to which its domains lead. */
+  deploymentId: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
   /** Integrations of the first team by slug, one for each thing that is done to one. */
@@ -26,14 +28,15 @@ export type Place = {
 
 const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
 
-/** Fills a world: projects `web` (with two verified domains) and `other` of the first user, and a rival tenant. */
+/** Fills a world: projects `web` (with three verified domains and a deployment) and `other` of the first user, and a rival tenant. */
 export async function openPlace(world: World): Promise<Place> {
   const projectId = await makeProject(world, 'web')
   await makeProject(world, 'other')
-  for (const name of ['www.example.com', 'moved.example.com']) {
+  for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com']) {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
   await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
   const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
   const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
@@ -55,6 +58,7 @@ export async function openPlace(world: World): Promise<Place> {
     teamId: world.credentials.teamId,
     envId,
     idleKeyId,
+    deploymentId,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
   }
@@ -64,6 +68,14 @@ export async function openPlace(world: World): Promise<Place> {
 export async function makeProject(world: World, name: string, query = ''): Promise<string> {
   const made = await world.call('POST', `/v10/projects${query}`, { name })
   assert.equal(made.status, 200, made.text)
+  return made.body.id
+}
+
+/** Registers a deployment, READY and for production unless said otherwise, and gives its id. */
+export async function makeDeployment(world: World, projectId: string, said: object): Promise<string> {
+  const body = { target: 'production', readyState: 'READY', ...said }
+  const made = await world.operator('POST', `/operator/v1/projects/${projectId}/deployments`, body)
+  assert.equal(made.status, 201, made.text)
   return made.body.id
 }
 
@@ -94,10 +106,13 @@ const BODIES: Record<string, object> = {
   operatorCreateIntegration: newApp('operators-own'),
   operatorUpdateIntegration: { name: 'Helper' },
   operatorInstallIntegration: { projects: 'all' },
+  setConfigurationProject: { allowed: true },
+  operatorCreateDeployment: { url: 'web-2.apps.example.net', target: 'production', readyState: 'BUILDING' },
+  operatorUpdateDeployment: { upstream: 'http://127.0.0.1:3001' },
 }
 
 function newApp(slug: string): object {
-  return { slug, name: 'App', redirectUrl: 'https://app.example.com/callback', scopes: ['read:project'] }
+  return { slug, name: 'App', redirectUrl: REDIRECT, scopes: ['read:project'] }
 }
 const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
@@ -124,6 +139,9 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     idOrSlug: 'team',
     id: idFor(route, place),
     secretId: appFor(route, place).secretId,
+    deploymentId: place.deploymentId,
+    idOrUrl: 'web-1.apps.example.net',
+    idOrAlias: 'kept.example.com',
     target: 'preview',
     gitBranch: 'dev',
     version: '1',
@@ -134,12 +152,19 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
   const filled = route.path.replaceAll(/:(\w+)/g, (_, name) => named[name] ?? assert.fail(`no sample for :${name}`))
   const url = withQuery(filled, QUERIES[route.operationId] ?? '')
   if (!route.body) return { method: route.method, url, body: undefined }
+  if (route.door === 'client') return { method: route.method, url, body: formOf(place) }
   const body = BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
   const team = BODIES_THAT_NAME_A_TEAM.has(route.operationId)
   if (route.textBody) return { method: route.method, url, body }
   const names = { ...(user && { [user]: place.spare.id }), ...(team && { teamId: place.teamId }) }
   return { method: route.method, url, body: { ...body, ...names } }
+}
+
+/** What an app says, whatever it asks: fields that a route does not know are dropped. */
+function formOf({ apps, code }: Place): object {
+  const { clientId: client_id, clientSecret: client_secret } = apps.helper
+  return { client_id, client_secret, code, redirect_uri: REDIRECT, token: 'berth_unknown' }
 }
 
 /** What the query of a sample must say for the first user's call to succeed: routes of a team name one. */
@@ -156,14 +181,23 @@ function appFor({ path, method, door }: Route, { apps }: Place): App {
 
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  if (route.path.includes('/integrations/configuration/')) return place.configurationId
   if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
+  if (route.path.includes('/deployments/')) return place.deploymentId
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }
 
 export const PUBLIC = ROUTES.filter((route) => route.door === 'public')
+export const CLIENTS = ROUTES.filter((route) => route.door === 'client')
 export const OPERATORS = ROUTES.filter((route) => route.door === 'operator')
 /** The routes whose subject is one project. */
 export const ON_PROJECT = PUBLIC.filter((route) => /:(idOrName|projectId)/.test(route.path))
+
+/** Who calls a route in the first user's world. */
+export function callerOf(route: Route, world: World): Call {
+  if (route.door === 'client') return world.as(undefined)
+  return route.door === 'operator' ? world.operator : world.call
+}
 
 /** The path of a route without its version, for a place. */
 export function bare(asked: Asked): string {
@@ -191,6 +225,10 @@ const TABLES = [
   'env_target',
   'env_usage',
   'env_history',
+  'deployment',
+  'alias',
+  'alias_request',
+  'alias_mapping',
   'sign_in',
   'session',
   'password_link',

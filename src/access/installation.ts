@@ -26,11 +26,14 @@ export async function readInstallation(db: Queries, configurationId: string): Pr
   return {
     userId: row.user_id,
     configurationId,
-    projectIds: selected?.map(({ project_id }) => project_id) ?? null,
+    projectIds: selected?.length === 0 ? NO_PROJECT : (selected?.map(({ project_id }) => project_id) ?? null),
     // What an installation may do was granted to it; it is not bounded by the role of who installed it.
     permissions: permissionsOf('OWNER', row.scopes_json),
   }
 }
+
+/** Of an empty selection: an id that no project has, because an empty list is no SQL that both engines take. */
+const NO_PROJECT = ['']
 
 const selectConfiguration = prepared<{ configurationId: string }, ConfigurationColumns>(
   (db, value) => queryConfiguration(db, value.configurationId),

@@ -1,7 +1,7 @@
 /** The eleven scopes of the specification and the bridge from a granted scope to permissions. Specification: Scopes. */
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, type Role } from './roles.ts'
 
-const SCOPES = [
+export const SCOPES = [
   'integration-configuration',
   'deployment',
   'deployment-check',
@@ -32,7 +32,7 @@ const BRIDGE: Record<Scope, Bridge> = {
     read: ['integration:read', 'webhook:read'],
     write: ['integration:write', 'webhook:write'],
   },
-  deployment: nothing,
+  deployment: { read: ['deployment:read'], write: ['deployment:write'] },
   'deployment-check': nothing,
   'edge-config': nothing,
   project: { read: ['project:read'], write: ['project:write', 'project:delete'] },

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import { refuse } from '../errors.ts'
+import { Refusal, refuse } from '../errors.ts'
 
 const DEEPEST = 32
 
@@ -75,8 +75,15 @@ export function readBodyOf(
   bytes: Buffer | undefined,
 ): unknown {
   if (route.textBody) return readText(contentType, bytes)
-  if (!route.formBody || !isForm(contentType)) return readBody(route.body, contentType, bytes)
-  return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+  if (!route.formBody) return readBody(route.body, contentType, bytes)
+  try {
+    if (!isForm(contentType)) return readBody(route.body, contentType, bytes)
+    return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+  } catch (error) {
+    // OAuth has a name for it (RFC 6749, 5.2).
+    if (error instanceof Refusal && error.key === 'bad_request') refuse('invalid_request', error.message)
+    throw error
+  }
 }
 
 function isForm(contentType: string | undefined): boolean {

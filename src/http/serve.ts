@@ -69,12 +69,13 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
     url: routed(route),
     bodyLimit: route.bodyLimit ?? BODY_LIMIT,
     handler: async (request, reply) => {
+      // Refusals too: what is asked there holds a secret.
+      if (route.noStore) reply.header('cache-control', 'no-store')
       try {
         const answer = await answerRequest(deps, route, request)
         reply.code(route.status)
         const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
-        if (route.noStore) reply.header('cache-control', 'no-store')
         if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
         if (!route.reply) return reply.send()
         return reply.type('application/json; charset=utf-8').send(serialize(route.reply, answer))
@@ -118,7 +119,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  return deps.db.write(async (tx) => {
+  const answer = await deps.db.write(async (tx) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const ctx = contextOf(outside, tx, who)
@@ -127,6 +128,8 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
     return answer
   })
+  if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
+  return answer
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
@@ -230,6 +233,7 @@ function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: Fas
     refusal = new Refusal('internal_server_error', `Something failed on our side (request ${request.id}).`, {})
   }
   if (refusal.status === 503) reply.header('retry-after', '1')
+  if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
   const { contentType, body } = showRefusal(refusal, request.headers.accept)
   return reply.code(refusal.status).type(contentType).send(body)
 }

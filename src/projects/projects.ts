@@ -5,10 +5,12 @@ import { guard } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { prepared, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
+import { removeDeployments } from '../deployments/leave.ts'
 import { createFirstEnv, deleteProjectEnv, envOfProject } from '../env/project-env.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
+import { joinSelection, leaveSelections } from '../integrations/selection.ts'
 import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './shape.ts'
 
@@ -18,7 +20,7 @@ const NAME = /^(?!.*---)(?!prj_)(?!\.{1,2}$)[a-z0-9._-]{1,100}$/
 export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unknown, CreateProject>): Promise<Project> {
   const { name, environmentVariables, gitRepository, ...settings } = body
   mustBeName(name)
-  if (ctx.who.projectIds !== null) {
+  if (ctx.who.projectIds !== null && ctx.who.configurationId === null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
   }
   if (isGiven(gitRepository)) refuse('git_not_supported')
@@ -34,6 +36,7 @@ export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unkn
     stamp: ctx.stamp,
   })
   if (row === undefined) refuse('project_name_taken', `A project named "${name}" already exists.`)
+  await joinSelection(ctx, row.id)
   ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
   await createFirstEnv(ctx, row, environmentVariables ?? [])
   return answerProject(ctx, row)
@@ -116,6 +119,8 @@ export async function updateProject(
     name,
     settings_json: JSON.stringify(settings),
     ...(said.gitForkProtection !== undefined && { git_fork_protection: said.gitForkProtection ? 1 : 0 }),
+    // Who says it decides: a promote no longer undoes what a rollback switched off.
+    ...(said.autoAssignCustomDomains !== undefined && { auto_assign_off_at: null }),
     ...(newHash !== undefined && { password_hash: newHash }),
     ...(passwordProtection === null && { password_hash: null }),
   })
@@ -146,7 +151,7 @@ export async function changeProject(
   }
 }
 
-/** Removes a project and all that is its own: its domains, whose names are free again. */
+/** Removes a project and all that is its own: its domains, whose names are free again, its variables and its deployments. */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
   await ctx.db
     .deleteFrom('project_domain')
@@ -154,6 +159,8 @@ export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<
     .where('project_id', '=', project.id)
     .execute()
   await deleteProjectEnv(ctx, project.id)
+  await removeDeployments(ctx, project.id)
+  await leaveSelections(ctx, project.id)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
 }
