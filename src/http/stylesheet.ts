@@ -5,6 +5,7 @@ export const STYLESHEET = `
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #a5adb8; --line: #3b424c; --paper: #1d2127;
   --ground: #14171b; --main: #9db7ff; --on-main: #0d1a40; --bad: #ffb4ab; --good: #8fd6a8; --note: #232b3d } }
 *, ::before, ::after { box-sizing: border-box }
+[hidden] { display: none !important }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 header { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between;
   max-width: 44rem; margin: 0 auto; padding: 1rem 1rem 0; color: var(--soft); font-size: .9rem }
@@ -14,7 +15,7 @@ main { max-width: 44rem; margin: 1rem auto 3rem; padding: 1.5rem 1rem; backgroun
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .75rem }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 h3 { font-size: 1rem; margin: 0 }
-p, ul, fieldset { margin: 0 0 1rem }
+p, ul { margin: 0 0 1rem }
 a { color: var(--main) }
 .soft { color: var(--soft) }
 small, .small { font-size: .875rem }
@@ -27,8 +28,8 @@ ul.rows > li:last-child { border-bottom: 1px solid var(--line) }
 .tag.write { color: var(--ink); border-color: currentColor; font-weight: 600 }
 .scope { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: baseline }
 .scope > span:first-child { flex: 1 1 16rem }
-fieldset { border: 1px solid var(--line); border-radius: 8px; padding: .5rem 1rem 1rem }
-legend { font-weight: 600; padding: 0 .35rem; margin-left: -.35rem }
+fieldset { margin-top: 2rem; border: 1px solid var(--line); border-radius: 8px; padding: .5rem 1rem 1rem }
+legend { font-weight: 650; font-size: 1.1rem; padding: 0 .35rem; margin-left: -.35rem }
 label { display: block; font-weight: 600; margin: 1rem 0 .25rem }
 label.choice { display: flex; gap: .65rem; align-items: flex-start; font-weight: 400; margin: 0; padding: .5rem 0; min-height: 2.75rem }
 label.choice input { margin: .25rem 0 0; width: 1.15rem; height: 1.15rem; flex: none }

@@ -73,7 +73,6 @@ ${listScopes(scopes)}
 <form method="post" action="${consentPath(integration, query, account.id)}">
 ${noAccident}${tokenField(ctx)}
 ${scopes.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
-<h2>On which projects</h2>
 ${projectChoice(projects, chosen)}
 <h2>What happens next</h2>
 <p>Approve, and you go on to <strong>${hostOf(integration)}</strong>. ${name} keeps this access until you uninstall it, which you can
@@ -95,12 +94,12 @@ function projectChoice({ ticked, others, more, none }: ShownProjects, { selectio
     html`<label class="choice"><input type="radio" name="selection" value="${value}"${on && html` checked`}> <span>${text}</span></label>`
   const all = 'All projects, also those that are made later'
   if (none) {
-    return html`<fieldset id="projects" tabindex="-1"><legend>Projects</legend>
+    return html`<fieldset id="projects" tabindex="-1"><legend>On which projects</legend>
 <p>This account has no projects yet.</p>${radio('all', all, selection === 'all')}</fieldset>`
   }
   const box = (on: boolean) => (project: { id: string; name: string }) =>
     html`<label class="choice"><input type="checkbox" name="project" value="${project.id}"${on && html` checked`}> <span>${project.name}</span></label>`
-  return html`<fieldset id="projects" tabindex="-1"><legend>Projects</legend>
+  return html`<fieldset id="projects" tabindex="-1"><legend>On which projects</legend>
 ${radio('all', all, selection === 'all')}
 ${radio('selected', 'Only those that I tick here, and those that it makes itself', selection !== 'all')}
 ${
