@@ -161,10 +161,11 @@ function reply(deps: Deps, guest: Guest, shown: Shown): BrowserReply {
   const session = shown.session
   const visit = typeof session === 'string' ? null : guest.newVisit
   const cookies = writeCookies({ session, visit }, deps.origin())
-  const headers = {
+  const headers: BrowserReply['headers'] = {
     ...pageHeaders('to' in shown ? undefined : shown),
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   }
   if ('to' in shown) return { status: 303, headers: { ...headers, location: shown.to }, body: '' }
+  if (shown.status === 503) headers['retry-after'] = '1'
   return { status: shown.status ?? 200, headers, body: showDocument(shown, guest.visitor, guest.formToken) }
 }

@@ -101,14 +101,14 @@ function isForm(contentType: string | undefined): boolean {
 }
 
 /** The fields of a form. Refuses: bad_request 400 for a bad escape, invalid UTF-8, a NUL, or a field that is given twice. */
-export function readForm(bytes: Buffer | undefined): Record<string, string> {
+function readForm(bytes: Buffer | undefined): Record<string, string> {
   const { values, fault } = splitQuery(`?${bytes?.toString('latin1') ?? ''}`)
   if (fault) refuse('bad_request', `Invalid request: ${fault.replace('the query', 'the form')}.`)
   return { ...values }
 }
 
 /** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
-export function readBody(
+function readBody(
   schema: TSchema | undefined,
   contentType: string | undefined,
   bytes: Buffer | undefined,
@@ -122,7 +122,7 @@ export function readBody(
 }
 
 /** A body of plain text. Refuses 415, and 400 for what is not UTF-8 or holds a NUL. */
-export function readText(contentType: string | undefined, bytes: Buffer | undefined): string {
+function readText(contentType: string | undefined, bytes: Buffer | undefined): string {
   if (bytes === undefined || bytes.length === 0) return ''
   if (!/^text\/plain\s*(;|$)/i.test(contentType ?? '')) {
     refuse('unsupported_media_type', 'The body must be text/plain.')

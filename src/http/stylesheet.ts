@@ -28,7 +28,7 @@ ul.rows > li:last-child { border-bottom: 1px solid var(--line) }
 .tag.write { color: var(--ink); border-color: currentColor; font-weight: 600 }
 .scope { display: flex; flex-wrap: wrap; gap: .25rem 1rem; justify-content: space-between; align-items: baseline }
 .scope > span:first-child { flex: 1 1 16rem }
-fieldset { margin-top: 2rem; border: 1px solid var(--line); border-radius: 8px; padding: .5rem 1rem 1rem }
+fieldset { margin: 2rem 0 0; border: 1px solid var(--line); border-radius: 8px; padding: .5rem 1rem 1rem }
 legend { font-weight: 650; font-size: 1.1rem; padding: 0 .35rem; margin-left: -.35rem }
 label { display: block; font-weight: 600; margin: 1rem 0 .25rem }
 label.choice { display: flex; gap: .65rem; align-items: flex-start; font-weight: 400; margin: 0; padding: .5rem 0; min-height: 2.75rem }

@@ -37,7 +37,7 @@ export const consentScreens: readonly Screen[] = [
     query: ConsentQuery,
     form: Decision,
     run: decide,
-    refuses: ['owner_only'],
+    refuses: ['owner_only', 'missing_permission'],
   }),
   personScreen({
     method: 'GET',
