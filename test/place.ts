@@ -107,6 +107,7 @@ const BODIES: Record<string, object> = {
   operatorUpdateIntegration: { name: 'Helper' },
   operatorInstallIntegration: { projects: 'all' },
   setConfigurationProject: { allowed: true },
+  confirmConfigurationScopes: { scopes: [] },
   operatorCreateDeployment: { url: 'web-2.apps.example.net', target: 'production', readyState: 'BUILDING' },
   operatorUpdateDeployment: { upstream: 'http://127.0.0.1:3001' },
 }

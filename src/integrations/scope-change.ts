@@ -3,6 +3,7 @@
  * each installation until a person has seen and confirmed it. What waits is not stored: it is what the integration asks
  * beyond what the installation was granted. Specification: Integration configuration; docs/decisions/0052.
  */
+import { waitForWritesOf } from '../access/installation.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
@@ -42,52 +43,52 @@ export function pendingScopes(integration: Pick<Asking, 'scopes_json'>, configur
  */
 export async function confirmScopes(
   ctx: OperatorCtx,
-  configuration: Row<'configuration'>,
+  { id }: Pick<Granted, 'id'>,
   shown: readonly string[],
 ): Promise<string[]> {
-  const integration = await ctx.db
-    .selectFrom('integration')
-    .select('scopes_json')
-    .where('id', '=', configuration.integration_id)
-    .executeTakeFirstOrThrow()
+  const now = await ctx.db
+    .selectFrom('configuration')
+    .innerJoin('integration', 'integration.id', 'configuration.integration_id')
+    .select(['configuration.account_id', 'configuration.scopes_json', 'integration.scopes_json as asked_json'])
+    .where('configuration.id', '=', id)
+    .where('configuration.deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (now === undefined) refuse('not_found', `No installation "${id}".`)
   const seen = normalScopes(shown)
-  const granted = scopesOf(configuration)
-  const pending = pendingScopes(integration, configuration)
+  const granted = scopesOf(now)
+  const pending = scopesBeyond(scopesOf({ scopes_json: now.asked_json }), granted)
   if (pending.length === 0 && scopesBeyond(seen, granted).length === 0) return granted
   if (pending.join() !== seen.join()) refuse('scopes_changed')
   const scopes = normalScopes([...granted, ...pending])
-  const done = await ctx.db
-    .updateTable('configuration')
-    .set({ scopes_json: JSON.stringify(scopes), updated_at: ctx.now })
-    .where('id', '=', configuration.id)
-    .where('scopes_json', '=', configuration.scopes_json)
-    .where('deleted_at', 'is', null)
-    .returning('account_id')
-    .executeTakeFirst()
-  if (done === undefined) refuse('scopes_changed')
-  const told = { configuration: { id: configuration.id, scopes } }
-  const owner = await ownerOf(ctx, done.account_id)
-  ctx.emit('integration-configuration.scope-change-confirmed', told, { configurationId: configuration.id }, owner)
+  const columns = { scopes_json: JSON.stringify(scopes), updated_at: ctx.now }
+  await ctx.db.updateTable('configuration').set(columns).where('id', '=', id).execute()
+  const owner = await ownerOf(ctx, now.account_id)
+  const told = { configuration: { id, scopes } }
+  ctx.emit('integration-configuration.scope-change-confirmed', told, { configurationId: id }, owner)
   return scopes
 }
 
 /** Installations that were granted the same are changed by one statement. */
 async function withdraw(ctx: OperatorCtx, integrationId: string, requested: readonly string[]): Promise<void> {
-  const grants = await ctx.db
+  const installed = await ctx.db
     .selectFrom('configuration')
-    .select('scopes_json')
-    .distinct()
+    .select(['id', 'scopes_json'])
     .where('integration_id', '=', integrationId)
     .where('deleted_at', 'is', null)
     .execute()
-  for (const granted of grants) {
-    const kept = scopesWithin(scopesOf(granted), requested)
-    if (kept.length === scopesOf(granted).length && scopesBeyond(scopesOf(granted), kept).length === 0) continue
+  const loses = installed.filter((row) => scopesBeyond(scopesOf(row), requested).length > 0)
+  if (loses.length > 0)
+    await waitForWritesOf(
+      ctx.db,
+      loses.map((row) => row.id),
+    )
+  for (const scopes_json of new Set(loses.map((row) => row.scopes_json))) {
+    const kept = scopesWithin(scopesOf({ scopes_json }), requested)
     await ctx.db
       .updateTable('configuration')
       .set({ scopes_json: JSON.stringify(kept), updated_at: ctx.now })
       .where('integration_id', '=', integrationId)
-      .where('scopes_json', '=', granted.scopes_json)
+      .where('scopes_json', '=', scopes_json)
       .where('deleted_at', 'is', null)
       .execute()
   }

@@ -24,9 +24,6 @@ const GRACE_MS = 3000
 
 /** Starts to post; the answer stops it and waits a little for letters that are being handed over. */
 export function startPoster(deps: Deps): () => Promise<void> {
-  const { mailer } = deps.outside
-  const { smtp } = deps.config.mail
-  deps.log.info(smtp ? `mail goes to ${mailer.place}` : `BERTH_SMTP_URL is not set: mail is written to ${mailer.place}`)
   const leave = new AbortController()
   let running: Promise<unknown> | undefined
   const look = () => {
@@ -94,8 +91,9 @@ async function postOne(deps: Deps, letter: Row<'mail'>, leave: AbortSignal): Pro
       .where('attempts', '=', letter.attempts)
       .execute(),
   )
-  if (posted.end === 'sent') return
-  const said = { mailId: id, attempts: letter.attempts, reason: posted.reason }
+  const said = { mailId: id, attempts: letter.attempts, to: deps.outside.mailer.place }
+  if (posted.end === 'sent') return deps.log.info(said, 'a letter was delivered')
+  Object.assign(said, { reason: posted.reason })
   if (end.failed_at) deps.log.error(said, 'a letter could not be delivered and is given up')
   else deps.log.warn(said, 'a letter could not be delivered; it is tried again')
 }

@@ -26,7 +26,8 @@ const ADDRESS = /^[^\s\p{C}<>()[\]\\,;:"@]{1,64}@[^\s\p{C}<>()[\]\\,;:"@]{1,253}
 /** The mailer that the settings ask for. */
 export function openMailer(settings: MailSettings): Mailer {
   const { from, smtp } = settings
-  if (smtp === undefined) return { place: `the folder ${settings.folder}`, post: guarded(postToFile) }
+  if (smtp === undefined)
+    return { place: `files in ${settings.folder}, because BERTH_SMTP_URL is not set`, post: guarded(postToFile) }
   return { place: `the mail server ${smtp.host}:${smtp.port}`, post: guarded(postBySmtp) }
 
   async function postBySmtp(letter: Post, signal: AbortSignal): Promise<Posted> {
