@@ -108,11 +108,7 @@ function readForm(bytes: Buffer | undefined): Record<string, string> {
 }
 
 /** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
-function readBody(
-  schema: TSchema | undefined,
-  contentType: string | undefined,
-  bytes: Buffer | undefined,
-): unknown {
+function readBody(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined): unknown {
   if (schema === undefined) return undefined
   const present = bytes !== undefined && bytes.length > 0
   if (present && !/^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(contentType ?? ''))
