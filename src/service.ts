@@ -12,11 +12,13 @@ import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
+import { metadataPages } from './integrations/metadata.ts'
 import { startPoster } from './mail/poster.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
+import { SCREENS } from './screens.ts'
 import { startTimers } from './timers.ts'
 import { startDeliveries } from './webhooks/deliver.ts'
 
@@ -63,7 +65,8 @@ export async function openService(
     nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
-  const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
+  const pages = [...documentPages(ROUTES), ...metadataPages(deps.origin)]
+  const app: FastifyInstance = serve(deps, ROUTES, pages, SCREENS)
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
   const stopPoster = config.timers ? startPoster(deps) : async () => {}
   const stopDeliveries = config.timers ? startDeliveries(deps) : async () => {}
