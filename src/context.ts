@@ -18,6 +18,8 @@ export type Deps = {
   operatorTokenHash: string
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string
+  /** Runs a timer now rather than in its period; it does nothing where timers are off. */
+  wake(timer: string): void
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }

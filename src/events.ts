@@ -26,6 +26,24 @@ const variable = {
   }),
 }
 
+const ofDeployment = {
+  sentWhileDisabled: false,
+  payload: Type.Object({
+    ...by,
+    deployment: Type.Object({
+      id: Type.String(),
+      meta: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+      url: Type.String(),
+      name: Type.String(),
+    }),
+    links: Type.Object({ deployment: Type.String(), project: Type.String() }),
+    target: Nullable(Type.String()),
+    project: Type.Object({ id: Type.String() }),
+    plan: Type.String(),
+    regions: Type.Array(Type.String()),
+  }),
+}
+
 export const EVENTS = {
   'project.created': { sentWhileDisabled: true, payload: Type.Object({ ...by, project }) },
   'project.removed': { sentWhileDisabled: true, payload: Type.Object({ ...by, project }) },
@@ -49,6 +67,15 @@ export const EVENTS = {
   'project.env-variable.created': variable,
   'project.env-variable.updated': variable,
   'project.env-variable.deleted': variable,
+  'deployment.created': ofDeployment,
+  /** It is built. */
+  'deployment.ready': ofDeployment,
+  /** It is built and has the domains that are its to take. */
+  'deployment.succeeded': ofDeployment,
+  'deployment.error': ofDeployment,
+  'deployment.canceled': ofDeployment,
+  /** Somebody made it the one that serves production. */
+  'deployment.promoted': ofDeployment,
 } as const
 
 export type EventName = keyof typeof EVENTS

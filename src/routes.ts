@@ -1,5 +1,6 @@
 /** TABLE what can be asked. `npm run routes` prints it. */
 import { accountRoutes } from './accounts/routes.ts'
+import { deploymentRoutes } from './deployments/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
@@ -11,6 +12,7 @@ export const ROUTES: readonly Route[] = [
   ...projectRoutes,
   ...domainRoutes,
   ...envRoutes,
+  ...deploymentRoutes,
   ...accountRoutes,
   ...operatorRoutes,
   ...keyRoutes,

@@ -58,10 +58,11 @@ export async function openService(
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
+    wake: (timer) => timers?.wake(timer),
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
-  const stopTimers = config.timers ? startTimers(deps) : async () => {}
+  const timers = config.timers ? startTimers(deps) : undefined
   return {
     app,
     deps,
@@ -71,7 +72,7 @@ export async function openService(
       stop.abort()
       await sleep(graceMs)
       await app.close()
-      await stopTimers()
+      await timers?.stop()
       await db.close()
     },
   }

@@ -2,6 +2,7 @@
 import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import type { Deps, OperatorCtx } from './context.ts'
+import { advanceAliasRequests, MAPPING_SLICE } from './deployments/mapping.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
@@ -17,6 +18,7 @@ export const TIMERS = {
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE },
+  'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE },
 } as const satisfies Record<string, Timer>
 
 /** `slice`: what a sweep deals with at most at a time; one that dealt with as much is run again at once. */
@@ -53,20 +55,34 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   }
 }
 
-/** Starts the loop; the answer stops it and waits for a sweep that is under way. */
-export function startTimers(deps: Deps): () => Promise<void> {
-  const due = new Map<TimerName, number>()
+export type Timers = {
+  /** Stops the loop and waits for a sweep that is under way. */
+  stop(): Promise<void>
+  /** Makes a timer due at once. */
+  wake(name: string): void
+}
+
+/** Starts the loop. */
+export function startTimers(deps: Deps): Timers {
+  const due = new Map<string, number>()
   let running = Promise.resolve()
-  const tick = setInterval(() => {
+  const run = () => {
     running = running.then(() => runDue(deps, due))
-  }, 1000)
-  return async () => {
-    clearInterval(tick)
-    await running
+  }
+  const tick = setInterval(run, 1000)
+  return {
+    wake(name) {
+      due.delete(name)
+      run()
+    },
+    async stop() {
+      clearInterval(tick)
+      await running
+    },
   }
 }
 
-async function runDue(deps: Deps, due: Map<TimerName, number>): Promise<void> {
+async function runDue(deps: Deps, due: Map<string, number>): Promise<void> {
   const now = deps.clock.now()
   for (const name of Object.keys(TIMERS) as TimerName[]) {
     if ((due.get(name) ?? 0) > now) continue
