@@ -31,7 +31,7 @@ onBothEngines(
     assert.deepEqual((await world.call('GET', '/v9/projects')).body.projects[0], project)
     const types = (await deploymentEvents(world)).map(({ type }) => type)
     assert.deepEqual(types, ['deployment.created', 'deployment.ready', 'deployment.succeeded'])
-    const [{ payload }] = (await deploymentEvents(world)) as [{ payload: Record<string, unknown> }]
+    const payload = (await deploymentEvents(world))[0]!.payload
     assert.deepEqual(payload.deployment, { id, meta: { githubCommitSha: 'abc' }, url: 'd1.host.test', name: 'web' })
     assert.deepEqual([payload.team, payload.user, payload.target], [{ id: null }, { id: null }, 'production'])
   },

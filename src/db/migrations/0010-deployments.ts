@@ -12,6 +12,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   ] as const) {
     await db.schema.alterTable('project').addColumn(column, type).execute()
   }
+  // The edge names a domain by its name alone, verified or not.
+  await db.schema.createIndex('project_domain_name').on('project_domain').column('name').execute()
   // The operator names a project by its id alone.
   await db.schema.createIndex('project_by_id').on('project').column('id').execute()
   await createDeployment(db)
