@@ -111,6 +111,7 @@ export const REFUSALS = {
   slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
   email_taken: [409, 'conflict', 'A user with this email already exists.'],
   integration_slug_taken: [409, 'conflict', 'An integration with this slug already exists.'],
+  bypass_exists: [409, 'conflict', 'The project has this bypass secret already.'],
   project_name_taken: [409, 'conflict', 'A project with this name already exists.'],
   domain_on_other_project: [
     409,

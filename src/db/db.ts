@@ -7,6 +7,7 @@ import * as domains from './migrations/0002-domains.ts'
 import * as env from './migrations/0003-env.ts'
 import * as integrations from './migrations/0004-integrations.ts'
 import * as deployments from './migrations/0010-deployments.ts'
+import * as links from './migrations/0011-links.ts'
 import * as edge from './migrations/0013-edge.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
@@ -41,6 +42,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0003-env': env,
   '0004-integrations': integrations,
   '0010-deployments': deployments,
+  '0011-links': links,
   '0013-edge': edge,
 }
 

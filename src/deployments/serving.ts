@@ -3,7 +3,7 @@
  * docs/decisions/0043; the order of decisions is edge.md 3.7.
  */
 import type { Queries } from '../db/db.ts'
-import type { Settings } from '../projects/settings.ts'
+import { type Protection, protectionOf } from '../projects/protection.ts'
 
 export type Serving =
   /** Nobody here has the name. */
@@ -44,14 +44,6 @@ export type ProjectFacts = {
   liveDeploymentId: string | null
   /** Undefined: everybody may come in. */
   protection: Protection | undefined
-}
-
-/** What keeps visitors out of a project. */
-export type Protection = {
-  passwordProtection: Settings['passwordProtection'] | undefined
-  ssoProtection: Settings['ssoProtection'] | undefined
-  trustedIps: Settings['trustedIps'] | undefined
-  passwordHash: string | null
 }
 
 const REDIRECT_STATUS = 307
@@ -153,19 +145,13 @@ function deploymentFacts(
 export async function readProjects(db: Queries, ids: readonly string[]): Promise<ProjectFacts[]> {
   const rows = await db
     .selectFrom('project')
-    .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash'])
+    .select(['id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json'])
     .where('id', 'in', ids)
     .execute()
   return rows.map((row) => ({
     id: row.id,
     paused: row.paused_at !== null,
     liveDeploymentId: row.live_deployment_id,
-    protection: protectionOf(JSON.parse(row.settings_json) as Settings, row.password_hash),
+    protection: protectionOf(row),
   }))
-}
-
-function protectionOf(settings: Settings, passwordHash: string | null): Protection | undefined {
-  const { passwordProtection, ssoProtection, trustedIps } = settings
-  if (!passwordProtection && !ssoProtection && !trustedIps) return undefined
-  return { passwordProtection, ssoProtection, trustedIps, passwordHash }
 }

@@ -1,5 +1,5 @@
 /** What the edge answers: the operations behind the paths of the listener. docs/edge.md says what a proxy makes of each. */
-
+import { type Admit, keepsOut } from './admit.ts'
 import type { Hosts } from './hosts.ts'
 import { PAGE_HEADERS, type PageKind, pageOf } from './page.ts'
 import { judge, type Verdict, type Visitor } from './verdict.ts'
@@ -9,26 +9,40 @@ export type Answer = { status: number; headers: Record<string, string>; body: st
 /** While a project is paused, programs that ask again wait this long. */
 const PAUSED_RETRY_SECONDS = '300'
 const MOMENT_SECONDS = '1'
+const NO_STORE = { 'cache-control': 'no-store' }
 
 /** `check` as Caddy's forward_auth, Traefik's ForwardAuth and Envoy's ext_authz take it: 200 lets in, all else is for the visitor as it is. */
-export function checkForProxy(hosts: Hosts, visitor: Visitor): Answer {
-  return answerOf(judge(hosts, visitor), visitor)
+export async function checkForProxy(hosts: Hosts, admit: Admit, visitor: Visitor): Promise<Answer> {
+  return answerOf(await decide(hosts, admit, visitor), visitor)
 }
 
 /** `check` as nginx's auth_request takes it: 200 lets in, 403 does not, and headers say what to do instead. */
-export function checkForNginx(hosts: Hosts, visitor: Visitor): Answer {
+export async function checkForNginx(hosts: Hosts, admit: Admit, visitor: Visitor): Promise<Answer> {
+  return nginxAnswerOf(await decide(hosts, admit, visitor))
+}
+
+/**
+ * The same for a host, whoever the visitor is, so that nginx may keep it for a second. A protected host is a 401: this
+ * visitor has to be asked for.
+ */
+export function checkHostForNginx(hosts: Hosts, visitor: Visitor): Answer {
   const verdict = judge(hosts, visitor)
-  const headers = { ...headersOf(verdict), 'x-edge-status': String(verdict.status) }
-  const location = 'origin' in verdict ? { 'x-edge-location': verdict.origin } : {}
-  return { status: verdict.status === 200 ? 200 : 403, headers: { ...headers, ...location, ...NO_STORE }, body: '' }
+  const guarded = 'live' in verdict && keepsOut(verdict.guard)
+  const answer = nginxAnswerOf(guarded ? { status: 401, error: 'PASSWORD_REQUIRED' } : verdict)
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'max-age=1' } }
 }
 
 /**
  * The page for a visitor that nginx did not let in, with its true status. `said`: the status that the check had given, which
  * stands where the state has changed in between.
  */
-export function showPage(hosts: Hosts, visitor: Visitor, said: number | undefined): Answer {
-  const verdict = judge(hosts, visitor)
+export async function showPage(
+  hosts: Hosts,
+  admit: Admit,
+  visitor: Visitor,
+  said: number | undefined,
+): Promise<Answer> {
+  const verdict = await decide(hosts, admit, visitor)
   if (verdict.status !== 200 && (said === undefined || said === verdict.status || 'origin' in verdict))
     return answerOf(verdict, visitor)
   if (said === 503) return answerOf({ status: 503, error: 'DEPLOYMENT_PAUSED' }, visitor)
@@ -36,7 +50,18 @@ export function showPage(hosts: Hosts, visitor: Visitor, said: number | undefine
   return pageAnswer('BACK_IN_A_MOMENT', 503, visitor, { 'retry-after': MOMENT_SECONDS })
 }
 
-const NO_STORE = { 'cache-control': 'no-store' }
+async function decide(hosts: Hosts, admit: Admit, visitor: Visitor): Promise<Verdict> {
+  const verdict = judge(hosts, visitor)
+  if (!('live' in verdict) || verdict.guard === undefined) return verdict
+  const refused = await admit(verdict.guard, visitor)
+  return refused === undefined ? verdict : { ...refused, projectId: verdict.live.projectId }
+}
+
+function nginxAnswerOf(verdict: Verdict): Answer {
+  const location = 'origin' in verdict ? { 'x-edge-location': verdict.origin } : {}
+  const headers = { ...headersOf(verdict), ...location, 'x-edge-status': String(verdict.status), ...NO_STORE }
+  return { status: verdict.status === 200 ? 200 : 403, headers, body: '' }
+}
 
 function answerOf(verdict: Verdict, visitor: Visitor): Answer {
   const headers = headersOf(verdict)
@@ -44,7 +69,8 @@ function answerOf(verdict: Verdict, visitor: Visitor): Answer {
   if ('origin' in verdict) {
     return pageAnswer('MOVED', verdict.status, visitor, { ...headers, location: verdict.origin + visitor.uri })
   }
-  return pageAnswer(verdict.error, verdict.status, visitor, headers)
+  const asks = verdict.status === 401 ? { 'www-authenticate': `Basic realm="${visitor.host}", charset="UTF-8"` } : {}
+  return pageAnswer(verdict.error, verdict.status, visitor, { ...headers, ...asks })
 }
 
 /** What every flavour tells in headers. */
@@ -59,8 +85,8 @@ function headersOf(verdict: Verdict): Record<string, string> {
   }
   const project = verdict.projectId === undefined ? {} : { 'x-edge-project': verdict.projectId }
   if ('origin' in verdict) return project
-  const retry = verdict.error === 'DEPLOYMENT_PAUSED' ? { 'retry-after': PAUSED_RETRY_SECONDS } : {}
-  return { ...project, ...retry, 'x-edge-error': verdict.error }
+  const seconds = verdict.error === 'DEPLOYMENT_PAUSED' ? PAUSED_RETRY_SECONDS : MOMENT_SECONDS
+  return { ...project, ...(verdict.status === 503 && { 'retry-after': seconds }), 'x-edge-error': verdict.error }
 }
 
 /** `host:port` of an origin: what Caddy and HAProxy dial. */

@@ -10,9 +10,11 @@ import {
   servingOfDeployment,
   servingOfDomain,
 } from '../deployments/serving.ts'
+import type { Protection } from '../projects/protection.ts'
 
-/** What a host leads to, with the facts that protection is decided by; none where nobody is served. */
-export type Found = { serving: Serving; project?: ProjectFacts; deployment?: DeploymentFacts; ofDomain?: boolean }
+/** What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. */
+export type Found = { serving: Serving; guard?: Guard | undefined }
+export type Guard = { protection: Protection; kind: 'production' | 'preview'; throughDomain: boolean }
 
 export type Hosts = {
   /** What a host leads to. `host`: lower case, without a port. */
@@ -44,11 +46,13 @@ export function openHosts(): Hosts {
     if (project === undefined) return undefined
     const deployment = domain!.deploymentId === null ? undefined : deployments.get(domain!.deploymentId)
     const serving = servingOfDomain(domain!, project, deployment)
-    return { serving, project, ofDomain: true, ...(deployment && { deployment }) }
+    return { serving, guard: guardOf(project, domain!.ofBranch, true) }
   }
   const ofUrl = (deployment: DeploymentFacts): Found | undefined => {
     const project = projects.get(deployment.projectId)
-    return project && { serving: servingOfDeployment(deployment, project), project, deployment, ofDomain: false }
+    if (project === undefined) return undefined
+    const preview = !deployment.production && project.liveDeploymentId !== deployment.id
+    return { serving: servingOfDeployment(deployment, project), guard: guardOf(project, preview, false) }
   }
   const needs = (of: 'projects' | 'deployments', id: string) => {
     if (!(of === 'projects' ? projects : deployments).has(id)) lacked[of].add(id)
@@ -98,6 +102,10 @@ export function openHosts(): Hosts {
     },
     missing: () => ({ projects: [...lacked.projects], deployments: [...lacked.deployments] }),
   }
+}
+
+function guardOf({ protection }: ProjectFacts, preview: boolean, throughDomain: boolean): Guard | undefined {
+  return protection && { protection, kind: preview ? 'preview' : 'production', throughDomain }
 }
 
 /** `*.b.c` for `a.b.c`, then `*.c`… but never one over a top-level domain. */

@@ -6,7 +6,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Deps } from '../context.ts'
-import { type Answer, checkForNginx, checkForProxy, showPage } from './answers.ts'
+import { openAdmission } from './admit.ts'
+import { type Answer, checkForNginx, checkForProxy, checkHostForNginx, showPage } from './answers.ts'
 import { type Followed, followHosts } from './follow.ts'
 import { openSnapshots, type SnapshotForm } from './snapshot.ts'
 import { deservesCertificate } from './verdict.ts'
@@ -77,6 +78,7 @@ function send({ stopping }: Deps, followed: Followed, response: ServerResponse, 
 function answering(deps: Deps, followed: Followed): (request: IncomingMessage) => Promise<Answer> {
   const mayAsk = admission(deps.config.edge.token)
   const snapshot = openSnapshots(followed)
+  const admit = openAdmission()
   return async (request) => {
     request.resume()
     const path = pathOf(request)
@@ -86,7 +88,8 @@ function answering(deps: Deps, followed: Followed): (request: IncomingMessage) =
     const hosts = followed.hosts()
     if (path === CHECK || path.startsWith(`${CHECK}/`)) {
       const visitor = readVisitor(request.headers, request.url!.slice(CHECK.length))
-      return query.get('flavor') === 'nginx' ? checkForNginx(hosts, visitor) : checkForProxy(hosts, visitor)
+      if (query.get('flavor') !== 'nginx') return checkForProxy(hosts, admit, visitor)
+      return query.get('scope') === 'host' ? checkHostForNginx(hosts, visitor) : checkForNginx(hosts, admit, visitor)
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
@@ -98,7 +101,7 @@ function answering(deps: Deps, followed: Followed): (request: IncomingMessage) =
         return deservesCertificate(hosts, readName(domain)) ? plain(200, 'yes') : plain(404, 'no')
       }
       case '/edge/v1/page':
-        return showPage(hosts, readVisitor(request.headers, '/'), readStatus(request.headers['x-edge-status']))
+        return showPage(hosts, admit, readVisitor(request.headers, '/'), readStatus(request.headers['x-edge-status']))
       case '/edge/v1/snapshot':
         return answerSnapshot(snapshot, query, request.headers['if-none-match'])
       case '/edge/v1/ready':

@@ -24,6 +24,7 @@ const TEXTS = {
     'You cannot see this site from here',
     'Its owner lets only some visitors in. If you should be one of them, ask the owner to let you in.',
   ],
+  TOO_MANY_PASSWORDS: ['One moment, please', 'Many passwords are being tried here. Reload the page in a few seconds.'],
   MOVED: ['This site has moved', 'Your browser should take you to its new address.'],
   BACK_IN_A_MOMENT: ['One moment, please', 'The site is on its way. Reload the page in a few seconds.'],
 } as const

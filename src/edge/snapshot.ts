@@ -1,6 +1,7 @@
 /** All hosts at once, for agents and for the maps of HAProxy. Made when it is asked for, and kept until something changes. */
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { keepsOut } from './admit.ts'
 import { addressOf } from './answers.ts'
 import type { Followed } from './follow.ts'
 import type { Found } from './hosts.ts'
@@ -40,14 +41,17 @@ async function make(followed: Followed, form: SnapshotForm): Promise<Snapshot> {
 }
 
 /** The kinds that `check` knows; `unknown` is what is not listed. */
-function jsonOf(host: string, { serving }: Found): string {
+function jsonOf(host: string, { serving, guard }: Found): string {
   const { kind: state, ...more } = serving
-  return JSON.stringify({ host, state, ...more })
+  return JSON.stringify({ host, state, ...more, ...(state === 'live' && keepsOut(guard) && { protected: true }) })
 }
 
 /** A line of a map: `state` of every host, `hosts` with the address of those that are live, `redirects` with the new origin. */
-function mapLineOf(form: SnapshotForm, host: string, { serving }: Found): string | undefined {
-  if (form === 'state') return `${host} ${serving.kind === 'redirect' ? `redirect-${serving.status}` : serving.kind}`
+function mapLineOf(form: SnapshotForm, host: string, { serving, guard }: Found): string | undefined {
+  if (form === 'state') {
+    if (serving.kind === 'redirect') return `${host} redirect-${serving.status}`
+    return `${host} ${serving.kind === 'live' && keepsOut(guard) ? 'protected' : serving.kind}`
+  }
   if (form === 'redirects') return serving.kind === 'redirect' ? `${host} ${serving.location}` : undefined
   if (serving.kind !== 'live' || serving.upstream === null) return undefined
   return `${host} ${serving.upstream.startsWith('https:') ? 'https' : 'http'}/${addressOf(serving.upstream)}`

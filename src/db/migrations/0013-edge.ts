@@ -24,7 +24,7 @@ const WATCHED: Watched[] = [
     kind: 'project',
     id: 'id',
     inserts: false,
-    columns: ['account_id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash'],
+    columns: ['account_id', 'paused_at', 'live_deployment_id', 'settings_json', 'password_hash', 'bypass_json'],
   },
   {
     table: 'project_domain',
