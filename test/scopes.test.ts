@@ -50,6 +50,13 @@ const ORACLE: Record<string, Needs> = {
   unpauseProject: PROJECT_WRITE,
   updateProjectDataCache: PROJECT_WRITE,
   listPromoteAliases: PROJECT_READ,
+  // Links and bypass secrets are settings. Giving a project away is for persons; taking one is like creating it.
+  linkProject: PROJECT_WRITE,
+  unlinkProject: PROJECT_WRITE,
+  updateProjectBranch: PROJECT_WRITE,
+  updateProjectProtectionBypass: PROJECT_WRITE,
+  createProjectTransferRequest: PERSONS_ONLY,
+  acceptProjectTransferRequest: PROJECT_WRITE,
   // Operations 10 to 15, and what stands beside them.
   addProjectDomain: DOMAIN_WRITE,
   getProjectDomains: PROJECT_READ,
@@ -166,7 +173,7 @@ async function consentTo(world: World, app: App, scopes: string[], where: object
 /** A good request that leaves the place as it is when it is let in: of things that are not there, or of no effect. */
 function harmlessSample(route: (typeof PUBLIC)[number], place: Place) {
   if (route.operationId === 'setConfigurationProject') return sampleOf(route, place)
-  const unknown = { idOrName: 'unknown', projectId: 'unknown' }
+  const unknown = { idOrName: 'unknown', projectId: 'unknown', code: 'unknown' }
   const apps = route.path.includes('/integrations/apps')
   return sampleOf(route, place, apps ? unknown : { ...unknown, ...(route.method !== 'GET' && { id: 'unknown_id' }) })
 }

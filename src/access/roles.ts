@@ -7,6 +7,8 @@ export const PERMISSIONS = [
   'project:read',
   'project:write',
   'project:delete',
+  /** To give a project, with all that it holds, to another account: persons only, no scope opens it. */
+  'project:transfer',
   'domain:read',
   'domain:write',
   'env:read',
@@ -51,7 +53,7 @@ const develop: Permission[] = [...read, 'project:write', 'domain:write', 'env:wr
 
 export const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
   OWNER: PERMISSIONS,
-  MEMBER: [...develop, 'project:delete', 'env:production', 'webhook:write', 'drain:write'],
+  MEMBER: [...develop, 'project:delete', 'project:transfer', 'env:production', 'webhook:write', 'drain:write'],
   DEVELOPER: develop,
   VIEWER: read,
   BILLING: account,

@@ -72,11 +72,11 @@ export async function findOffer(ctx: Ctx, params: Params): Promise<Offer> {
   return { request, project }
 }
 
-/** Whoever made the code has not left the account since, or lost the right to remove its projects. */
+/** Whoever made the code has not left the account since, or lost the right to give its projects. */
 async function mayStillGive(ctx: Ctx, { account_id, created_by }: Row<'transfer_request'>): Promise<boolean> {
   if (account_id === created_by) return true
   const role = await membership(ctx, account_id, created_by)
-  return role !== undefined && ROLE_PERMISSIONS[role].includes('project:delete')
+  return role !== undefined && ROLE_PERMISSIONS[role].includes('project:transfer')
 }
 
 /**
