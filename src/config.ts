@@ -16,6 +16,8 @@ export type Config = {
   logLevel: string
   testClock: boolean
   timers: boolean
+  /** Webhooks and log drains may go to private and loopback addresses. */
+  allowPrivateWebhooks: boolean
   /** Resolvers as `address:port`; undefined: the system's. */
   dnsServers: string[] | undefined
   domains: DomainSettings
@@ -64,6 +66,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logLevel: readChoice('BERTH_LOG_LEVEL', env.BERTH_LOG_LEVEL, LOG_LEVELS, 'info'),
     testClock: readChoice('BERTH_TEST_CLOCK', env.BERTH_TEST_CLOCK, ['0', '1'], '0') === '1',
     timers: readChoice('BERTH_TIMERS', env.BERTH_TIMERS, ['on', 'off'], 'on') === 'on',
+    allowPrivateWebhooks:
+      readChoice('BERTH_ALLOW_PRIVATE_WEBHOOKS', env.BERTH_ALLOW_PRIVATE_WEBHOOKS, ['0', '1'], '0') === '1',
     dnsServers: readDnsServers(env.BERTH_DNS_SERVERS),
     domains: readDomainSettings(env),
     mail: readMail(env, dataFolder),

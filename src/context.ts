@@ -19,7 +19,7 @@ export type Deps = {
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
-  nudges: { mail(): void; timer(name: string): void }
+  nudges: { mail(): void; deliveries(): void; timer(name: string): void }
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }

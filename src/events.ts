@@ -1,8 +1,11 @@
 /**
- * TABLE what is told: event -> shape of its payload, and whether it is still sent while the integration configuration
- * that would hear it is disabled (the four of the specification's Events chapter). `team.id` is null on a personal account.
+ * TABLE what is told: event -> who may hear it (`needs`: permissions that an installation was granted; its own
+ * `integration-configuration.*` it hears always), shape of its payload, and whether it is still sent while the integration
+ * configuration that would hear it is disabled (the four of the specification's Events chapter). `team.id` is null on a
+ * personal account.
  */
 import { type Static, Type } from 'typebox'
+import type { Permission } from './access/roles.ts'
 import { Nullable } from './http/schema.ts'
 
 const by = { team: Type.Object({ id: Nullable(Type.String()) }), user: Type.Object({ id: Nullable(Type.String()) }) }
@@ -22,8 +25,13 @@ const installed = {
   /** Of a selection; empty when it is all. */
   projects: Type.Array(Type.String()),
 }
+function needs(...permissions: Permission[]): readonly Permission[] {
+  return permissions
+}
+
 /** A variable is told by its name and place, never by its value. */
 const variable = {
+  needs: needs('env:read'),
   sentWhileDisabled: false,
   payload: Type.Object({
     ...by,
@@ -33,6 +41,7 @@ const variable = {
 }
 
 const ofDeployment = {
+  needs: needs('deployment:read'),
   sentWhileDisabled: false,
   payload: Type.Object({
     ...by,
@@ -51,22 +60,33 @@ const ofDeployment = {
 }
 
 export const EVENTS = {
-  'project.created': { sentWhileDisabled: true, payload: Type.Object({ ...by, project }) },
-  'project.removed': { sentWhileDisabled: true, payload: Type.Object({ ...by, project }) },
+  'project.created': {
+    needs: needs('project:read'),
+    sentWhileDisabled: true,
+    payload: Type.Object({ ...by, project }),
+  },
+  'project.removed': {
+    needs: needs('project:read'),
+    sentWhileDisabled: true,
+    payload: Type.Object({ ...by, project }),
+  },
   'project.renamed': {
+    needs: needs('project:read'),
     sentWhileDisabled: false,
     payload: Type.Object({ ...by, project, previousName: Type.String() }),
   },
-  'project.domain.created': { sentWhileDisabled: false, payload: ofDomain },
+  'project.domain.created': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
   'project.domain.updated': {
+    needs: needs('domain:read'),
     sentWhileDisabled: false,
     payload: Type.Object({ ...ofDomain.properties, previous: domain }),
   },
-  'project.domain.deleted': { sentWhileDisabled: false, payload: ofDomain },
-  'project.domain.verified': { sentWhileDisabled: false, payload: ofDomain },
+  'project.domain.deleted': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
+  'project.domain.verified': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
   /** Another account proved the name: told to the account that had it, with no user. */
-  'project.domain.unverified': { sentWhileDisabled: false, payload: ofDomain },
+  'project.domain.unverified': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
   'project.domain.moved': {
+    needs: needs('domain:read'),
     sentWhileDisabled: false,
     payload: Type.Object({ ...ofDomain.properties, previousProject: project }),
   },
@@ -74,10 +94,12 @@ export const EVENTS = {
   'project.env-variable.updated': variable,
   'project.env-variable.deleted': variable,
   'integration-configuration.removed': {
+    needs: needs('integration:read'),
     sentWhileDisabled: true,
     payload: Type.Object({ ...by, configuration: Type.Object(installed) }),
   },
   'integration-configuration.scope-change-confirmed': {
+    needs: needs('integration:read'),
     sentWhileDisabled: true,
     payload: Type.Object({
       ...by,
@@ -86,6 +108,7 @@ export const EVENTS = {
   },
   /** The projects that it may see were changed. */
   'integration-configuration.permission-upgraded': {
+    needs: needs('integration:read'),
     sentWhileDisabled: false,
     payload: Type.Object({
       ...by,
@@ -95,6 +118,7 @@ export const EVENTS = {
   },
   /** An owner of the team took it over: `previousUserId` had it before. */
   'integration-configuration.transferred': {
+    needs: needs('integration:read'),
     sentWhileDisabled: false,
     payload: Type.Object({ ...by, configuration: Type.Object(installed), previousUserId: Type.String() }),
   },
@@ -110,5 +134,6 @@ export const EVENTS = {
 } as const
 
 export type EventName = keyof typeof EVENTS
+export const EVENT_NAMES = Object.keys(EVENTS) as EventName[]
 /** What an operation says; who and which team are added by `emit`. */
 export type EventPayload<E extends EventName> = Omit<Static<(typeof EVENTS)[E]['payload']>, 'team' | 'user'>

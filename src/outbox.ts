@@ -3,6 +3,7 @@ import type { EventAbout, EventOwner, OperatorCtx, Who } from './context.ts'
 import { prepared } from './db/db.ts'
 import type { EventName } from './events.ts'
 import { newId } from './ids.ts'
+import { fanOut } from './webhooks/fan-out.ts'
 
 export type Outgoing = { type: EventName; payload: object; about: EventAbout; owner: EventOwner | undefined }
 
@@ -85,13 +86,14 @@ export async function record(
   })
 }
 
-/** Writes events into the outbox. The user is told to the account that the user acted for, and to no other. */
+/** Writes events into the outbox, and a delivery for each endpoint that hears them. The user is told to the account that the user acted for, and to no other. */
 export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Who }, outgoing: Outgoing[]) {
   const account = ctx.who?.account
   for (const { type, payload, about, owner = account } of outgoing) {
     if (owner === undefined) throw new Error(`the event ${type} has no account to hear it`)
     const team = { id: owner.kind === 'team' ? owner.id : null }
     const user = { id: owner.id === account?.id ? (ctx.who?.userId ?? null) : null }
+    const stamp = ctx.deps.clock.stamp()
     await insertEvent(ctx.db, {
       id: newId('evt'),
       accountId: owner.id,
@@ -99,8 +101,9 @@ export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?
       configurationId: about.configurationId ?? null,
       type,
       payload: JSON.stringify({ team, user, ...payload }),
-      stamp: ctx.deps.clock.stamp(),
+      stamp,
     })
+    await fanOut(ctx, { type, about, owner, stamp })
   }
 }
 

@@ -2,12 +2,14 @@
 import { accountRoutes } from './accounts/routes.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
+import { drainRoutes } from './drains/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import type { Route } from './http/route.ts'
 import { integrationRoutes } from './integrations/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 export const ROUTES: readonly Route[] = [
   ...projectRoutes,
@@ -15,6 +17,8 @@ export const ROUTES: readonly Route[] = [
   ...envRoutes,
   ...deploymentRoutes,
   ...accountRoutes,
+  ...webhookRoutes,
+  ...drainRoutes,
   ...integrationRoutes,
   ...operatorRoutes,
   ...keyRoutes,

@@ -19,6 +19,7 @@ import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
 import { startTimers } from './timers.ts'
+import { startDeliveries } from './webhooks/deliver.ts'
 
 export type Service = {
   app: FastifyInstance
@@ -60,12 +61,13 @@ export async function openService(
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
-    nudges: { mail: () => {}, timer: () => {} },
+    nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, [...documentPages(ROUTES), ...metadataPages(deps.origin)])
   const stopTimers = config.timers ? startTimers(deps) : async () => {}
   const stopPoster = config.timers ? startPoster(deps) : async () => {}
+  const stopDeliveries = config.timers ? startDeliveries(deps) : async () => {}
   return {
     app,
     deps,
@@ -74,8 +76,9 @@ export async function openService(
     async close(graceMs = 0) {
       stop.abort()
       await sleep(graceMs)
-      await app.close()
+      await Promise.all([app.close(), stopDeliveries()])
       await Promise.all([stopTimers(), stopPoster()])
+      await deps.outside.egress.close()
       await db.close()
     },
   }

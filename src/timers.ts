@@ -9,6 +9,8 @@ import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
 import { forgetOldMail } from './mail/mail.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
+import { deliverDue } from './webhooks/deliver.ts'
+import { forgetOldDeliveries } from './webhooks/deliveries.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -22,14 +24,17 @@ export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
+  'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
   'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },
   'old-codes': { periodMs: HOUR_MS, sweep: forgetOldCodes },
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
+  /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
+  deliveries: { run: deliverDue },
 } as const satisfies Record<string, Timer>
 
-type Timer = {
+type Sweep = {
   periodMs: number
   sweep: (ctx: OperatorCtx, limit: number) => Promise<number>
   /** What a sweep deals with at most at a time; one that dealt with as much is run again at once. */
@@ -37,15 +42,20 @@ type Timer = {
   /** It removes nothing for its age, so it runs whatever the clock says. All others wait while the clock is doubted. */
   keeps?: true
 }
+/** Work that awaits more than the database, in transactions of its own. */
+type Timer = Sweep | { run: (deps: Deps, now: number) => Promise<number> }
 
 export type TimerName = keyof typeof TIMERS
 
-/** Events are kept for 30 days. */
+/** Events are kept for 30 days, and for as long as a delivery of one is. */
 async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('event')
     .select('stamp')
     .where('stamp', '<', (ctx.now - EVENTS_KEPT_MS) * STAMPS_PER_MS)
+    .where((eb) =>
+      eb.not(eb.exists(eb.selectFrom('delivery').select('id').whereRef('delivery.event_stamp', '=', 'event.stamp'))),
+    )
     .limit(limit)
   const gone = await ctx.db.deleteFrom('event').where('stamp', 'in', old).returning('stamp').execute()
   return gone.length
@@ -53,7 +63,9 @@ async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number>
 
 /** Runs one sweep to its end, as of `now`. Gives the number of rows it dealt with. */
 export async function runTimer(deps: Deps, name: TimerName, now: number): Promise<number> {
-  const { sweep, slice = SLICE }: Timer = TIMERS[name]
+  const timer: Timer = TIMERS[name]
+  if ('run' in timer) return timer.run(deps, now)
+  const { sweep, slice = SLICE } = timer
   let swept = 0
   for (;;) {
     const count = await deps.db.write(async (db) => {
@@ -97,9 +109,9 @@ async function runDue(deps: Deps, due: Map<string, number>, watch: ClockWatch): 
   if (doubt.began)
     deps.log.warn(doubt, 'the clock jumped; what goes by age stays for a day, or until the clock is set back')
   for (const name of Object.keys(TIMERS) as TimerName[]) {
-    const { periodMs, keeps }: Timer = TIMERS[name]
-    if ((due.get(name) ?? 0) > passed || (doubt.doubted && !keeps)) continue
-    due.set(name, passed + periodMs)
+    const timer: Timer = TIMERS[name]
+    if ('run' in timer || (due.get(name) ?? 0) > passed || (doubt.doubted && !timer.keeps)) continue
+    due.set(name, passed + timer.periodMs)
     try {
       await runTimer(deps, name, now)
     } catch (error) {

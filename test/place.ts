@@ -19,6 +19,11 @@ export type Place = {
   deploymentId: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
+  /** A webhook, what was delivered to it (and failed for good), and a log drain. */
+  webhookId: string
+  deliveryId: string
+  drainId: string
+  otherDrainId: string
   /** Integrations of the first team by slug, one for each thing that is done to one. */
   apps: Record<(typeof APPS)[number], App>
   /** `helper` on the first user's personal account, and a code of it. */
@@ -37,6 +42,17 @@ export async function openPlace(world: World): Promise<Place> {
   }
   await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
   const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+  const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
+  const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
+  const webhookId = (await world.call('POST', '/v1/webhooks', hook)).body.id
+  await world.call('PATCH', '/v9/projects/other', { name: 'renamed' })
+  const failed = { status: 'failed', due_at: null, done_at: 1 } as const
+  await world.deps.db.write((tx) => tx.updateTable('delivery').set(failed).execute())
+  await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
+  const [{ id: deliveryId }] = (await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')).body
+    .deliveries
   const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
   const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
@@ -61,6 +77,10 @@ export async function openPlace(world: World): Promise<Place> {
     deploymentId,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
+    webhookId,
+    deliveryId,
+    drainId,
+    otherDrainId,
   }
 }
 
@@ -101,6 +121,13 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  operatorCreateDeployment: { url: 'web-2.apps.example.net', target: 'production', readyState: 'BUILDING' },
+  operatorUpdateDeployment: { upstream: 'http://127.0.0.1:3001' },
+  createWebhook: { url: 'https://hooks.example.com', events: ['project.created'] },
+  updateWebhook: { enabled: true },
+  createConfigurableLogDrain: { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' },
+  createLogDrain: { url: 'https://logs.example.com', name: 'logs' },
+  operatorTakeLogs: { lines: [{ timestamp: 1, message: 'hello', source: 'edge' }] },
   createIntegration: newApp('teams-own'),
   updateIntegration: { name: 'Helper' },
   operatorCreateIntegration: newApp('operators-own'),
@@ -108,8 +135,6 @@ const BODIES: Record<string, object> = {
   operatorInstallIntegration: { projects: 'all' },
   setConfigurationProject: { allowed: true },
   confirmConfigurationScopes: { scopes: [] },
-  operatorCreateDeployment: { url: 'web-2.apps.example.net', target: 'production', readyState: 'BUILDING' },
-  operatorUpdateDeployment: { upstream: 'http://127.0.0.1:3001' },
 }
 
 function newApp(slug: string): object {
@@ -183,8 +208,12 @@ function appFor({ path, method, door }: Route, { apps }: Place): App {
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
   if (route.path.includes('/integrations/configuration/')) return place.configurationId
-  if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
   if (route.path.includes('/deployments/')) return place.deploymentId
+  if (route.path.includes('/webhooks/')) return place.webhookId
+  if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
+  if (route.path.includes('/log-drains/')) return place.drainId
+  if (route.path.includes('/webhook-deliveries/')) return place.deliveryId
+  if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }
 

@@ -2,7 +2,7 @@
 
 export const READY_STATES = ['QUEUED', 'INITIALIZING', 'BUILDING', 'READY', 'ERROR', 'CANCELED'] as const
 export type ReadyState = (typeof READY_STATES)[number]
-export type MappingStatus = 'pending' | 'in-progress' | 'completed' | 'failed'
+type MappingStatus = 'pending' | 'in-progress' | 'completed' | 'failed'
 
 export type DeploymentTables = {
   deployment: {

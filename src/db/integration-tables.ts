@@ -117,8 +117,10 @@ export type IntegrationTables = {
     type: string
     body: string | null
     attempts: number
-    /** When the next attempt is due; pushed ahead by who attempts it. Null: nothing more to do. */
+    /** When the next attempt is due; pushed ahead by who attempts it. Null: nothing more to do, or held. */
     due_at: number | null
+    /** Since when it waits for its installation to be active again; with a `due_at`, it is its turn. */
+    held_at: number | null
     status: 'pending' | 'delivered' | 'failed' | 'dropped'
     created_stamp: number
     done_at: number | null

@@ -9,163 +9,164 @@ import type { IntegrationTables } from './integration-tables.ts'
 
 type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 
-export type Schema = IntegrationTables &
-  DeploymentTables & {
-    account: {
-      id: string
-      kind: 'user' | 'team'
-      /** A team's slug or a user's username: one namespace. */
-      slug: string
-      name: string | null
-      /** Users only. */
-      email: string | null
-      default_team_id: string | null
-      plan: 'hobby' | 'pro' | 'enterprise'
-      soft_blocked_at: number | null
-      payment_missing_at: number | null
-      add_ons_json: string
-      created_stamp: number
-    }
-    member: { team_id: string; user_id: string; role: Role; created_at: number }
-    token: {
-      id: string
-      hash: string
-      user_id: string
-      team_id: string | null
-      name: string | null
-      scopes_json: string | null
-      project_ids_json: string | null
-      expires_at: number | null
-      created_stamp: number
-      /** The installation whose token it is: it says then what the token may do, and on which projects. */
-      configuration_id: string | null
-    }
-    project: {
-      id: string
-      account_id: string
-      name: string
-      git_fork_protection: number
-      repo: string | null
-      repo_id: string | null
-      repo_url: string | null
-      settings_json: string
-      password_hash: string | null
-      data_cache_disabled_at: number | null
-      paused_at: number | null
-      resumed_at: number | null
-      transfer_started_at: number | null
-      transfer_completed_at: number | null
-      transfer_to_account_id: string | null
-      transferred_from_account_id: string | null
-      /** The deployment that serves production: what new production domains lead to. */
-      live_deployment_id: string | null
-      /** What the project's answer shows of its deployments; null: it never had one. deployments/summary.ts. */
-      deployments_json: string | null
-      /** When a rollback switched autoAssignCustomDomains off; null: it did not, or that was undone. */
-      auto_assign_off_at: number | null
-      created_at: number
-      updated_stamp: number
-    }
-    /** A name that an account claims for a project. Several accounts may claim one name; one of them at most is verified. */
-    project_domain: {
-      account_id: string
-      /** Canonical: domains/names.ts. */
-      name: string
-      project_id: string
-      apex_name: string
-      git_branch: string | null
-      redirect: string | null
-      redirect_status_code: number | null
-      challenge_token: string
-      verified_at: number | null
-      /** When the account proved by DNS that it rules the apex; null where a name was had without (docs/domains.md). */
-      proven_at: number | null
-      created_stamp: number
-      updated_at: number
-    }
-    /** The outbox: written in the transaction of the change it tells of. */
-    event: {
-      stamp: number
-      id: string
-      account_id: string
-      project_id: string | null
-      type: string
-      payload_json: string
-      /** The installation that it is about: no other one hears it. */
-      configuration_id: string | null
-    }
-    audit: {
-      stamp: number
-      account_id: string | null
-      actor_kind: string
-      actor_id: string
-      token_id: string | null
-      type: string
-      subject_id: string | null
-      fields_json: string
-    }
-    /** A root key of the keyring that this store knows: never the key, only what proves that a key is it. */
-    root_key: {
-      id: string
-      sealed_check: string
-      /** The latest is the active key; null: known, and never active. */
-      activated_stamp: number | null
-    }
-    /** The data key of a project (or, for secrets that no project has, of an account), wrapped by a root key. */
-    project_key: { project_id: string; id: string; root_key_id: string; wrapped_key: string }
-    env_var: {
-      project_id: string
-      id: string
-      key: string
-      type: EnvType
-      /** The targets as `production,preview`; env_target says the same, one row a place, and decides who has it. */
-      targets: string
-      /** '' when the variable is for every branch. */
-      git_branch: string
-      sealed_value: string
-      /** The version that set the value: the seal is bound to it. */
-      value_version: number
-      value_bytes: number
-      comment: string | null
-      /** The installation that made it; null: made by people. */
-      configuration_id: string | null
-      edge_config_id: string | null
-      edge_config_token_id: string | null
-      content_hint_json: string | null
-      version: number
-      created_by: string | null
-      updated_by: string | null
-      created_stamp: number
-      updated_at: number
-    }
-    /** A place that a variable takes. Its primary key says that a place is taken once. */
-    env_target: { project_id: string; key: string; target: string; git_branch: string; env_id: string }
-    /** What the variables of a project and target add up to, so that a limit is asked of one row. */
-    env_usage: { project_id: string; target: string; variables: number; bytes: number }
-    /** A variable as it was from `at` on, one row a version. */
-    env_history: {
-      project_id: string
-      env_id: string
-      version: number
-      action: 'created' | 'updated' | 'restored' | 'deleted'
-      changed_json: string
-      key: string
-      type: EnvType
-      targets: string
-      git_branch: string
-      /** Null once the variable is deleted. */
-      sealed_value: string | null
-      value_version: number
-      comment: string | null
-      configuration_id: string | null
-      actor_kind: string
-      actor_id: string
-      at: number
-      /** Set when the variable is deleted: from then on the row may go. */
-      expires_at: number | null
-    }
-    /** One row a fact about the store itself. */
-    fact: { name: string; value: string }
+export type Schema = CoreTables & IntegrationTables & DeploymentTables
+
+type CoreTables = {
+  account: {
+    id: string
+    kind: 'user' | 'team'
+    /** A team's slug or a user's username: one namespace. */
+    slug: string
+    name: string | null
+    /** Users only. */
+    email: string | null
+    default_team_id: string | null
+    plan: 'hobby' | 'pro' | 'enterprise'
+    soft_blocked_at: number | null
+    payment_missing_at: number | null
+    add_ons_json: string
+    created_stamp: number
   }
+  member: { team_id: string; user_id: string; role: Role; created_at: number }
+  token: {
+    id: string
+    hash: string
+    user_id: string
+    team_id: string | null
+    name: string | null
+    scopes_json: string | null
+    project_ids_json: string | null
+    expires_at: number | null
+    created_stamp: number
+    /** The installation whose token it is: it says then what the token may do, and on which projects. */
+    configuration_id: string | null
+  }
+  project: {
+    id: string
+    account_id: string
+    name: string
+    git_fork_protection: number
+    repo: string | null
+    repo_id: string | null
+    repo_url: string | null
+    settings_json: string
+    password_hash: string | null
+    data_cache_disabled_at: number | null
+    paused_at: number | null
+    resumed_at: number | null
+    transfer_started_at: number | null
+    transfer_completed_at: number | null
+    transfer_to_account_id: string | null
+    transferred_from_account_id: string | null
+    /** The deployment that serves production: what new production domains lead to. */
+    live_deployment_id: string | null
+    /** What the project's answer shows of its deployments; null: it never had one. deployments/summary.ts. */
+    deployments_json: string | null
+    /** When a rollback switched autoAssignCustomDomains off; null: it did not, or that was undone. */
+    auto_assign_off_at: number | null
+    created_at: number
+    updated_stamp: number
+  }
+  /** A name that an account claims for a project. Several accounts may claim one name; one of them at most is verified. */
+  project_domain: {
+    account_id: string
+    /** Canonical: domains/names.ts. */
+    name: string
+    project_id: string
+    apex_name: string
+    git_branch: string | null
+    redirect: string | null
+    redirect_status_code: number | null
+    challenge_token: string
+    verified_at: number | null
+    /** When the account proved by DNS that it rules the apex; null where a name was had without (docs/domains.md). */
+    proven_at: number | null
+    created_stamp: number
+    updated_at: number
+  }
+  /** The outbox: written in the transaction of the change it tells of. */
+  event: {
+    stamp: number
+    id: string
+    account_id: string
+    project_id: string | null
+    type: string
+    payload_json: string
+    /** The installation that it is about: no other one hears it. */
+    configuration_id: string | null
+  }
+  audit: {
+    stamp: number
+    account_id: string | null
+    actor_kind: string
+    actor_id: string
+    token_id: string | null
+    type: string
+    subject_id: string | null
+    fields_json: string
+  }
+  /** A root key of the keyring that this store knows: never the key, only what proves that a key is it. */
+  root_key: {
+    id: string
+    sealed_check: string
+    /** The latest is the active key; null: known, and never active. */
+    activated_stamp: number | null
+  }
+  /** The data key of a project (or, for secrets that no project has, of an account), wrapped by a root key. */
+  project_key: { project_id: string; id: string; root_key_id: string; wrapped_key: string }
+  env_var: {
+    project_id: string
+    id: string
+    key: string
+    type: EnvType
+    /** The targets as `production,preview`; env_target says the same, one row a place, and decides who has it. */
+    targets: string
+    /** '' when the variable is for every branch. */
+    git_branch: string
+    sealed_value: string
+    /** The version that set the value: the seal is bound to it. */
+    value_version: number
+    value_bytes: number
+    comment: string | null
+    /** The installation that made it; null: made by people. */
+    configuration_id: string | null
+    edge_config_id: string | null
+    edge_config_token_id: string | null
+    content_hint_json: string | null
+    version: number
+    created_by: string | null
+    updated_by: string | null
+    created_stamp: number
+    updated_at: number
+  }
+  /** A place that a variable takes. Its primary key says that a place is taken once. */
+  env_target: { project_id: string; key: string; target: string; git_branch: string; env_id: string }
+  /** What the variables of a project and target add up to, so that a limit is asked of one row. */
+  env_usage: { project_id: string; target: string; variables: number; bytes: number }
+  /** A variable as it was from `at` on, one row a version. */
+  env_history: {
+    project_id: string
+    env_id: string
+    version: number
+    action: 'created' | 'updated' | 'restored' | 'deleted'
+    changed_json: string
+    key: string
+    type: EnvType
+    targets: string
+    git_branch: string
+    /** Null once the variable is deleted. */
+    sealed_value: string | null
+    value_version: number
+    comment: string | null
+    configuration_id: string | null
+    actor_kind: string
+    actor_id: string
+    at: number
+    /** Set when the variable is deleted: from then on the row may go. */
+    expires_at: number | null
+  }
+  /** One row a fact about the store itself. */
+  fact: { name: string; value: string }
+}
 
 export type Row<T extends keyof Schema> = Selectable<Schema[T]>

@@ -70,14 +70,15 @@ export async function createDeployment(
     .returningAll()
     .executeTakeFirst()
   if (row === undefined) refuse('deployment_url_taken', `Another deployment has the url "${url}".`)
+  tell(ctx, 'deployment.created', row, owner)
+  await settle(ctx, project, owner, row)
+  // The project is written last, as everywhere: those that meet on it hold nothing that the other waits for.
   await ctx.db
     .updateTable('project')
     .set({ updated_stamp: ctx.stamp })
     .where('account_id', '=', project.account_id)
     .where('id', '=', project.id)
     .execute()
-  tell(ctx, 'deployment.created', row, owner)
-  await settle(ctx, project, owner, row)
   return showToOperator(await readBack(ctx, row))
 }
 

@@ -12,9 +12,13 @@ export async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: s
 
 /** Removes all that a project had of deployments. */
 export async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
-  const requests = ctx.db.selectFrom('alias_request').select('id').where('project_id', '=', projectId)
-  await ctx.db.deleteFrom('alias_mapping').where('request_id', 'in', requests).execute()
-  for (const table of ['alias_request', 'alias', 'deployment'] as const) {
+  const requests = await ctx.db
+    .deleteFrom('alias_request')
+    .where('project_id', '=', projectId)
+    .returning('id')
+    .execute()
+  for (const { id } of requests) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
+  for (const table of ['alias', 'deployment'] as const) {
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }
 }

@@ -19,28 +19,34 @@ type Request = Row<'alias_request'>
  * goes on until there is none.
  */
 export async function advanceAliasRequests(ctx: OperatorCtx, limit: number): Promise<number> {
-  const request = await ctx.db
-    .selectFrom('alias_request')
-    .selectAll()
-    .where('finished_at', 'is', null)
-    .orderBy('advanced_stamp')
-    .limit(1)
-    .executeTakeFirst()
+  const request = await claimRequest(ctx)
   if (request === undefined) return 0
   await mapBegun(ctx, request)
-  const begun = await beginNext(ctx, request, limit)
-  await ctx.db
-    .updateTable('alias_request')
-    .set(
-      begun > 0
-        ? { status: 'in-progress', advanced_stamp: ctx.stamp }
-        : { status: (await hasFailed(ctx, request)) ? 'failed' : 'succeeded', finished_at: ctx.now },
-    )
-    .where('id', '=', request.id)
-    .where('finished_at', 'is', null)
-    .execute()
+  if ((await beginNext(ctx, request, limit)) === 0) {
+    const status = (await hasFailed(ctx, request)) ? 'failed' : 'succeeded'
+    await ctx.db
+      .updateTable('alias_request')
+      .set({ status, finished_at: ctx.now })
+      .where('id', '=', request.id)
+      .execute()
+  }
   await foldDeployments(ctx, request.project_id)
   return limit
+}
+
+/**
+ * The request is written first, here and by whoever supersedes it: two that meet on it wait for each other in one order, and
+ * never for one another.
+ */
+function claimRequest(ctx: OperatorCtx): Promise<Request | undefined> {
+  const open = ctx.db.selectFrom('alias_request').select('id').where('finished_at', 'is', null)
+  return ctx.db
+    .updateTable('alias_request')
+    .set({ status: 'in-progress', advanced_stamp: ctx.stamp })
+    .where('id', 'in', open.orderBy('advanced_stamp').limit(1))
+    .where('finished_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
 }
 
 /** A domain that is not verified, or no longer a production domain of the project, fails. */

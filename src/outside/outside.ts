@@ -3,6 +3,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
 import { type Dns, openDns } from './dns.ts'
+import { type Egress, openEgress } from './egress.ts'
 import type { Keyring } from './keyring.ts'
 import { type Mailer, openMailer } from './mailer.ts'
 
@@ -12,6 +13,8 @@ export type Outside = {
   /** argon2id of a password, as a PHC string. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
   hashPassword(password: string): Promise<string>
   dns: Dns
+  /** HTTP to where others say. */
+  egress: Egress
   mailer: Mailer
 }
 
@@ -20,7 +23,9 @@ const derive = promisify(argon2)
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 export function openOutside(config: Config, keyring: Keyring): Outside {
-  return { keyring, hashPassword, dns: openDns(config.dnsServers), mailer: openMailer(config.mail) }
+  const dns = openDns(config.dnsServers)
+  const egress = openEgress(dns, config.allowPrivateWebhooks)
+  return { keyring, hashPassword, dns, egress, mailer: openMailer(config.mail) }
 }
 
 async function hashPassword(password: string): Promise<string> {

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { createDeliveries } from './0004-deliveries.ts'
 
 /** Integrations: apps, their installations and codes; people who sign in; webhooks, log drains, deliveries and mail. */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -185,39 +186,6 @@ async function createDrains(db: Kysely<unknown>): Promise<void> {
     .unique()
     .on('log_drain')
     .columns(['account_id', 'created_stamp'])
-    .execute()
-}
-
-async function createDeliveries(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('delivery')
-    .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('account_id', 'text', (c) => c.notNull())
-    .addColumn('endpoint_id', 'text', (c) => c.notNull())
-    .addColumn('configuration_id', 'text')
-    .addColumn('event_stamp', 'bigint')
-    .addColumn('type', 'text', (c) => c.notNull())
-    .addColumn('body', 'text')
-    .addColumn('attempts', 'integer', (c) => c.notNull())
-    .addColumn('due_at', 'bigint')
-    .addColumn('status', 'text', (c) => c.notNull())
-    .addColumn('created_stamp', 'bigint', (c) => c.notNull())
-    .addColumn('done_at', 'bigint')
-    .execute()
-  await db.schema.createIndex('delivery_stamp').unique().on('delivery').column('created_stamp').execute()
-  await db.schema.createIndex('delivery_due').on('delivery').columns(['due_at', 'created_stamp']).execute()
-  await db.schema.createIndex('delivery_endpoint').on('delivery').columns(['endpoint_id', 'created_stamp']).execute()
-  await db.schema.createIndex('delivery_configuration').on('delivery').column('configuration_id').execute()
-  await db.schema
-    .createTable('delivery_attempt')
-    .addColumn('delivery_id', 'text', (c) => c.notNull())
-    .addColumn('attempt', 'integer', (c) => c.notNull())
-    .addColumn('at', 'bigint', (c) => c.notNull())
-    .addColumn('status_code', 'integer')
-    .addColumn('duration_ms', 'integer', (c) => c.notNull())
-    .addColumn('error', 'text')
-    .addColumn('response', 'text')
-    .addPrimaryKeyConstraint('delivery_attempt_pk', ['delivery_id', 'attempt'])
     .execute()
 }
 

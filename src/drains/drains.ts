@@ -1,0 +1,108 @@
+/** Log drains of an account: make, list, get, remove. wire.md 6; docs/webhooks.md. */
+import type { Static } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { openSafeToWrite } from '../env/values.ts'
+import { refuse } from '../errors.ts'
+import type { Input, Params } from '../http/route.ts'
+import { newId, randomText } from '../ids.ts'
+import { isKnown, mustBeProjects, mustBeUrl } from '../webhooks/rules.ts'
+import { mustHaveRoom } from '../webhooks/webhooks.ts'
+import { ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './shape.ts'
+
+const MOST_HEADER_BYTES = 8192
+/** What the request itself says, and what belongs to a connection (RFC 9110, 7.6.1). */
+const OWN_HEADERS =
+  /^(host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|x-vercel-signature|user-agent|webhook-.*)$/
+
+/**
+ * Makes a log drain; its secret, made when none is given, is in this answer and in no other. Refuses: bad_request 400,
+ * unknown_project 400, missing_permission 403, too_many_endpoints 400.
+ */
+export async function createDrain(
+  ctx: Ctx,
+  _: undefined,
+  { body }: Input<unknown, NewDrain>,
+): Promise<Static<typeof OneLogDrain>> {
+  mustBeUrl(ctx, body.url)
+  const headers = mustBeHeaders(body.headers ?? {})
+  const projectIds = await mustBeProjects(ctx, body.projectIds)
+  await mustHaveRoom(ctx, 'log_drain')
+  const id = newId('ld')
+  const secret = body.secret ?? randomText(40)
+  const safe = await openSafeToWrite(ctx, ctx.account.id)
+  const row: Row<'log_drain'> = {
+    id,
+    account_id: ctx.account.id,
+    configuration_id: ctx.who.configurationId,
+    name: body.name ?? 'log drain',
+    url: body.url,
+    delivery_format: body.deliveryFormat ?? 'json',
+    sealed_secret: safe.sealSecret('log-drain', id, secret),
+    sealed_headers: headers && safe.sealSecret('log-drain', `${id}:headers`, JSON.stringify(headers)),
+    sources_json: body.sources ? JSON.stringify(body.sources) : null,
+    environments_json: JSON.stringify(body.environments ?? ENVIRONMENTS),
+    project_ids_json: projectIds && JSON.stringify(projectIds),
+    created_by: ctx.who.configurationId === null ? ctx.who.userId : null,
+    created_stamp: ctx.stamp,
+    updated_at: ctx.now,
+    failing_since: null,
+    disabled_at: null,
+    disabled_reason: null,
+  }
+  await ctx.db.insertInto('log_drain').values(row).execute()
+  return { ...showDrain(row), secret }
+}
+
+/** The headers with their names in lower case; null when there are none. Their values may be credentials: they are never told. */
+function mustBeHeaders(headers: Record<string, string>): Record<string, string> | null {
+  const kept: Record<string, string> = {}
+  for (const [said, value] of Object.entries(headers)) {
+    const name = said.toLowerCase()
+    const fault = headerFault(name, value) ?? (name in kept ? 'is given twice' : undefined)
+    if (fault !== undefined) refuse('bad_request', `Invalid request: \`headers.${said.slice(0, 100)}\` ${fault}.`)
+    kept[name] = value
+  }
+  const text = JSON.stringify(kept)
+  if (text.length > MOST_HEADER_BYTES) refuse('bad_request', 'Invalid request: `headers` should be at most 8 KiB.')
+  return Object.keys(kept).length === 0 ? null : kept
+}
+
+function headerFault(name: string, value: string): string | undefined {
+  if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) return 'is no name of a header'
+  if (OWN_HEADERS.test(name)) return 'cannot be set'
+  return /^[\x20-\x7e]*$/.test(value) ? undefined : 'should be visible ASCII characters'
+}
+
+/** The drain of the account, when the caller may know of it. Refuses: not_found 404. */
+export async function findDrain(ctx: Ctx, params: Params): Promise<Row<'log_drain'>> {
+  const id = params.id ?? ''
+  const row = await ctx.db
+    .selectFrom('log_drain')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', ctx.account.id)
+    .executeTakeFirst()
+  if (row === undefined || !isKnown(ctx, row)) refuse('not_found', `There is no log drain "${id.slice(0, 100)}".`)
+  return row
+}
+
+export function getDrain(_ctx: Ctx, row: Row<'log_drain'>): Static<typeof OneLogDrain> {
+  return { ...showDrain(row), secret: '' }
+}
+
+/** Lists the drains that the caller may know of, last made first. */
+export async function listDrains(ctx: Ctx): Promise<LogDrain[]> {
+  const rows = await ctx.db
+    .selectFrom('log_drain')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .orderBy('created_stamp', 'desc')
+    .execute()
+  return rows.filter((row) => isKnown(ctx, row)).map(showDrain)
+}
+
+/** Removes a drain. What waits for it is not sent. */
+export async function deleteDrain(ctx: Ctx, row: Row<'log_drain'>): Promise<void> {
+  await ctx.db.deleteFrom('log_drain').where('id', '=', row.id).execute()
+}

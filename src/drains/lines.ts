@@ -1,0 +1,98 @@
+/** Log lines as the platform hands them in, on their way to the drains that hear them. operator-api.md. */
+import type { Static } from 'typebox'
+import type { OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import type { Input, Params } from '../http/route.ts'
+import { newId, randomText } from '../ids.ts'
+import { insertDelivery } from '../webhooks/fan-out.ts'
+import type { LinesTaken, LogLines } from './shape.ts'
+
+type Line = LogLines['lines'][number]
+
+/** A project by its id, whoever has it. Refuses: not_found 404. */
+export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<Row<'project'>> {
+  const id = params.projectId ?? ''
+  const row = await ctx.db.selectFrom('project').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row === undefined) refuse('not_found', `There is no project with the id "${id.slice(0, 100)}".`)
+  return row
+}
+
+/**
+ * Takes lines of a project and writes one delivery for each drain that hears some of them. They are kept for nothing else:
+ * without a drain, and while the installation of a drain is disabled, they are gone.
+ */
+export async function takeLines(
+  ctx: OperatorCtx,
+  project: Row<'project'>,
+  { body }: Input<unknown, LogLines>,
+): Promise<Static<typeof LinesTaken>> {
+  const drains = await drainsOf(ctx, project)
+  const shown = body.lines.map((line) => ({ line, text: showLine(project, line) }))
+  let count = 0
+  for (const drain of drains) {
+    const heard = shown.filter(({ line }) => hears(drain, line)).map(({ text }) => text)
+    if (heard.length === 0) continue
+    count++
+    await insertDelivery(ctx.db, {
+      id: newId('dlv'),
+      accountId: project.account_id,
+      endpointId: drain.id,
+      configurationId: drain.configuration_id,
+      eventStamp: null,
+      type: 'log-drain.lines',
+      body: drain.delivery_format === 'ndjson' ? `${heard.join('\n')}\n` : `[${heard.join(',')}]`,
+      dueAt: ctx.now,
+      heldAt: null,
+      stamp: ctx.deps.clock.stamp(),
+    })
+  }
+  if (count > 0) ctx.deps.nudges.deliveries()
+  return { lines: body.lines.length, drains: count }
+}
+
+/** The drains of the account that may hear of the project: enabled, of an installation that is active and may see it. */
+async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
+  const rows = await ctx.db
+    .selectFrom('log_drain')
+    .leftJoin('configuration', 'configuration.id', 'log_drain.configuration_id')
+    .leftJoin('configuration_project', (join) =>
+      join
+        .onRef('configuration_project.configuration_id', '=', 'log_drain.configuration_id')
+        .on('configuration_project.project_id', '=', project.id),
+    )
+    .selectAll('log_drain')
+    .select(['configuration.project_selection', 'configuration_project.project_id as selected'])
+    .where('log_drain.account_id', '=', project.account_id)
+    .where('log_drain.disabled_at', 'is', null)
+    .where((eb) =>
+      eb.or([
+        eb('log_drain.configuration_id', 'is', null),
+        eb.and([eb('configuration.disabled_at', 'is', null), eb('configuration.deleted_at', 'is', null)]),
+      ]),
+    )
+    .execute()
+  return rows.filter((row) => {
+    if (row.project_selection === 'selected' && row.selected === null) return false
+    return row.project_ids_json === null || (JSON.parse(row.project_ids_json) as string[]).includes(project.id)
+  })
+}
+
+function hears(drain: Row<'log_drain'>, line: Line): boolean {
+  const sources: string[] | null = drain.sources_json === null ? null : JSON.parse(drain.sources_json)
+  const environments: string[] = JSON.parse(drain.environments_json)
+  return (sources?.includes(line.source) ?? true) && environments.includes(line.environment ?? 'production')
+}
+
+function showLine(project: Row<'project'>, line: Line): string {
+  return JSON.stringify({
+    id: randomText(24),
+    timestamp: line.timestamp,
+    message: line.message,
+    source: line.source,
+    projectId: project.id,
+    projectName: project.name,
+    ...(line.deploymentId !== undefined && { deploymentId: line.deploymentId }),
+    environment: line.environment ?? 'production',
+  })
+}

@@ -1,0 +1,98 @@
+import { operatorRoute, type Route, route } from '../http/route.ts'
+import { createDrain, deleteDrain, findDrain, getDrain, listDrains } from './drains.ts'
+import { findAnyProject, takeLines } from './lines.ts'
+import { LinesTaken, LogDrainList, LogLines, NewDrain, NewIntegrationDrain, OneLogDrain } from './shape.ts'
+
+const tag = 'log drains'
+
+/** Upstream has two families of paths for one thing. */
+const creating = {
+  method: 'POST',
+  tag,
+  needs: ['drain:write'],
+  run: createDrain,
+  refuses: ['missing_permission', 'unknown_project', 'too_many_endpoints'],
+  status: 200,
+  reply: OneLogDrain,
+  noStore: true,
+} as const
+const listing = {
+  method: 'GET',
+  tag,
+  needs: ['drain:read'],
+  run: listDrains,
+  status: 200,
+  reply: LogDrainList,
+} as const
+const deleting = {
+  method: 'DELETE',
+  tag,
+  needs: ['drain:write'],
+  on: findDrain,
+  run: deleteDrain,
+  refuses: ['not_found'],
+  status: 204,
+} as const
+
+export const drainRoutes: Route[] = [
+  route({
+    ...creating,
+    path: '/v1/log-drains',
+    operationId: 'createConfigurableLogDrain',
+    summary: 'Make a log drain',
+    body: NewDrain,
+  }),
+  route({ ...listing, path: '/v1/log-drains', operationId: 'getAllLogDrains', summary: 'List log drains' }),
+  route({
+    method: 'GET',
+    path: '/v1/log-drains/:id',
+    operationId: 'getConfigurableLogDrain',
+    summary: 'Get a log drain',
+    tag,
+    needs: ['drain:read'],
+    on: findDrain,
+    run: getDrain,
+    refuses: ['not_found'],
+    status: 200,
+    reply: OneLogDrain,
+  }),
+  route({
+    ...deleting,
+    path: '/v1/log-drains/:id',
+    operationId: 'deleteConfigurableLogDrain',
+    summary: 'Remove a log drain',
+  }),
+  route({
+    ...creating,
+    path: '/v2/integrations/log-drains',
+    operationId: 'createLogDrain',
+    summary: 'Make a log drain, as an integration does',
+    body: NewIntegrationDrain,
+  }),
+  route({
+    ...listing,
+    path: '/v2/integrations/log-drains',
+    operationId: 'getIntegrationLogDrains',
+    summary: 'List log drains, as an integration does',
+  }),
+  route({
+    ...deleting,
+    path: '/v1/integrations/log-drains/:id',
+    operationId: 'deleteIntegrationLogDrain',
+    summary: 'Remove a log drain, as an integration does',
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/operator/v1/projects/:projectId/logs',
+    operationId: 'operatorTakeLogs',
+    summary: 'Hand in log lines of a project, for its log drains',
+    tag: 'operator',
+    body: LogLines,
+    bodyLimit: 1024 * 1024,
+    on: findAnyProject,
+    run: takeLines,
+    refuses: ['not_found'],
+    status: 202,
+    reply: LinesTaken,
+  }),
+]

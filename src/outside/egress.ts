@@ -1,0 +1,139 @@
+/**
+ * HTTP to addresses that others chose: webhooks and log drains. No private network is reached by it: the literal, every
+ * address that a name has, and the address that is really connected to are checked. No redirect is followed, and nothing
+ * takes longer or is read further than said here. reliability.md 2f.
+ */
+import { isIP, type LookupFunction } from 'node:net'
+import type { Agent, buildConnector } from 'undici'
+import { isPublicAddress } from './addresses.ts'
+import type { Dns } from './dns.ts'
+
+export type Post = { url: string; headers: Record<string, string>; body: string }
+/** What came back: a status with the first KiB of the answer, or a sentence that says why there is none. */
+export type Posted = { statusCode: number; response: string; retryAfter: string | undefined } | { error: string }
+
+export type Egress = {
+  /** Posts. Never throws: what goes wrong is the answer. `signal` gives up sooner than the time-out. */
+  post(request: Post, signal: AbortSignal): Promise<Posted>
+  close(): Promise<void>
+}
+
+/** All in all: name, connection, request and the whole answer. */
+export const TIMEOUT_MS = 15_000
+const MOST_READ = 64 * 1024
+const KEPT = 1024
+/** Idle connections are kept for the next delivery, shortly: a receiver that closes one at that moment fails a delivery. */
+const IDLE_MS = 2000
+
+class Forbidden extends Error {}
+
+/** `timeoutMs` is for tests. */
+export function openEgress(dns: Dns, allowPrivate: boolean, timeoutMs = TIMEOUT_MS): Egress {
+  let opened: Promise<{ agent: Agent; request: typeof import('undici').request }> | undefined
+  // Loaded at the first delivery: a service that sends nothing starts sooner.
+  const open = () => {
+    opened ??= import('undici').then(({ Agent, buildConnector, request }) => {
+      const connect = guarded(buildConnector, dns, allowPrivate)
+      return { agent: new Agent({ connect, allowH2: false, pipelining: 1, keepAliveTimeout: IDLE_MS }), request }
+    })
+    return opened
+  }
+  return {
+    async post({ url, headers, body }, signal) {
+      const wrong = urlFault(url)
+      if (wrong !== undefined) return { error: wrong }
+      const { agent, request } = await open()
+      const end = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+      try {
+        const answer = await request(url, { dispatcher: agent, method: 'POST', headers, body, signal: end })
+        const response = await readStart(answer.body)
+        const after = answer.headers['retry-after']
+        return { statusCode: answer.statusCode, response, retryAfter: typeof after === 'string' ? after : undefined }
+      } catch (error) {
+        return { error: sentenceOf(error, timeoutMs) }
+      }
+    },
+    close: async () => {
+      if (opened !== undefined) await (await opened).agent.destroy()
+    },
+  }
+}
+
+/** Why a URL is none that is posted to; undefined when it is one. */
+export function urlFault(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'the URL must begin with https:// or http://'
+  if (url.username !== '' || url.password !== '') return 'the URL must not hold a user name or a password'
+  return undefined
+}
+
+/** A connector that refuses before it connects, and once more, by the address that it is connected to, after. */
+function guarded(build: typeof buildConnector, dns: Dns, allowPrivate: boolean): buildConnector.connector {
+  const may = (address: string) => allowPrivate || isPublicAddress(address)
+  const lookup = guardedLookup(dns, may)
+  const connect = build({
+    lookup,
+    timeout: TIMEOUT_MS,
+    allowH2: false,
+    autoSelectFamily: true,
+  } as buildConnector.BuildOptions)
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[|\]$/g, '')
+    if (isIP(host) !== 0 && !may(host)) return callback(new Forbidden(), null)
+    connect(options, (...[error, socket]) => {
+      if (error !== null) return callback(error, null)
+      if (may(socket.remoteAddress ?? '')) return callback(null, socket)
+      socket.destroy()
+      callback(new Forbidden(), null)
+    })
+  }
+}
+
+/** All addresses of a name, or none of them: one that may not be reached is enough to refuse. */
+function guardedLookup(dns: Dns, may: (address: string) => boolean): LookupFunction {
+  return (name, _options, callback) => {
+    addressesOf(dns, name).then(
+      (addresses) => {
+        if (!addresses.every(may)) return callback(new Forbidden(), [])
+        callback(
+          null,
+          addresses.map((address) => ({ address, family: isIP(address) })),
+        )
+      },
+      (error) => callback(error, []),
+    )
+  }
+}
+
+async function addressesOf(dns: Dns, name: string): Promise<string[]> {
+  if (/^(.+\.)?localhost\.?$/i.test(name)) return ['127.0.0.1', '::1']
+  const [v4, v6] = await Promise.all([dns.readA(name), dns.readAaaa(name)])
+  const found = [...(v4 ?? []), ...(v6 ?? [])]
+  if (found.length > 0) return found
+  throw new Error(v4 && v6 ? 'the name has no address' : 'the name servers did not answer')
+}
+
+/** The beginning of an answer. One that is longer is cut off; one that ends before its end is none. */
+async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
+  let kept = Buffer.alloc(0)
+  let read = 0
+  for await (const chunk of body) {
+    if (kept.length < KEPT) kept = Buffer.concat([kept, chunk.subarray(0, KEPT - kept.length)])
+    read += chunk.length
+    if (read > MOST_READ) break
+  }
+  // What a store cannot keep as it is: NUL.
+  return kept.toString('utf8').replaceAll('\0', '\uFFFD')
+}
+
+/** What is kept of a failure: a sentence, never an address of ours. */
+function sentenceOf(error: unknown, timeoutMs: number): string {
+  const { name, code, message } = error as { name: string; code?: string; message: string }
+  if (error instanceof Forbidden) return 'the address is private, local or reserved, and is not connected to'
+  if (name === 'TimeoutError') return `no whole answer within ${timeoutMs / 1000} s`
+  if (name === 'AbortError') return 'given up: the service stops'
+  if (code === 'ECONNREFUSED') return 'the connection was refused'
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'no connection in time'
+  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET') return 'the connection was closed before the answer was whole'
+  return (code === undefined ? message : `${code}: ${message}`).slice(0, 200)
+}

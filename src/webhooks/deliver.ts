@@ -1,0 +1,151 @@
+/**
+ * Delivers what is due: at most four attempts at once for an endpoint, one for an endpoint that fails, and a bound for all
+ * together of which failing ones never have more than half. So whoever is slow is slow alone. docs/webhooks.md.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deps } from '../context.ts'
+import type { Posted } from '../outside/egress.ts'
+import { decide } from './endpoint.ts'
+import { recordOutcome } from './outcome.ts'
+import { type DueEndpoint, drop, dueEndpoints, giveBack, hold, type Leased, lease, releaseHeld } from './queue.ts'
+
+const PER_ENDPOINT = 4
+const IN_ALL = 256
+const FAILING_IN_ALL = IN_ALL / 2
+/** Other instances write too, and what was put off comes due: the queue is looked at this often. */
+const POLL_MS = 1000
+/** After a write said so: shortly, when it is committed; and once more, should it have taken longer. */
+const SOON_MS = [15, 150]
+/** How long attempts in flight may go on once the service stops; then they are given back. */
+const STOP_MS = 3000
+
+type Rounds = {
+  /** Takes what is due and there is room for, and begins to deliver it. Gives how many it took. */
+  begin(now: number): Promise<number>
+  /** Resolves when one of those in flight has ended; at once when there is none. */
+  oneEnded(): Promise<unknown>
+  allEnded(): Promise<unknown>
+}
+
+/** Delivers all that is due as of `now`, to the end. Gives the number of attempts and decisions made. */
+export async function deliverDue(deps: Deps, now: number): Promise<number> {
+  const rounds = openRounds(deps, () => now, new AbortController().signal)
+  for (let done = 0; ; ) {
+    const begun = await rounds.begin(now)
+    done += begun
+    if (begun === 0 && (await rounds.oneEnded()) === undefined) return done
+  }
+}
+
+/** Starts the loop, which a nudge makes look soon. The answer stops it: what is in flight ends, or is given back. */
+export function startDeliveries(deps: Deps): () => Promise<void> {
+  const giveUp = new AbortController()
+  const rounds = openRounds(deps, deps.clock.now, giveUp.signal, () => look(0))
+  const timers = new Set<NodeJS.Timeout>()
+  let stopping = false
+  let looking: Promise<void> | undefined
+  let again = false
+
+  const look = (afterMs: number) => {
+    if (stopping) return
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      again = looking !== undefined
+      looking ??= round()
+    }, afterMs)
+    timers.add(timer)
+  }
+  const round = async () => {
+    try {
+      await rounds.begin(deps.clock.now())
+    } catch (error) {
+      deps.log.warn({ err: error }, 'deliveries could not be looked for; they are again in a second')
+    }
+    looking = undefined
+    if (again) look(0)
+    again = false
+  }
+  const poll = setInterval(() => look(0), POLL_MS)
+  deps.nudges.deliveries = () => {
+    if (timers.size < 2 * SOON_MS.length) for (const afterMs of SOON_MS) look(afterMs)
+  }
+  return async () => {
+    stopping = true
+    deps.nudges.deliveries = () => {}
+    clearInterval(poll)
+    for (const timer of timers) clearTimeout(timer)
+    await looking
+    await Promise.race([rounds.allEnded(), sleep(STOP_MS, undefined, { ref: false })])
+    giveUp.abort()
+    await rounds.allEnded()
+  }
+}
+
+function openRounds(deps: Deps, nowOf: () => number, stop: AbortSignal, onEnd = () => {}): Rounds {
+  const inFlight = new Map<string, number>()
+  const running = new Map<Promise<boolean>, boolean>()
+
+  const begin = (delivery: Leased, failing: boolean) => {
+    const { endpoint_id: id } = delivery
+    inFlight.set(id, (inFlight.get(id) ?? 0) + 1)
+    const run: Promise<boolean> = attempt(deps, delivery, nowOf, stop).then(() => {
+      const left = inFlight.get(id)! - 1
+      if (left === 0) inFlight.delete(id)
+      else inFlight.set(id, left)
+      running.delete(run)
+      onEnd()
+      return true
+    })
+    running.set(run, failing)
+  }
+  return {
+    async begin(now) {
+      await releaseHeld(deps, now)
+      const due = await dueEndpoints(deps.db.read, now)
+      const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.id))
+      const wanted = shareOut(due, inFlight, [...running.values()])
+      if (wanted.size === 0) return 0
+      const taken = await lease(deps, wanted, now)
+      for (const delivery of taken) begin(delivery, failing.has(delivery.endpoint_id))
+      return taken.length
+    },
+    oneEnded: () => Promise.race([...running.keys(), ...(running.size === 0 ? [Promise.resolve(undefined)] : [])]),
+    allEnded: () => Promise.all(running.keys()),
+  }
+}
+
+/** How many of each endpoint are taken now. Whose turn it is first is left to chance, so that nobody is always last. */
+function shareOut(due: DueEndpoint[], inFlight: ReadonlyMap<string, number>, running: boolean[]): Map<string, number> {
+  let room = IN_ALL - running.length
+  let failingRoom = FAILING_IN_ALL - running.filter((failing) => failing).length
+  const wanted = new Map<string, number>()
+  const start = Math.floor(Math.random() * due.length)
+  for (const { id, failing_since } of [...due.slice(start), ...due.slice(0, start)]) {
+    const failing = failing_since !== null
+    const most = Math.min(failing ? Math.min(1, failingRoom) : PER_ENDPOINT, room)
+    const count = most - (inFlight.get(id) ?? 0)
+    if (count <= 0) continue
+    wanted.set(id, count)
+    room -= count
+    if (failing) failingRoom -= count
+  }
+  return wanted
+}
+
+/** One attempt. Never throws: what could not be written down is attempted again when its lease ends. */
+async function attempt(deps: Deps, delivery: Leased, nowOf: () => number, stop: AbortSignal): Promise<void> {
+  try {
+    const decision = await decide(deps, delivery)
+    if (decision === 'hold') return await hold(deps, delivery, nowOf())
+    if (decision === 'drop' || decision === 'gone') return await drop(deps, delivery, nowOf(), decision === 'gone')
+    const before = performance.now()
+    const posted: Posted =
+      decision === 'unreadable'
+        ? { error: 'the secret does not open' }
+        : await deps.outside.egress.post(decision.send, stop)
+    if ('error' in posted && stop.aborted) return await giveBack(deps, delivery, nowOf())
+    await recordOutcome(deps, { delivery, posted, durationMs: performance.now() - before, now: nowOf() })
+  } catch (error) {
+    deps.log.warn({ err: error, deliveryId: delivery.id }, 'a delivery could not be written down; it is made again')
+  }
+}

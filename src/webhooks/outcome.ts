@@ -1,0 +1,173 @@
+/** What an attempt came to: the delivery is done or due again, the attempt is kept, and an endpoint that only fails is disabled. */
+import type { Deps, OperatorCtx } from '../context.ts'
+import { prepared, type Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { queueMail } from '../mail/mail.ts'
+import type { Posted } from '../outside/egress.ts'
+import { type Leased, releaseNext } from './queue.ts'
+import { nextAttemptAt } from './schedule.ts'
+
+export type Attempt = { delivery: Leased; posted: Posted; durationMs: number; now: number }
+
+const FAILING_MS = 5 * 86_400_000
+const GONE = 410
+type Reason = NonNullable<Row<'webhook'>['disabled_reason']>
+type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
+
+/** Writes the outcome, in one transaction. One whose lease has ended, or that was dropped meanwhile, is another's to write. */
+export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<void> {
+  const { delivery, posted, durationMs, now } = attempt
+  const number = delivery.attempts + 1
+  const delivered = 'statusCode' in posted && posted.statusCode >= 200 && posted.statusCode < 300
+  const retryAfter = 'statusCode' in posted ? posted.retryAfter : undefined
+  const dueAt = delivered ? null : (nextAttemptAt(number, now, retryAfter) ?? null)
+  await deps.db.write(async (db) => {
+    const [ours] = await updateDelivery(db, {
+      id: delivery.id,
+      leasedUntil: delivery.due_at,
+      attempts: number,
+      dueAt,
+      heldAt: dueAt === null ? null : delivery.held_at,
+      status: delivered ? 'delivered' : dueAt === null ? 'failed' : 'pending',
+      doneAt: dueAt === null ? now : null,
+      // Lines are kept for as long as they may have to be sent.
+      body: delivered ? null : delivery.body,
+    })
+    if (ours === undefined) return
+    await insertAttempt(db, {
+      deliveryId: delivery.id,
+      attempt: number,
+      at: now,
+      statusCode: 'statusCode' in posted ? posted.statusCode : null,
+      durationMs: Math.round(durationMs),
+      error: 'error' in posted ? posted.error : null,
+      response: 'statusCode' in posted ? posted.response : null,
+    })
+    await judgeEndpoint({ db, deps, now }, delivery.endpoint_id, posted, delivered)
+    const { configuration_id } = delivery
+    if (delivery.held_at !== null && dueAt === null && configuration_id !== null)
+      await releaseNext(db, configuration_id, delivery.endpoint_id, now)
+  })
+}
+
+/** Keeps since when an endpoint fails, and disables it when it says 410 or nothing arrived in five days. */
+async function judgeEndpoint(ctx: Writing, id: string, posted: Posted, delivered: boolean): Promise<void> {
+  const table = id.startsWith('ld_') ? 'log_drain' : 'webhook'
+  const endpoint = await ctx.db
+    .selectFrom(table)
+    .select(['id', 'account_id', 'url', 'created_by', 'failing_since', 'disabled_at'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (endpoint === undefined || endpoint.disabled_at !== null) return
+  if (delivered) {
+    if (endpoint.failing_since !== null)
+      await ctx.db.updateTable(table).set({ failing_since: null }).where('id', '=', id).execute()
+    return
+  }
+  const gone = 'statusCode' in posted && posted.statusCode === GONE
+  const since = endpoint.failing_since ?? ctx.now
+  if (gone || ctx.now - since >= FAILING_MS) return disable(ctx, table, endpoint, gone ? 'gone' : 'failing')
+  if (endpoint.failing_since === null)
+    await ctx.db.updateTable(table).set({ failing_since: since }).where('id', '=', id).execute()
+}
+
+type Endpoint = Pick<Row<'webhook'>, 'id' | 'account_id' | 'url' | 'created_by'>
+
+async function disable(
+  ctx: Writing,
+  table: 'webhook' | 'log_drain',
+  endpoint: Endpoint,
+  reason: Reason,
+): Promise<void> {
+  const done = await ctx.db
+    .updateTable(table)
+    .set({ disabled_at: ctx.now, disabled_reason: reason })
+    .where('id', '=', endpoint.id)
+    .where('disabled_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  if (done === undefined) return
+  const what = table === 'webhook' ? 'webhook' : 'log drain'
+  const host = URL.parse(endpoint.url)?.host ?? 'its address'
+  const text = [
+    `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
+    '',
+    'Nothing is sent to it any more. What happens meanwhile is not sent later.',
+    ...(table === 'webhook'
+      ? [`Once it works again, enable it: PATCH /v1/webhooks/${endpoint.id} {"enabled": true}.`]
+      : []),
+  ].join('\n')
+  for (const recipient of await ownersOf(ctx.db, endpoint)) {
+    await queueMail(ctx, { recipient, subject: `A ${what} is disabled: ${host}`, text })
+  }
+}
+
+const WHY: Record<Reason, string> = {
+  gone: 'it answered 410, which says that it is gone for good',
+  failing: 'nothing could be delivered to it in five days',
+}
+
+/** Who made it, while still there; otherwise the owners of the account. */
+async function ownersOf(db: Queries, { account_id, created_by }: Endpoint): Promise<string[]> {
+  const people = await db
+    .selectFrom('account')
+    .leftJoin('member', (join) => join.onRef('member.user_id', '=', 'account.id').on('member.team_id', '=', account_id))
+    .select(['account.id', 'account.email', 'member.role'])
+    .where((eb) => eb.or([eb('account.id', '=', account_id), eb('member.team_id', '=', account_id)]))
+    .where('account.email', 'is not', null)
+    .execute()
+  const maker = people.filter(({ id }) => id === created_by)
+  const told = maker.length > 0 ? maker : people.filter(({ id, role }) => id === account_id || role === 'OWNER')
+  return told.flatMap(({ email }) => (email === null ? [] : [email]))
+}
+
+const updateDelivery = prepared<
+  {
+    id: string
+    leasedUntil: number
+    attempts: number
+    dueAt: number | null
+    heldAt: number | null
+    status: Row<'delivery'>['status']
+    doneAt: number | null
+    body: string | null
+  },
+  { id: string }
+>((db, value) =>
+  db
+    .updateTable('delivery')
+    .set({
+      attempts: value.attempts,
+      due_at: value.dueAt,
+      held_at: value.heldAt,
+      status: value.status,
+      done_at: value.doneAt,
+      body: value.body,
+    })
+    .where('id', '=', value.id)
+    .where('due_at', '=', value.leasedUntil)
+    .returning('id'),
+)
+
+const insertAttempt = prepared<
+  {
+    deliveryId: string
+    attempt: number
+    at: number
+    statusCode: number | null
+    durationMs: number
+    error: string | null
+    response: string | null
+  },
+  unknown
+>((db, value) =>
+  db.insertInto('delivery_attempt').values({
+    delivery_id: value.deliveryId,
+    attempt: value.attempt,
+    at: value.at,
+    status_code: value.statusCode,
+    duration_ms: value.durationMs,
+    error: value.error,
+    response: value.response,
+  }),
+)

@@ -1,0 +1,145 @@
+/**
+ * The queue of deliveries. Who attempts one takes it by one statement that pushes its `due_at` ahead: a lease, which ends by
+ * itself when the process does. It is asked endpoint by endpoint, so that what waits for a slow one is in nobody's way.
+ */
+import { sql } from 'kysely'
+import type { Deps } from '../context.ts'
+import { prepared, type Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+
+/** Longer than an attempt can take with all that is around it. */
+export const LEASE_MS = 30_000
+
+/** A delivery whose `due_at` says how long it is ours. */
+export type Leased = Row<'delivery'> & { due_at: number }
+export type DueEndpoint = { id: string; failing_since: number | null }
+
+/** Endpoints that something is due for. Steps from one to the next in the index: what it costs is not what waits there. */
+export async function dueEndpoints(db: Queries, now: number): Promise<DueEndpoint[]> {
+  const { rows } = await sql<DueEndpoint>`
+    with recursive waiting(id) as (
+      select min(endpoint_id) from delivery where due_at is not null
+      union all
+      select (select min(endpoint_id) from delivery where due_at is not null and endpoint_id > waiting.id)
+      from waiting where waiting.id is not null
+    )
+    select waiting.id, coalesce(webhook.failing_since, log_drain.failing_since) as failing_since
+    from waiting
+    left join webhook on webhook.id = waiting.id
+    left join log_drain on log_drain.id = waiting.id
+    where waiting.id is not null
+      and exists (select 1 from delivery where endpoint_id = waiting.id and due_at <= ${now})`.execute(db)
+  return rows
+}
+
+/** Leases what is due, of each endpoint at most as many as said. */
+export async function lease(deps: Deps, wanted: ReadonlyMap<string, number>, now: number): Promise<Leased[]> {
+  return deps.db.write(async (db) => {
+    const taken: Leased[] = []
+    for (const [endpointId, most] of wanted) {
+      taken.push(...(await takeDue(db, { endpointId, now, until: now + LEASE_MS, most })))
+    }
+    return taken
+  })
+}
+
+const takeDue = prepared<{ endpointId: string; now: number; until: number; most: number }, Leased>((db, value) =>
+  db
+    .updateTable('delivery')
+    .set({ due_at: value.until })
+    .where('due_at', '<=', value.now)
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('delivery')
+        .select('id')
+        .where('endpoint_id', '=', value.endpointId)
+        .where('due_at', '<=', value.now)
+        .orderBy('due_at')
+        .limit(value.most),
+    )
+    .returningAll()
+    .$narrowType<{ due_at: number }>(),
+)
+
+/** Puts a leased delivery back as it was, due at once: the service stops. */
+export async function giveBack(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
+  await deps.db.write((db) =>
+    db.updateTable('delivery').set({ due_at: now }).where('id', '=', id).where('due_at', '=', due_at).execute(),
+  )
+}
+
+/** Holds a delivery until its installation is active again and it is its turn. */
+export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
+  const held = { due_at: null, held_at: now }
+  await deps.db.write((db) =>
+    db.updateTable('delivery').set(held).where('id', '=', id).where('due_at', '=', due_at).execute(),
+  )
+}
+
+const DROPPED_AT_ONCE = 500
+
+/** Drops a delivery that nobody may hear any more; with its endpoint gone, what else is due there. */
+export async function drop(deps: Deps, { id, due_at, endpoint_id }: Leased, now: number, all: boolean): Promise<void> {
+  const dropped = { status: 'dropped', due_at: null, held_at: null, body: null, done_at: now } as const
+  await deps.db.write(async (db) => {
+    await db.updateTable('delivery').set(dropped).where('id', '=', id).where('due_at', '=', due_at).execute()
+    if (!all) return
+    const others = db
+      .selectFrom('delivery')
+      .select('id')
+      .where('endpoint_id', '=', endpoint_id)
+      .where('due_at', '<=', now)
+    await db.updateTable('delivery').set(dropped).where('id', 'in', others.limit(DROPPED_AT_ONCE)).execute()
+  })
+}
+
+/**
+ * Gives what was held for an installation that is active again its turn: the oldest of each endpoint, and the next one once
+ * that one is done with. So it arrives in the order in which it happened.
+ */
+export async function releaseHeld(deps: Deps, now: number): Promise<void> {
+  const { rows } = await sql<{ configuration_id: string; endpoint_id: string }>`
+    with recursive holding(id) as (
+      select min(configuration_id) from delivery where held_at is not null
+      union all
+      select (select min(configuration_id) from delivery where held_at is not null and configuration_id > holding.id)
+      from holding where holding.id is not null
+    )
+    select distinct delivery.configuration_id, delivery.endpoint_id
+    from holding
+    join configuration on configuration.id = holding.id
+    join delivery on delivery.configuration_id = holding.id
+    where configuration.disabled_at is null and configuration.deleted_at is null
+      and delivery.held_at is not null and delivery.status = 'pending' and delivery.due_at is null`.execute(
+    deps.db.read,
+  )
+  if (rows.length === 0) return
+  await deps.db.write(async (db) => {
+    for (const row of rows) await releaseNext(db, row.configuration_id, row.endpoint_id, now)
+  })
+}
+
+/** The oldest that is held; nothing while that one has its turn. */
+export async function releaseNext(
+  db: Queries,
+  configurationId: string,
+  endpointId: string,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('delivery')
+    .set({ due_at: now })
+    .where('due_at', 'is', null)
+    .where('id', '=', (eb) =>
+      eb
+        .selectFrom('delivery')
+        .select('id')
+        .where('configuration_id', '=', configurationId)
+        .where('endpoint_id', '=', endpointId)
+        .where('held_at', 'is not', null)
+        .where('status', '=', 'pending')
+        .orderBy('created_stamp')
+        .limit(1),
+    )
+    .execute()
+}

@@ -1,0 +1,85 @@
+/** What an endpoint may be: its URL, its projects, and that who registers it may itself see what goes there. */
+import { isIP } from 'node:net'
+import { permit } from '../access/authenticate.ts'
+import type { Ctx } from '../context.ts'
+import { refuse } from '../errors.ts'
+import { EVENT_NAMES, EVENTS, type EventName } from '../events.ts'
+import { isPublicAddress } from '../outside/addresses.ts'
+import { urlFault } from '../outside/egress.ts'
+
+/** Endpoints of one kind that people register on an account, and that one installation does there. */
+export const MOST_ENDPOINTS = 20
+
+/**
+ * Refuses: bad_request 400 for a URL that nothing could be posted to. Names are looked up when something is sent: what they
+ * mean can change.
+ */
+export function mustBeUrl(ctx: Ctx, text: string): void {
+  const fault = urlFault(text) ?? (ctx.deps.config.allowPrivateWebhooks ? undefined : privateFault(text))
+  if (fault !== undefined) refuse('bad_request', `Invalid request: \`url\`: ${fault}.`)
+}
+
+function privateFault(text: string): string | undefined {
+  const host = new URL(text).hostname.replace(/^\[|\]$/g, '')
+  const local = /^(.+\.)?localhost\.?$/.test(host) || (isIP(host) !== 0 && !isPublicAddress(host))
+  return local ? 'the address is private, local or reserved' : undefined
+}
+
+/**
+ * The events by their names, each once. Nobody subscribes to what they may not see: refuses bad_request 400 with the names
+ * there are, missing_permission 403.
+ */
+export function mustBeEvents(ctx: Ctx, names: readonly string[]): EventName[] {
+  const unknown = names.find((name) => !Object.hasOwn(EVENTS, name))
+  if (unknown !== undefined) {
+    const said = JSON.stringify(unknown.slice(0, 100))
+    refuse(
+      'bad_request',
+      `Invalid request: \`events\`: there is no event ${said}; there are ${EVENT_NAMES.join(', ')}.`,
+    )
+  }
+  const events = [...new Set(names as EventName[])]
+  for (const name of events) {
+    permit(ctx.who, EVENTS[name].needs)
+    // An installation hears of its own variables only; a person's webhook hears of all.
+    if (name.startsWith('project.env-variable.') && ctx.who.configurationId === null) permit(ctx.who, ['env:all'])
+  }
+  return events
+}
+
+/**
+ * The projects that an endpoint is limited to; null: all. A token that is itself limited to some makes nothing that hears of
+ * others. (Of an installation the selection is asked at every event.) Refuses: unknown_project 400, missing_permission 403.
+ */
+export async function mustBeProjects(ctx: Ctx, ids: readonly string[] | null | undefined): Promise<string[] | null> {
+  const { projectIds: visible, configurationId } = ctx.who
+  const narrow = visible !== null && configurationId === null
+  if (ids === null || ids === undefined) {
+    if (narrow) refuse('missing_permission', 'This token is limited to some projects: name them in `projectIds`.')
+    return null
+  }
+  const rows = await ctx.db
+    .selectFrom('project')
+    .select('id')
+    .where('account_id', '=', ctx.account.id)
+    .where('id', 'in', [...ids])
+    .execute()
+  const there = new Set(rows.map(({ id }) => id).filter((id) => visible === null || visible.includes(id)))
+  const unknown = ids.find((id) => !there.has(id))
+  if (unknown !== undefined) refuse('unknown_project', `There is no project with the id "${unknown.slice(0, 100)}".`)
+  return [...there]
+}
+
+/**
+ * Whether the caller may know of an endpoint: an installation of those it registered, a token that is limited to some
+ * projects of those that hear of no others.
+ */
+export function isKnown(
+  { who }: Ctx,
+  row: { configuration_id: string | null; project_ids_json: string | null },
+): boolean {
+  if (who.configurationId !== null) return row.configuration_id === who.configurationId
+  if (who.projectIds === null) return true
+  const heard = row.project_ids_json === null ? undefined : (JSON.parse(row.project_ids_json) as string[])
+  return heard?.every((id) => who.projectIds!.includes(id)) ?? false
+}

@@ -1,0 +1,36 @@
+/** When a delivery that failed is attempted again: the schedule of Standard Webhooks, 75 h 35 min in all. */
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+/** The wait before each attempt but the first. */
+const WAITS_MS = [
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
+]
+/** Of a wait, at most: those that failed together are not all tried again in one moment. */
+const JITTER = 0.02
+const LONGEST_RETRY_AFTER_MS = 24 * HOUR_MS
+
+/** When the next attempt is due after the one with this number failed; undefined after the last. `Retry-After` may put it off. */
+export function nextAttemptAt(attempt: number, now: number, retryAfter: string | undefined): number | undefined {
+  const wait = WAITS_MS[attempt - 1]
+  if (wait === undefined) return undefined
+  const asked = Math.min(retryAfterMs(retryAfter, now), LONGEST_RETRY_AFTER_MS)
+  return now + Math.max(Math.floor(wait * (1 + Math.random() * JITTER)), asked)
+}
+
+/** Seconds, or a date. What cannot be read asks for nothing. */
+function retryAfterMs(text: string | undefined, now: number): number {
+  if (text === undefined) return 0
+  if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS
+  const moment = Date.parse(text)
+  return Number.isNaN(moment) ? 0 : Math.max(0, moment - now)
+}

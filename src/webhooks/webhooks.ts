@@ -1,0 +1,131 @@
+/** Webhooks of an account: register, list, get, change, remove. wire.md 3.8; docs/webhooks.md. */
+import type { Static } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { openSafeToWrite } from '../env/values.ts'
+import { refuse } from '../errors.ts'
+import type { Input, Params } from '../http/route.ts'
+import { newId } from '../ids.ts'
+import { isKnown, MOST_ENDPOINTS, mustBeEvents, mustBeProjects, mustBeUrl } from './rules.ts'
+import {
+  type ListWebhooksQuery,
+  type MadeWebhook,
+  type NewWebhook,
+  type PatchWebhook,
+  showWebhook,
+  type Webhook,
+} from './shape.ts'
+import { newWebhookSecret } from './sign.ts'
+
+/** Registers a webhook; its secret is in this answer and in no other. Refuses: bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400. */
+export async function createWebhook(
+  ctx: Ctx,
+  _: undefined,
+  { body }: Input<unknown, NewWebhook>,
+): Promise<Static<typeof MadeWebhook>> {
+  mustBeUrl(ctx, body.url)
+  const events = mustBeEvents(ctx, body.events)
+  const projectIds = await mustBeProjects(ctx, body.projectIds)
+  await mustHaveRoom(ctx, 'webhook')
+  const secret = newWebhookSecret()
+  const id = newId('hook')
+  const safe = await openSafeToWrite(ctx, ctx.account.id)
+  const row: Row<'webhook'> = {
+    id,
+    account_id: ctx.account.id,
+    integration_id: null,
+    configuration_id: ctx.who.configurationId,
+    url: body.url,
+    events_json: JSON.stringify(events),
+    project_ids_json: projectIds && JSON.stringify(projectIds),
+    sealed_secret: safe.sealSecret('webhook', id, secret),
+    created_by: ctx.who.configurationId === null ? ctx.who.userId : null,
+    created_stamp: ctx.stamp,
+    updated_at: ctx.now,
+    failing_since: null,
+    disabled_at: null,
+    disabled_reason: null,
+  }
+  await ctx.db.insertInto('webhook').values(row).execute()
+  return { ...showWebhook(row), secret }
+}
+
+/** People on an account have room for so many, and each installation there for as many. Refuses: too_many_endpoints 400. */
+export async function mustHaveRoom(ctx: Ctx, table: 'webhook' | 'log_drain'): Promise<void> {
+  const { count } = await ctx.db
+    .selectFrom(table)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('account_id', '=', ctx.account.id)
+    .where('configuration_id', ctx.who.configurationId === null ? 'is' : '=', ctx.who.configurationId)
+    .executeTakeFirstOrThrow()
+  if (Number(count) >= MOST_ENDPOINTS) refuse('too_many_endpoints')
+}
+
+/** The webhook of the account, when the caller may know of it. That of an integration is with the integration. Refuses: not_found 404. */
+export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
+  const id = params.id ?? ''
+  const row = await ctx.db
+    .selectFrom('webhook')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', ctx.account.id)
+    .where('integration_id', 'is', null)
+    .executeTakeFirst()
+  if (row === undefined || !isKnown(ctx, row)) refuse('not_found', `There is no webhook "${id.slice(0, 100)}".`)
+  return row
+}
+
+export function getWebhook(_ctx: Ctx, row: Row<'webhook'>): Webhook {
+  return showWebhook(row)
+}
+
+/** Lists the webhooks that the caller may know of, last made first; with `projectId`, those that hear of that project. */
+export async function listWebhooks(
+  ctx: Ctx,
+  _: undefined,
+  { query }: Input<Static<typeof ListWebhooksQuery>>,
+): Promise<Webhook[]> {
+  const rows = await ctx.db
+    .selectFrom('webhook')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .where('integration_id', 'is', null)
+    .orderBy('created_stamp', 'desc')
+    .execute()
+  const shown = rows.filter((row) => isKnown(ctx, row)).map(showWebhook)
+  const { projectId } = query
+  return projectId === undefined ? shown : shown.filter((hook) => hook.projectIds?.includes(projectId) ?? true)
+}
+
+/**
+ * Changes what the body mentions, and enables what was disabled. Who changes one must be allowed to see all that it then
+ * hears: a new URL is a new reader. Refuses as `createWebhook`.
+ */
+export async function updateWebhook(
+  ctx: Ctx,
+  row: Row<'webhook'>,
+  { body }: Input<unknown, PatchWebhook>,
+): Promise<Webhook> {
+  if (body.url !== undefined) mustBeUrl(ctx, body.url)
+  const before = row.project_ids_json === null ? null : (JSON.parse(row.project_ids_json) as string[])
+  const events = mustBeEvents(ctx, body.events ?? JSON.parse(row.events_json ?? '[]'))
+  const projectIds = body.projectIds === undefined ? before : await mustBeProjects(ctx, body.projectIds)
+  const changed = await ctx.db
+    .updateTable('webhook')
+    .set({
+      url: body.url ?? row.url,
+      events_json: JSON.stringify(events),
+      project_ids_json: projectIds && JSON.stringify(projectIds),
+      updated_at: ctx.now,
+      ...(body.enabled && { failing_since: null, disabled_at: null, disabled_reason: null }),
+    })
+    .where('id', '=', row.id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return showWebhook(changed)
+}
+
+/** Removes a webhook. What waits for it is not sent. */
+export async function deleteWebhook(ctx: Ctx, row: Row<'webhook'>): Promise<void> {
+  await ctx.db.deleteFrom('webhook').where('id', '=', row.id).execute()
+}
