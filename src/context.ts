@@ -18,8 +18,8 @@ export type Deps = {
   operatorTokenHash: string
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string
-  /** Tells who sends, should that run in this process, to look now rather than at the next turn. Only a hint. */
-  nudges: { mail(): void; deliveries(): void }
+  /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
+  nudges: { mail(): void; deliveries(): void; timer(name: string): void }
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }

@@ -91,6 +91,11 @@ export const REFUSALS = {
   ],
   unknown_user: [400, 'bad_request', 'There is no such user.'],
   unknown_team: [400, 'bad_request', 'There is no such team.'],
+  production_deployment_failed: [
+    400,
+    'production_deployment_failed',
+    'The latest production deployment was not successful. Deploy again, then add the domain.',
+  ],
   account_soft_blocked: [402, 'account_soft_blocked', 'The account is blocked. Contact the operator of this service.'],
   payment_method_missing: [
     402,
@@ -134,6 +139,15 @@ export const REFUSALS = {
   ],
   domain_not_allowed: [409, 'domain_not_allowed', 'The operator of this service does not allow this domain.'],
   scopes_changed: [409, 'conflict', 'What the integration asks for has changed. Look again before you confirm.'],
+  deployment_url_taken: [409, 'conflict', 'Something else has this url.'],
+  deployment_ended: [409, 'conflict', 'The deployment has ended and stays as it is.'],
+  deployment_not_ready: [409, 'deployment_not_ready', 'Only a deployment that is READY can serve production.'],
+  deployment_never_live: [
+    409,
+    'deployment_never_live',
+    'A rollback goes to a deployment that served production before. Promote this one instead.',
+  ],
+  project_paused: [409, 'project_paused', 'The project is paused. Unpause it first.'],
   in_transfer: [409, 'conflict', 'The project is being transferred. Try again when the transfer has ended.'],
   payload_too_large: [413, 'payload_too_large', 'The body is too large.'],
   unsupported_media_type: [415, 'unsupported_media_type', 'The body must be application/json.'],

@@ -40,6 +40,25 @@ const variable = {
   }),
 }
 
+const ofDeployment = {
+  needs: needs('deployment:read'),
+  sentWhileDisabled: false,
+  payload: Type.Object({
+    ...by,
+    deployment: Type.Object({
+      id: Type.String(),
+      meta: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+      url: Type.String(),
+      name: Type.String(),
+    }),
+    links: Type.Object({ deployment: Type.String(), project: Type.String() }),
+    target: Nullable(Type.String()),
+    project: Type.Object({ id: Type.String() }),
+    plan: Type.String(),
+    regions: Type.Array(Type.String()),
+  }),
+}
+
 export const EVENTS = {
   'project.created': {
     needs: needs('project:read'),
@@ -103,6 +122,15 @@ export const EVENTS = {
     sentWhileDisabled: false,
     payload: Type.Object({ ...by, configuration: Type.Object(installed), previousUserId: Type.String() }),
   },
+  'deployment.created': ofDeployment,
+  /** It is built. */
+  'deployment.ready': ofDeployment,
+  /** It is built and has the domains that are its to take. */
+  'deployment.succeeded': ofDeployment,
+  'deployment.error': ofDeployment,
+  'deployment.canceled': ofDeployment,
+  /** Somebody made it the one that serves production. */
+  'deployment.promoted': ofDeployment,
 } as const
 
 export type EventName = keyof typeof EVENTS

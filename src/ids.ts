@@ -25,7 +25,7 @@ export function newId(prefix: Prefix): string {
   return `${prefix}_${randomText(SHORT.has(prefix) ? 24 : 28)}`
 }
 
-/** `oac` an integration, `icfg` an installation of it, `sec` a client secret, `hook` a webhook, `ld` a log drain, `dlv` a delivery. */
+/** `oac` an integration, `icfg` an installation of it, `sec` a client secret, `hook` a webhook, `ld` a log drain, `dlv` a delivery, `areq` a promote or rollback. */
 type Prefix =
   | 'prj'
   | 'evt'
@@ -41,6 +41,7 @@ type Prefix =
   | 'dlv'
   | 'mail'
   | 'dpl'
+  | 'areq'
 /** wire.md 3.7. */
 const SHORT = new Set<Prefix>(['team', 'usr', 'oac', 'icfg'])
 

@@ -1,5 +1,6 @@
 /** TABLE what can be asked. `npm run routes` prints it. */
 import { accountRoutes } from './accounts/routes.ts'
+import { deploymentRoutes } from './deployments/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { drainRoutes } from './drains/routes.ts'
 import { envRoutes } from './env/routes.ts'
@@ -14,6 +15,7 @@ export const ROUTES: readonly Route[] = [
   ...projectRoutes,
   ...domainRoutes,
   ...envRoutes,
+  ...deploymentRoutes,
   ...accountRoutes,
   ...webhookRoutes,
   ...drainRoutes,

@@ -3,6 +3,7 @@ import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
 import type { Deps, OperatorCtx } from './context.ts'
+import { advanceAliasRequests, MAPPING_SLICE } from './deployments/mapping.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
@@ -28,6 +29,7 @@ export const TIMERS = {
   'old-codes': { periodMs: HOUR_MS, sweep: forgetOldCodes },
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
+  'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
   deliveries: { run: deliverDue },
 } as const satisfies Record<string, Timer>
@@ -79,22 +81,28 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   }
 }
 
-/** Starts the loop; the answer stops it and waits for a sweep that is under way. */
+/** Starts the loop; the answer stops it and waits for a sweep that is under way. A nudge makes a timer due at once. */
 export function startTimers(deps: Deps): () => Promise<void> {
-  const due = new Map<TimerName, number>()
+  const due = new Map<string, number>()
   const watch = openClockWatch()
   let running = Promise.resolve()
-  const tick = setInterval(() => {
+  const run = () => {
     running = running.then(() => runDue(deps, due, watch))
-  }, 1000)
+  }
+  const tick = setInterval(run, 1000)
+  deps.nudges.timer = (name) => {
+    due.delete(name)
+    run()
+  }
   return async () => {
+    deps.nudges.timer = () => {}
     clearInterval(tick)
     await running
   }
 }
 
 /** Periods are measured by the time that passes, so that a clock that is set back loses no turn. */
-async function runDue(deps: Deps, due: Map<TimerName, number>, watch: ClockWatch): Promise<void> {
+async function runDue(deps: Deps, due: Map<string, number>, watch: ClockWatch): Promise<void> {
   const passed = performance.now()
   const now = deps.clock.now()
   const doubt = watch(now, passed)

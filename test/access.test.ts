@@ -49,7 +49,14 @@ const MAY_BY_SCOPE: Record<string, readonly string[]> = {
 
 /** What this caller is let do, operation by operation, on a project of its own. */
 async function operationsOf(world: World, call: Call, name: string, query: string): Promise<string[]> {
-  const place = { projectId: await makeProject(world, name, query), userId: '', teamId: '', rival: {}, spare: {} }
+  const place = {
+    projectId: await makeProject(world, name, query),
+    userId: '',
+    teamId: '',
+    rival: {},
+    spare: {},
+    apps: { helper: {} },
+  }
   const may: string[] = []
   for (const operationId of OPERATIONS) {
     const route = PUBLIC.find((one) => one.operationId === operationId) ?? assert.fail(operationId)

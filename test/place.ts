@@ -15,6 +15,8 @@ export type Place = {
   /** A variable of `web`, and a root key that wraps nothing any more. */
   envId: string
   idleKeyId: string
+  /** A READY production deployment of `web`, to which its domains lead. */
+  deploymentId: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
   /** A webhook, what was delivered to it (and failed for good), and a log drain. */
@@ -31,14 +33,15 @@ export type Place = {
 
 const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
 
-/** Fills a world: projects `web` (with two verified domains) and `other` of the first user, and a rival tenant. */
+/** Fills a world: projects `web` (with three verified domains and a deployment) and `other` of the first user, and a rival tenant. */
 export async function openPlace(world: World): Promise<Place> {
   const projectId = await makeProject(world, 'web')
   await makeProject(world, 'other')
-  for (const name of ['www.example.com', 'moved.example.com']) {
+  for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com']) {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
   await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
   const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
   const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
@@ -71,6 +74,7 @@ export async function openPlace(world: World): Promise<Place> {
     teamId: world.credentials.teamId,
     envId,
     idleKeyId,
+    deploymentId,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
     webhookId,
@@ -84,6 +88,14 @@ export async function openPlace(world: World): Promise<Place> {
 export async function makeProject(world: World, name: string, query = ''): Promise<string> {
   const made = await world.call('POST', `/v10/projects${query}`, { name })
   assert.equal(made.status, 200, made.text)
+  return made.body.id
+}
+
+/** Registers a deployment, READY and for production unless said otherwise, and gives its id. */
+export async function makeDeployment(world: World, projectId: string, said: object): Promise<string> {
+  const body = { target: 'production', readyState: 'READY', ...said }
+  const made = await world.operator('POST', `/operator/v1/projects/${projectId}/deployments`, body)
+  assert.equal(made.status, 201, made.text)
   return made.body.id
 }
 
@@ -109,6 +121,8 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  operatorCreateDeployment: { url: 'web-2.apps.example.net', target: 'production', readyState: 'BUILDING' },
+  operatorUpdateDeployment: { upstream: 'http://127.0.0.1:3001' },
   createWebhook: { url: 'https://hooks.example.com', events: ['project.created'] },
   updateWebhook: { enabled: true },
   createConfigurableLogDrain: { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' },
@@ -148,6 +162,9 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     accountId: place.teamId,
     idOrSlug: 'team',
     id: idFor(route, place),
+    deploymentId: place.deploymentId,
+    idOrUrl: 'web-1.apps.example.net',
+    idOrAlias: 'kept.example.com',
     secretId: appFor(route, place).secretId,
     target: 'preview',
     gitBranch: 'dev',
@@ -181,6 +198,7 @@ function appFor({ path, method, door }: Route, { apps }: Place): App {
 
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  if (route.path.includes('/deployments/')) return place.deploymentId
   if (route.path.includes('/webhooks/')) return place.webhookId
   if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
   if (route.path.includes('/log-drains/')) return place.drainId
@@ -220,6 +238,10 @@ const TABLES = [
   'env_target',
   'env_usage',
   'env_history',
+  'deployment',
+  'alias',
+  'alias_request',
+  'alias_mapping',
   'sign_in',
   'session',
   'password_link',

@@ -14,6 +14,8 @@ export const PERMISSIONS = [
   'env:decrypt',
   'env:all',
   'env:production',
+  'deployment:read',
+  'deployment:write',
   'team:read',
   'member:write',
   'billing:write',
@@ -34,11 +36,12 @@ const read: Permission[] = [
   'domain:read',
   'env:read',
   'env:all',
+  'deployment:read',
   'integration:read',
   'webhook:read',
   'drain:read',
 ]
-const develop: Permission[] = [...read, 'project:write', 'domain:write', 'env:write', 'env:decrypt']
+const develop: Permission[] = [...read, 'project:write', 'domain:write', 'env:write', 'env:decrypt', 'deployment:write']
 
 export const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
   OWNER: PERMISSIONS,

@@ -32,7 +32,7 @@ const BRIDGE: Record<Scope, Bridge> = {
     read: ['integration:read', 'webhook:read'],
     write: ['integration:write', 'webhook:write'],
   },
-  deployment: nothing,
+  deployment: { read: ['deployment:read'], write: ['deployment:write'] },
   'deployment-check': nothing,
   'edge-config': nothing,
   project: { read: ['project:read'], write: ['project:write', 'project:delete'] },

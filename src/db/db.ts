@@ -6,6 +6,7 @@ import * as start from './migrations/0001-start.ts'
 import * as domains from './migrations/0002-domains.ts'
 import * as env from './migrations/0003-env.ts'
 import * as integrations from './migrations/0004-integrations.ts'
+import * as deployments from './migrations/0010-deployments.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -33,6 +34,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0002-domains': domains,
   '0003-env': env,
   '0004-integrations': integrations,
+  '0010-deployments': deployments,
 }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */

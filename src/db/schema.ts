@@ -4,11 +4,14 @@
  */
 import type { Selectable } from 'kysely'
 import type { Role } from '../access/roles.ts'
+import type { DeploymentTables } from './deployment-tables.ts'
 import type { IntegrationTables } from './integration-tables.ts'
 
 type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 
-export type Schema = IntegrationTables & {
+export type Schema = CoreTables & IntegrationTables & DeploymentTables
+
+type CoreTables = {
   account: {
     id: string
     kind: 'user' | 'team'
@@ -55,6 +58,12 @@ export type Schema = IntegrationTables & {
     transfer_completed_at: number | null
     transfer_to_account_id: string | null
     transferred_from_account_id: string | null
+    /** The deployment that serves production: what new production domains lead to. */
+    live_deployment_id: string | null
+    /** What the project's answer shows of its deployments; null: it never had one. deployments/summary.ts. */
+    deployments_json: string | null
+    /** When a rollback switched autoAssignCustomDomains off; null: it did not, or that was undone. */
+    auto_assign_off_at: number | null
     created_at: number
     updated_stamp: number
   }

@@ -3,13 +3,21 @@ import { guard, notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { followDomain, leaveDomain } from '../deployments/pointing.ts'
 import { type RefusalKey, refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newChallengeToken } from '../ids.ts'
 import { findProject } from '../projects/projects.ts'
 import { apexOf, canonicalName } from './names.ts'
 import { mustBeAllowed, settleClaim } from './proof.ts'
-import { clearRedirectsTo, PRODUCTION, type Routing, readRouting, redirectingTo } from './routing.ts'
+import {
+  clearRedirectsTo,
+  PRODUCTION,
+  productionMustNotHaveFailed,
+  type Routing,
+  readRouting,
+  redirectingTo,
+} from './routing.ts'
 import {
   type AddDomain,
   type ProjectDomain,
@@ -34,6 +42,7 @@ export const ADD_REFUSALS = [
   'domain_owned_by_your_other_account',
   'conflict_with_verified_domain',
   'domain_not_allowed',
+  'production_deployment_failed',
 ] as const satisfies RefusalKey[]
 
 /**
@@ -49,9 +58,11 @@ export async function addDomain(
   const name = canonicalName(body.name, settings)
   const routing = await readRouting(ctx, project, name, PRODUCTION, body)
   mustBeAllowed(name, settings)
+  await productionMustNotHaveFailed(ctx, project)
   const claim = await insertDomain(ctx, project, name, routing)
   if (claim === undefined) return refuseTaken(ctx, project, name)
   const domain = await settleClaim(ctx, claim)
+  await followDomain(ctx, project, domain)
   ctx.emit('project.domain.created', showEvent(project, domain), project.id)
   return showDomain(domain, settings)
 }
@@ -102,6 +113,7 @@ export async function updateDomain(
     .where('name', '=', domain.name)
     .returningAll()
     .executeTakeFirstOrThrow()
+  await followDomain(ctx, project, row)
   const payload = { ...showEvent(project, row), previous: showRouting(domain) }
   ctx.emit('project.domain.updated', payload, project.id)
   return showDomain(row, ctx.deps.config.domains)
@@ -124,6 +136,7 @@ export async function removeDomain(
       .where('account_id', '=', row.account_id)
       .where('name', '=', row.name)
       .execute()
+    await leaveDomain(ctx, project, row)
     ctx.emit('project.domain.deleted', showEvent(project, row), project.id)
   }
   return {}
@@ -132,8 +145,9 @@ export async function removeDomain(
 /** Clears the redirects to a domain that leaves the project, and says so of each. */
 export async function stopRedirects(ctx: Ctx, project: Row<'project'>, domain: Row<'project_domain'>): Promise<void> {
   for (const row of await clearRedirectsTo(ctx, domain)) {
-    const now = showEvent(project, { ...row, redirect: null, redirect_status_code: null })
-    ctx.emit('project.domain.updated', { ...now, previous: showRouting(row) }, project.id)
+    const changed = { ...row, redirect: null, redirect_status_code: null }
+    await followDomain(ctx, project, changed)
+    ctx.emit('project.domain.updated', { ...showEvent(project, changed), previous: showRouting(row) }, project.id)
   }
 }
 

@@ -2,6 +2,7 @@
 import { notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
+import { followDomain, leaveDomain } from '../deployments/pointing.ts'
 import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { newChallengeToken } from '../ids.ts'
@@ -29,6 +30,7 @@ export async function moveDomain(
     })
   const routing = await readRouting(ctx, target, domain.name, PRODUCTION, input.body)
   await stopRedirects(ctx, project, domain)
+  await leaveDomain(ctx, project, domain)
   const row = await ctx.db
     .updateTable('project_domain')
     .set({ ...routing, project_id: target.id, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
@@ -36,6 +38,7 @@ export async function moveDomain(
     .where('name', '=', domain.name)
     .returningAll()
     .executeTakeFirstOrThrow()
+  await followDomain(ctx, target, row)
   const previousProject = { id: project.id, name: project.name }
   ctx.emit('project.domain.moved', { ...showEvent(target, row), previousProject }, target.id)
   return showDomain(row, ctx.deps.config.domains)

@@ -7,6 +7,7 @@ import { momentOf } from '../clock.ts'
 import type { DomainSettings } from '../config.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { loseDomain, mustNotBeDeployment } from '../deployments/pointing.ts'
 import { refuse } from '../errors.ts'
 import { newChallengeToken } from '../ids.ts'
 import { hostOf, isUnder, isWildcard, wildcardsOver } from './names.ts'
@@ -26,6 +27,7 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
     await mustNotBeYours(ctx, holder)
   }
   await mustNotOverlap(ctx, claim)
+  await mustNotBeDeployment(ctx, claim.name)
   // What another account holds changes hands by a fresh proof only.
   const basis = holder === undefined ? await findBasis(ctx, claim) : undefined
   return basis === undefined ? claim : markVerified(ctx, claim, basis.provenAt)
@@ -37,6 +39,7 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
  */
 export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
+  await mustNotBeDeployment(ctx, claim.name)
   await displaceHolder(ctx, claim)
   return markVerified(ctx, claim, momentOf(ctx.stamp))
 }
@@ -161,6 +164,7 @@ async function displaceHolder(ctx: Ctx, claim: Domain): Promise<void> {
     .returningAll()
     .executeTakeFirst()
   if (displaced === undefined) return
+  await loseDomain(ctx, displaced)
   const owner = await ctx.db
     .selectFrom('project')
     .innerJoin('account', 'account.id', 'project.account_id')

@@ -41,6 +41,23 @@ export async function readRouting(
   return routing
 }
 
+/**
+ * Nothing is put in front of visitors while the latest production deployment failed. Specification: operation 10.
+ * Refuses: production_deployment_failed 400.
+ */
+export async function productionMustNotHaveFailed(ctx: Ctx, project: Row<'project'>): Promise<void> {
+  if (project.deployments_json === null) return
+  const latest = await ctx.db
+    .selectFrom('deployment')
+    .select('ready_state')
+    .where('project_id', '=', project.id)
+    .where('target', '=', 'production')
+    .orderBy('created_stamp', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (latest?.ready_state === 'ERROR' || latest?.ready_state === 'CANCELED') refuse('production_deployment_failed')
+}
+
 /** Clears redirects to a domain that leaves the project. Gives the rows as they were. */
 export async function clearRedirectsTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
   const before = await redirectingTo(ctx, domain, [domain.name])

@@ -1,5 +1,6 @@
 /** Verify: ask DNS, compare, take the name. Specification: operation 15; States and transitions, Project domain verification. */
 import type { Ctx } from '../context.ts'
+import { followDomain } from '../deployments/pointing.ts'
 import { refuse } from '../errors.ts'
 import type { Found as Records } from '../outside/dns.ts'
 import { challengeOf, mustBeProven } from './challenge.ts'
@@ -33,6 +34,7 @@ export async function verifyDomain(
   await mustBeProven(ctx, domain, records)
   mustBeAllowed(domain.name, settings)
   const verified = await takeName(ctx, domain)
+  await followDomain(ctx, project, verified)
   ctx.emit('project.domain.verified', showEvent(project, verified), project.id)
   return showDomain(verified, settings)
 }

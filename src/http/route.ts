@@ -49,6 +49,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   emits?: readonly EventName[]
   /** What `on` and `run` refuse with, beyond what the guards and every route do. */
   refuses?: readonly RefusalKey[]
+  /** The timer that has work as soon as this is committed: it does not wait for its period. */
+  wakes?: string
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R

@@ -118,7 +118,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  return deps.db.write(async (tx) => {
+  const answer = await deps.db.write(async (tx) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const ctx = contextOf(outside, tx, who)
@@ -127,6 +127,8 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
     return answer
   })
+  if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
+  return answer
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */

@@ -5,6 +5,7 @@ import { guard } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { prepared, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
+import { removeDeployments } from '../deployments/leave.ts'
 import { createFirstEnv, deleteProjectEnv, envOfProject } from '../env/project-env.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
@@ -116,6 +117,8 @@ export async function updateProject(
     name,
     settings_json: JSON.stringify(settings),
     ...(said.gitForkProtection !== undefined && { git_fork_protection: said.gitForkProtection ? 1 : 0 }),
+    // Who says it decides: a promote no longer undoes what a rollback switched off.
+    ...(said.autoAssignCustomDomains !== undefined && { auto_assign_off_at: null }),
     ...(newHash !== undefined && { password_hash: newHash }),
     ...(passwordProtection === null && { password_hash: null }),
   })
@@ -146,7 +149,7 @@ export async function changeProject(
   }
 }
 
-/** Removes a project and all that is its own: its domains, whose names are free again. */
+/** Removes a project and all that is its own: its domains, whose names are free again, its variables and its deployments. */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
   await ctx.db
     .deleteFrom('project_domain')
@@ -154,6 +157,7 @@ export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<
     .where('project_id', '=', project.id)
     .execute()
   await deleteProjectEnv(ctx, project.id)
+  await removeDeployments(ctx, project.id)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
 }

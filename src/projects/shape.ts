@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
+import { ShownDeployments, showDeployments } from '../deployments/summary.ts'
 import { EnvVar, NewVariable } from '../env/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { PasswordProtection, SettingsBody, ShownSettings, showSettings } from './settings.ts'
@@ -71,12 +72,8 @@ export const Project = Type.Object(
     deploymentExpiration: Type.Object({}),
     env: Type.Optional(Type.Array(EnvVar)),
     gitForkProtection: Type.Boolean(),
-    lastAliasRequest: Nullable(Open),
-    lastRollbackTarget: Nullable(Open),
-    latestDeployments: Type.Array(Open),
-    live: Type.Boolean(),
+    ...ShownDeployments,
     paused: Type.Optional(Type.Boolean()),
-    targets: Open,
     transferCompletedAt: Type.Optional(Moment),
     transferStartedAt: Type.Optional(Moment),
     transferToAccountId: Type.Optional(Type.String()),
@@ -102,13 +99,9 @@ export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Pro
     deploymentExpiration: {},
     ...(env !== undefined && { env }),
     gitForkProtection: row.git_fork_protection === 1,
-    lastAliasRequest: null,
-    lastRollbackTarget: null,
-    latestDeployments: [],
-    live: false,
+    ...showDeployments(row.deployments_json),
     ...(row.paused_at !== null && { paused: true }),
     ...(row.paused_at === null && row.resumed_at !== null && { paused: false }),
-    targets: {},
     ...(row.transfer_started_at !== null && { transferStartedAt: row.transfer_started_at }),
     ...(row.transfer_completed_at !== null && { transferCompletedAt: row.transfer_completed_at }),
     ...(row.transfer_to_account_id !== null && { transferToAccountId: row.transfer_to_account_id }),

@@ -1,0 +1,59 @@
+/** The tables of deployments: what was built, which names lead to it, and the requests that remap them. docs/deployments.md. */
+
+export const READY_STATES = ['QUEUED', 'INITIALIZING', 'BUILDING', 'READY', 'ERROR', 'CANCELED'] as const
+export type ReadyState = (typeof READY_STATES)[number]
+type MappingStatus = 'pending' | 'in-progress' | 'completed' | 'failed'
+
+export type DeploymentTables = {
+  deployment: {
+    id: string
+    /** Those of its project: a transfer moves it along. */
+    account_id: string
+    project_id: string
+    name: string
+    /** Its own host name, in lower case: where it is always found. */
+    url: string
+    target: 'production' | 'preview'
+    ready_state: ReadyState
+    git_branch: string | null
+    meta_json: string
+    /** The origin where the edge sends its visitors. */
+    upstream: string | null
+    /** The plan of the account when it was registered. */
+    plan: 'hobby' | 'pro' | 'enterprise'
+    created_stamp: number
+    building_at: number | null
+    ready_at: number | null
+    /** When it ended in ERROR or CANCELED. */
+    failed_at: number | null
+    /** When it last became the one that serves production; null: never. */
+    promoted_at: number | null
+  }
+  /** Where a verified domain leads. A redirect leads to no deployment and has no row. */
+  alias: {
+    /** The verified holder of a name is one, so a name is here once. */
+    name: string
+    account_id: string
+    project_id: string
+    deployment_id: string
+    target: 'production' | 'preview'
+    /** The domain's own, unique in its account: lists are walked by it. */
+    created_stamp: number
+    updated_at: number
+  }
+  /** A promote or rollback. Of each kind a project keeps the last. */
+  alias_request: {
+    id: string
+    project_id: string
+    type: 'promote' | 'rollback'
+    from_deployment_id: string | null
+    to_deployment_id: string
+    status: 'pending' | 'in-progress' | 'succeeded' | 'failed' | 'skipped'
+    requested_stamp: number
+    /** Whose turn it is: of the open requests the one that waited longest. */
+    advanced_stamp: number
+    finished_at: number | null
+  }
+  /** One production domain of a request. `place` orders them and is their cursor. */
+  alias_mapping: { request_id: string; place: number; name: string; status: MappingStatus }
+}

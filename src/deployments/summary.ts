@@ -1,0 +1,188 @@
+/**
+ * What the answer of a project shows of its deployments, folded into one column of the project whenever it changes: reading
+ * a project, or a page of them, asks nothing more. docs/decisions/0040; wire.md 2.2.
+ */
+import { type Static, Type } from 'typebox'
+import { momentOf } from '../clock.ts'
+import type { OperatorCtx } from '../context.ts'
+import { READY_STATES } from '../db/deployment-tables.ts'
+import type { Row } from '../db/schema.ts'
+import { Moment, Nullable, OneOf } from '../http/schema.ts'
+
+const SHOWN_DEPLOYMENTS = 5
+/** Names that a deployment is shown with; `GET /deployments/{id}/aliases` lists them all. */
+const SHOWN_ALIASES = 20
+
+export const Meta = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 100,
+  additionalProperties: { type: 'string', maxLength: 1000 },
+})
+
+const Summary = Type.Object(
+  {
+    id: Type.String(),
+    alias: Type.Array(Type.String(), { description: 'at most 20 of the domains that lead to it' }),
+    aliasAssigned: Nullable(Moment),
+    aliasError: Type.Null(),
+    buildingAt: Type.Optional(Moment),
+    createdAt: Moment,
+    createdIn: Type.String(),
+    creator: Type.Object({ uid: Type.String(), email: Type.String(), username: Type.String() }),
+    deploymentHostname: Type.String(),
+    meta: Meta,
+    name: Type.String(),
+    plan: OneOf('hobby', 'pro', 'enterprise'),
+    private: Type.Boolean(),
+    readyAt: Type.Optional(Moment),
+    readyState: OneOf(...READY_STATES),
+    readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
+    requestedAt: Moment,
+    target: Nullable(OneOf('production')),
+    teamId: Nullable(Type.String()),
+    type: OneOf('LAMBDAS'),
+    url: Type.String(),
+    userId: Type.String(),
+  },
+  { title: 'DeploymentSummary' },
+)
+type Summary = Static<typeof Summary>
+
+/** The deployments' part of the answer of a project. */
+export const ShownDeployments = {
+  lastAliasRequest: Nullable(
+    Type.Object({
+      fromDeploymentId: Type.String({ description: 'empty when nothing served production before' }),
+      toDeploymentId: Type.String(),
+      jobStatus: OneOf('pending', 'in-progress', 'succeeded', 'failed', 'skipped'),
+      requestedAt: Moment,
+      type: OneOf('promote', 'rollback'),
+    }),
+  ),
+  lastRollbackTarget: Nullable(Type.Object({ deploymentId: Type.String(), requestedAt: Moment })),
+  latestDeployments: Type.Array(Summary),
+  live: Type.Boolean({ description: 'a deployment serves production' }),
+  targets: Type.Object({ production: Type.Optional(Summary) }),
+}
+const Shown = Type.Object(ShownDeployments)
+type Shown = Static<typeof Shown>
+
+const NONE: Shown = {
+  lastAliasRequest: null,
+  lastRollbackTarget: null,
+  latestDeployments: [],
+  live: false,
+  targets: {},
+}
+
+/** What the column says, as it is answered. */
+export function showDeployments(deploymentsJson: string | null): Shown {
+  return deploymentsJson === null ? NONE : (JSON.parse(deploymentsJson) as Shown)
+}
+
+/** Writes the column anew from the tables. The last thing that a change of deployments, aliases or requests does. */
+export async function foldDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
+  const project = await ctx.db
+    .selectFrom('project')
+    .innerJoin('account', 'account.id', 'project.account_id')
+    .select(['project.live_deployment_id', 'account.id', 'account.kind', 'account.slug', 'account.email'])
+    .where('project.id', '=', projectId)
+    .executeTakeFirstOrThrow()
+  const latest = await ctx.db
+    .selectFrom('deployment')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .orderBy('created_stamp', 'desc')
+    .limit(SHOWN_DEPLOYMENTS)
+    .execute()
+  const live = await findLive(ctx, project.live_deployment_id, latest)
+  const summaries = new Map<string, Summary>()
+  for (const row of live === undefined ? latest : [...latest, live]) {
+    if (!summaries.has(row.id)) summaries.set(row.id, summary(row, project, await namesOf(ctx, row.id)))
+  }
+  const shown: Shown = {
+    ...(await lastRequest(ctx, projectId)),
+    latestDeployments: latest.map((row) => summaries.get(row.id)!),
+    live: live !== undefined,
+    targets: live === undefined ? {} : { production: summaries.get(live.id)! },
+  }
+  await ctx.db
+    .updateTable('project')
+    .set({ deployments_json: JSON.stringify(shown) })
+    .where('id', '=', projectId)
+    .execute()
+}
+
+async function findLive(ctx: Pick<OperatorCtx, 'db'>, id: string | null, latest: Row<'deployment'>[]) {
+  if (id === null) return undefined
+  const known = latest.find((row) => row.id === id)
+  return known ?? ctx.db.selectFrom('deployment').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** The names that lead to a deployment, oldest domain first, and not all of them when they are many. */
+export async function namesOf(ctx: Pick<OperatorCtx, 'db'>, deploymentId: string): Promise<string[]> {
+  const rows = await ctx.db
+    .selectFrom('alias')
+    .select('name')
+    .where('deployment_id', '=', deploymentId)
+    .orderBy('created_stamp')
+    .limit(SHOWN_ALIASES)
+    .execute()
+  return rows.map(({ name }) => name)
+}
+
+async function lastRequest(
+  ctx: Pick<OperatorCtx, 'db'>,
+  projectId: string,
+): Promise<Pick<Shown, 'lastAliasRequest' | 'lastRollbackTarget'>> {
+  const row = await ctx.db
+    .selectFrom('alias_request')
+    .selectAll()
+    .where('project_id', '=', projectId)
+    .orderBy('requested_stamp', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (row === undefined) return { lastAliasRequest: null, lastRollbackTarget: null }
+  const requestedAt = momentOf(row.requested_stamp)
+  const { type, status: jobStatus, to_deployment_id: toDeploymentId } = row
+  return {
+    lastAliasRequest: { fromDeploymentId: row.from_deployment_id ?? '', toDeploymentId, jobStatus, requestedAt, type },
+    lastRollbackTarget: type === 'rollback' ? { deploymentId: toDeploymentId, requestedAt } : null,
+  }
+}
+
+type Owner = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'email'>
+
+/** The build system does not say who pushed: the account stands for it. */
+function summary(row: Row<'deployment'>, owner: Owner, alias: string[]): Summary {
+  return {
+    id: row.id,
+    alias,
+    aliasAssigned: alias.length > 0 ? row.ready_at : null,
+    aliasError: null,
+    ...(row.building_at !== null && { buildingAt: row.building_at }),
+    createdAt: momentOf(row.created_stamp),
+    createdIn: '',
+    creator: { uid: owner.id, email: owner.email ?? '', username: owner.slug },
+    deploymentHostname: row.url,
+    meta: JSON.parse(row.meta_json) as Record<string, string>,
+    name: row.name,
+    plan: row.plan,
+    private: false,
+    ...(row.ready_at !== null && { readyAt: row.ready_at }),
+    readyState: row.ready_state,
+    ...substateOf(row),
+    requestedAt: momentOf(row.created_stamp),
+    target: row.target === 'production' ? 'production' : null,
+    teamId: owner.kind === 'team' ? owner.id : null,
+    type: 'LAMBDAS',
+    url: row.url,
+    userId: owner.id,
+  }
+}
+
+/** A production deployment that is built waits, staged, until it was made to serve production. */
+export function substateOf(row: Row<'deployment'>): { readySubstate?: 'STAGED' | 'PROMOTED' } {
+  if (row.ready_state !== 'READY' || (row.target !== 'production' && row.promoted_at === null)) return {}
+  return { readySubstate: row.promoted_at === null ? 'STAGED' : 'PROMOTED' }
+}
