@@ -91,6 +91,35 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a line that does not say its environment is of the one that its deployment has',
+  async (world, t) => {
+    const hook = await receiver(t)
+    await drain(world, { url: hook.url, environments: ['preview'] })
+    const id = await makeProject(world, 'web')
+    const deployed = (target: string) =>
+      world.operator('POST', `/operator/v1/projects/${id}/deployments`, {
+        url: `${target}.example.net`,
+        target,
+        readyState: 'READY',
+      })
+    const [preview, production] = [await deployed('preview'), await deployed('production')]
+    assert.deepEqual([preview.status, production.status], [201, 201], preview.text)
+    const lines = [preview.body.id, production.body.id, 'dpl_unknown'].map((deploymentId) => ({
+      ...LINE,
+      deploymentId,
+    }))
+    assert.equal((await hand(world, id, lines)).body.drains, 1)
+    await deliver(world)
+    const told = hook.got[0]!.body.map((line: { deploymentId: string; environment: string }) => [
+      line.deploymentId,
+      line.environment,
+    ])
+    assert.deepEqual(told, [[preview.body.id, 'preview']])
+  },
+  LOCAL,
+)
+
+onBothEngines(
   'both families of paths make, list and remove the same drains, and each answer is whole',
   async (world) => {
     const url = 'https://logs.example.com/in'
