@@ -9,6 +9,8 @@ import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
 import { forgetOldMail } from './mail/mail.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
+import { forgetTransferCodes } from './projects/transfer.ts'
+import { completeTransfers } from './projects/transfer-job.ts'
 import { deliverDue } from './webhooks/deliver.ts'
 import { forgetOldDeliveries } from './webhooks/deliveries.ts'
 
@@ -30,6 +32,8 @@ export const TIMERS = {
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
+  'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, keeps: true },
+  'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
   deliveries: { run: deliverDue },
 } as const satisfies Record<string, Timer>

@@ -121,6 +121,10 @@ export async function allNames(running: Running, token: string): Promise<Set<str
 }
 
 /** Registers the test once per engine. */
-export function processOnBothEngines(name: string, run: (t: TestContext, engine: Engine) => Promise<void>): void {
-  for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout: 60_000 }, (t) => run(t, engine))
+export function processOnBothEngines(
+  name: string,
+  run: (t: TestContext, engine: Engine) => Promise<void>,
+  timeout = 60_000,
+): void {
+  for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout }, (t) => run(t, engine))
 }

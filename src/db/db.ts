@@ -7,6 +7,8 @@ import * as domains from './migrations/0002-domains.ts'
 import * as env from './migrations/0003-env.ts'
 import * as integrations from './migrations/0004-integrations.ts'
 import * as deployments from './migrations/0010-deployments.ts'
+import * as links from './migrations/0011-links.ts'
+import * as transfer from './migrations/0012-transfer.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -35,6 +37,8 @@ const MIGRATIONS: Record<string, Migration> = {
   '0003-env': env,
   '0004-integrations': integrations,
   '0010-deployments': deployments,
+  '0011-links': links,
+  '0012-transfer': transfer,
 }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */

@@ -118,7 +118,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  const answer = await deps.db.write(async (tx) => {
+  const work = async (tx: Queries) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const ctx = contextOf(outside, tx, who)
@@ -126,6 +126,11 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     const answer = await route.run(ctx, subject, input, asked)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
     return answer
+  }
+  const answer = await deps.db.write(work).catch(async (error) => {
+    // A store that is away may have taken the write: what was done for it stays.
+    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(contextOf(outside, deps.db.read, who), asked)
+    throw error
   })
   if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
   return answer
