@@ -182,7 +182,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     deploymentId: place.deploymentId,
     idOrUrl: 'web-1.apps.example.net',
     idOrAlias: 'kept.example.com',
-    secretId: appFor(route, place).secretId,
+    secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',
     target: 'preview',
     gitBranch: 'dev',
     version: '1',
