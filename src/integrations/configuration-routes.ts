@@ -1,7 +1,6 @@
 /** Installations on an account. Paths and shapes: wire.md 6; clients.md C.1. */
 import { Type } from 'typebox'
 import { route } from '../http/route.ts'
-import { personOnly } from './app-rules.ts'
 import { findConfiguration, listConfigurations, showConfiguration } from './configurations.ts'
 import { findProjectAccess, setProjectAccess, showProjectAccess } from './project-access.ts'
 import { REMOVAL_EVENTS, removeConfiguration } from './remove.ts'
@@ -69,10 +68,9 @@ export const configurationRoutes = [
     operationId: 'setConfigurationProject',
     summary: 'Let an installation see a project, or no longer',
     tag,
-    needs: write,
+    needs: ['integration:write', 'integration:grant'],
     body: ProjectAccess,
     on: findProjectAccess,
-    guards: [personOnly],
     run: setProjectAccess,
     emits: ['integration-configuration.permission-upgraded'],
     refuses: ['not_found'],

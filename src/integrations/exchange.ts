@@ -29,9 +29,10 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
     .where('hash', '=', codeHash)
     .where('integration_id', '=', integration.id)
     .where('redirect_uri', '=', redirectUri)
-    .where('used_stamp', '<', ctx.stamp)
+    .where('used_stamp', 'is not', null)
     .executeTakeFirst()
   if (used === undefined) return
+  if (used.used_stamp! > ctx.stamp) refuse('invalid_grant')
   await ctx.deps.db.write(async (db) => {
     await db
       .deleteFrom('token')

@@ -2,14 +2,13 @@
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import { type Input, route } from '../http/route.ts'
-import { personOnly } from './app-rules.ts'
 import { type FoundConfiguration, findConfiguration, showConfiguration } from './configurations.ts'
 import { confirmScopes } from './scope-change.ts'
 import { Configuration, ConfirmScopes } from './shape.ts'
 import { transferOwnership } from './transfer-ownership.ts'
 
 const tag = 'integrations'
-const write = ['integration:write'] as const
+const write = ['integration:write', 'integration:grant'] as const
 
 export const lifeRoutes = [
   route({
@@ -21,7 +20,6 @@ export const lifeRoutes = [
     needs: write,
     body: ConfirmScopes,
     on: findConfiguration,
-    guards: [personOnly],
     run: confirmAndShow,
     emits: ['integration-configuration.scope-change-confirmed'],
     refuses: ['not_found', 'scopes_changed'],
@@ -36,7 +34,6 @@ export const lifeRoutes = [
     tag,
     needs: write,
     on: findConfiguration,
-    guards: [personOnly],
     run: transferAndShow,
     emits: ['integration-configuration.transferred'],
     refuses: ['not_found'],
