@@ -1,7 +1,15 @@
 /** Operation 21: every rule of the exchange, and the races. decisions.md: Integrations; docs/decisions/0045. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { exchange, formOf, install, makeInstallation, makeIntegration, REDIRECT } from './integration-world.ts'
+import {
+  exchange,
+  formOf,
+  install,
+  installWithChallenge,
+  makeInstallation,
+  makeIntegration,
+  REDIRECT,
+} from './integration-world.ts'
 import { digest } from './place.ts'
 import { type Answer, onBothEngines, type World } from './world.ts'
 
@@ -176,23 +184,9 @@ onBothEngines(
   'PKCE, once begun, is asked for; and nobody may bring a verifier to a code that began without',
   async (world) => {
     const app = await makeIntegration(world)
-    const { userId, teamId } = world.credentials
-    const { installIntegration } = await import('../src/integrations/install.ts')
     const verifier = 'abcdefghijklmnopqrstuvwxyz0123456789-._~ABCDEFG'
     const codeChallenge = createHash('sha256').update(verifier).digest('base64url')
-    const begin = () =>
-      world.deps.db.write(async (db) => {
-        const integration = await db
-          .selectFrom('integration')
-          .selectAll()
-          .where('id', '=', app.id)
-          .executeTakeFirstOrThrow()
-        const { clock } = world.deps
-        const ctx = { db, deps: world.deps, now: clock.now(), stamp: clock.stamp() }
-        const account = { id: teamId, kind: 'team' } as const
-        return installIntegration(ctx, { integration, userId, account, projects: 'all', codeChallenge })
-      })
-    const { code } = await begin()
+    const { code } = await installWithChallenge(world, app, codeChallenge)
     for (const more of [
       {},
       { code_verifier: codeChallenge },

@@ -1,5 +1,7 @@
 /** Integrations for tests: registered, installed and with a token, through the doors that people use. */
 import assert from 'node:assert/strict'
+import { findIntegration } from '../src/integrations/apps.ts'
+import { installIntegration } from '../src/integrations/install.ts'
 import type { Answer, Call, World } from './world.ts'
 
 export const REDIRECT = 'https://app.example.com/callback'
@@ -62,4 +64,16 @@ export async function makeInstallation(
   const given = await exchange(world, app, code)
   assert.equal(given.status, 200, given.text)
   return { app, configurationId, token: given.body.access_token, call: world.as(given.body.access_token) }
+}
+
+/** A consent that a client began with PKCE (S256), as the consent page writes it. */
+export async function installWithChallenge(world: World, app: App, codeChallenge: string): Promise<Consented> {
+  const { clock, db } = world.deps
+  const { userId, teamId } = world.credentials
+  const account = { id: teamId, kind: 'team' } as const
+  return db.write(async (tx) => {
+    const ctx = { db: tx, deps: world.deps, now: clock.now(), stamp: clock.stamp() }
+    const integration = await findIntegration(ctx, { id: app.id })
+    return installIntegration(ctx, { integration, userId, account, projects: 'all', codeChallenge })
+  })
 }

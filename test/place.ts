@@ -182,7 +182,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     deploymentId: place.deploymentId,
     idOrUrl: 'web-1.apps.example.net',
     idOrAlias: 'kept.example.com',
-    secretId: appFor(route, place).secretId,
+    secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',
     target: 'preview',
     gitBranch: 'dev',
     version: '1',
@@ -224,12 +224,12 @@ function appFor({ path, method, door }: Route, { apps }: Place): App {
 
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  if (route.path.includes('/integrations/configuration/')) return place.configurationId
   if (route.path.includes('/deployments/')) return place.deploymentId
   if (route.path.includes('/webhooks/')) return place.webhookId
   if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
   if (route.path.includes('/log-drains/')) return place.drainId
   if (route.path.includes('/webhook-deliveries/')) return place.deliveryId
-  if (route.path.includes('/integrations/configuration/')) return place.configurationId
   if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }

@@ -113,7 +113,8 @@ const ORACLE: Record<string, Needs> = {
   transferConfigurationOwnership: PERSONS_ONLY,
   confirmConfigurationScopes: PERSONS_ONLY,
   // Webhooks and log drains.
-  createWebhook: CONFIGURATION_WRITE,
+  /** The sample wants to hear of projects, and nobody hears of what it may not read. */
+  createWebhook: { 'integration-configuration': 'write', project: 'read' },
   getWebhooks: CONFIGURATION_READ,
   getWebhook: CONFIGURATION_READ,
   updateWebhook: CONFIGURATION_WRITE,

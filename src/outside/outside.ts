@@ -2,6 +2,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
+import { isPublicAddress } from './addresses.ts'
 import { type Dns, openDns } from './dns.ts'
 import { type Egress, openEgress } from './egress.ts'
 import type { Keyring } from './keyring.ts'
@@ -24,7 +25,7 @@ const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 export function openOutside(config: Config, keyring: Keyring): Outside {
   const dns = openDns(config.dnsServers)
-  const egress = openEgress(dns, config.allowPrivateWebhooks)
+  const egress = openEgress(dns, config.allowPrivateWebhooks ? () => true : isPublicAddress)
   return { keyring, hashPassword, dns, egress, mailer: openMailer(config.mail) }
 }
 
