@@ -45,6 +45,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   emits?: readonly EventName[]
   /** What `on` and `run` refuse with, beyond what the guards and every route do. */
   refuses?: readonly RefusalKey[]
+  /** A GET whose answer follows from caller, address and store alone, and is asked often: given again until the next commit. */
+  remember?: true
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R

@@ -8,9 +8,8 @@ import { REFUSALS, Refusal, refuse } from '../errors.ts'
 import { fieldsOf, type Outgoing, record } from '../outbox.ts'
 import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
 import { readBody, readQuery, readText, soleHeader, splitQuery } from './input.ts'
-import { pageLinks } from './page.ts'
+import { remembered, type Written, writeAnswer } from './remember.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
-import { serialize } from './serialize.ts'
 import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
@@ -70,13 +69,11 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
     bodyLimit: route.bodyLimit ?? BODY_LIMIT,
     handler: async (request, reply) => {
       try {
-        const answer = await answerRequest(deps, route, request)
+        const { links, body } = await answerRequest(deps, route, request)
         reply.code(route.status)
-        const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
-        if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
-        if (!route.reply) return reply.send()
-        return reply.type('application/json; charset=utf-8').send(serialize(route.reply, answer))
+        if (body === undefined) return reply.send()
+        return reply.type(`${route.textReply ? 'text/plain' : 'application/json'}; charset=utf-8`).send(body)
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
           deps.log.error(
@@ -90,7 +87,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
   })
 }
 
-async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<unknown> {
+async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<Written> {
   const query = splitQuery(request.originalUrl)
   const credentials = {
     authorization: soleHeader(request.raw.rawHeaders, 'authorization'),
@@ -110,13 +107,19 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   const outside = { deps, now, route }
   if (route.method === 'GET') {
     const ctx = contextOf(outside, deps.db.read, who)
-    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+    // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
+    const make = async () => {
+      const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+      return writeAnswer(route, answer, request.originalUrl)
+    }
+    const kept = route.remember ? deps.db.answers() : undefined
+    const written = await remembered(kept, `${who?.actor.tokenId} ${request.originalUrl}`, make)
     await endOfTurn()
-    return answer
+    return written
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  return deps.db.write(async (tx) => {
+  const answer = await deps.db.write(async (tx) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const ctx = contextOf(outside, tx, who)
@@ -125,6 +128,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
     return answer
   })
+  return writeAnswer(route, answer, request.originalUrl)
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator, who acts for no account. */

@@ -50,6 +50,7 @@ export const projectRoutes = [
     needs: ['project:read'],
     query: ListProjectsQuery,
     run: listProjects,
+    remember: true,
     status: 200,
     reply: ProjectList,
   }),
