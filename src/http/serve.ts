@@ -9,10 +9,9 @@ import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox.ts'
 import { answerBrowser } from './browser.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import { readBodyOf, readParams, readQuery, soleHeader, splitQuery } from './input.ts'
-import { pageLinks } from './page.ts'
+import { remembered, type Written, writeAnswer } from './remember.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
-import { serialize } from './serialize.ts'
 import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
@@ -81,13 +80,11 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
       // Refusals too: what is asked there holds a secret.
       if (route.noStore) reply.header('cache-control', 'no-store')
       try {
-        const answer = await answerRequest(deps, route, request)
+        const { links, body } = await answerRequest(deps, route, request)
         reply.code(route.status)
-        const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
-        if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
-        if (!route.reply) return reply.send()
-        return reply.type('application/json; charset=utf-8').send(serialize(route.reply, answer))
+        if (body === undefined) return reply.send()
+        return reply.type(`${route.textReply ? 'text/plain' : 'application/json'}; charset=utf-8`).send(body)
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
           deps.log.error(
@@ -115,7 +112,7 @@ function addScreen(app: FastifyInstance, deps: Deps, screen: Screen): void {
   })
 }
 
-async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<unknown> {
+async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<Written> {
   const query = splitQuery(request.originalUrl)
   const credentials = {
     authorization: soleHeader(request.raw.rawHeaders, 'authorization'),
@@ -136,9 +133,15 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   const outside = { deps, now, route }
   if (route.method === 'GET') {
     const ctx = contextOf(outside, deps.db.read, who)
-    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+    // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
+    const make = async () => {
+      const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+      return writeAnswer(route, answer, request.originalUrl)
+    }
+    const kept = route.remember ? deps.db.answers() : undefined
+    const written = await remembered(kept, `${who?.actor.tokenId} ${request.originalUrl}`, make)
     await endOfTurn()
-    return answer
+    return written
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
@@ -157,7 +160,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     throw error
   })
   if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
-  return answer
+  return writeAnswer(route, answer, request.originalUrl)
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
