@@ -7,7 +7,6 @@ import { ProjectIds, Url } from '../webhooks/shape.ts'
 
 export const SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
 export const ENVIRONMENTS = ['production', 'preview'] as const
-export type Source = (typeof SOURCES)[number]
 export type Environment = (typeof ENVIRONMENTS)[number]
 
 const Sources = Type.Array(OneOf(...SOURCES), { minItems: 1, maxItems: SOURCES.length })

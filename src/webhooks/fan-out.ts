@@ -3,6 +3,7 @@
  * webhooks hear what they asked for; an installation what it was granted. Specification: Events; docs/decisions/0055.
  */
 
+import { sql } from 'kysely'
 import { permissionsOf } from '../access/scopes.ts'
 import type { EventAbout, EventOwner, OperatorCtx } from '../context.ts'
 import { prepared } from '../db/db.ts'
@@ -87,7 +88,8 @@ const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoin
     .leftJoin('configuration', 'configuration.id', 'webhook.configuration_id')
     .select([...OF_WEBHOOK, 'webhook.configuration_id', ...OF_CONFIGURATION])
     .where('webhook.account_id', '=', value.accountId)
-    .where('webhook.integration_id', 'is', null)
+    // Said so that no engine looks for it in the index of integrations, where all other webhooks are null.
+    .where(sql`coalesce(webhook.integration_id, '')`, '=', '')
     .where('webhook.disabled_at', 'is', null)
     .unionAll(
       db
