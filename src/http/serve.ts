@@ -1,12 +1,12 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. The only file that knows fastify. */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
-import { momentOf } from '../clock.ts'
-import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
+import type { Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { Refusal } from '../errors.ts'
-import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox.ts'
+import { fieldsOf, record } from '../outbox.ts'
 import { answerBrowser } from './browser.ts'
+import { contextOf } from './context-of.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import { readBodyOf, readParams, readQuery, soleHeader, splitQuery } from './input.ts'
 import { remembered, type Written, writeAnswer } from './remember.ts'
@@ -190,25 +190,6 @@ async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promis
   const subject = await route.on?.(ctx, input.params)
   for (const guard of route.guards ?? []) await guard(ctx, subject, input)
   return subject
-}
-
-type Outer = { deps: Deps; now: number; route: Route }
-
-function contextOf(
-  { deps, now, route }: Outer,
-  db: Queries,
-  who: Who | undefined,
-): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
-  const outgoing: Outgoing[] = []
-  const actor: Actor = who?.actor ?? { kind: route.door as 'operator' | 'client', id: route.door, tokenId: null }
-  // One reading of the clock for all that an operation writes, taken when it is its turn.
-  const stamp = route.method === 'GET' ? 0 : deps.clock.stamp()
-  const emit: Ctx['emit'] = (type, payload, about, owner) => {
-    if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
-    outgoing.push(outgoingOf(type, payload, about, owner))
-  }
-  const bare = { actor, db, now: stamp === 0 ? now : momentOf(stamp), stamp, deps, emit, outgoing }
-  return who === undefined ? bare : { ...bare, who, account: who.account }
 }
 
 /** The audit log names what was touched by its id. */
