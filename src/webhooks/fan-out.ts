@@ -50,6 +50,7 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
   if (aboutId !== undefined) return endpoint.configuration_id === aboutId
   if (!isGranted(endpoint, event)) return false
   if (projectId === undefined || endpoint.project_selection === 'all') return true
+  if (about.selectedBy !== undefined) return about.selectedBy.includes(endpoint.configuration_id)
   const selected = await selectSelected(ctx.db, { configurationId: endpoint.configuration_id, projectId })
   return selected.length > 0
 }
