@@ -164,7 +164,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     accountId: place.teamId,
     idOrSlug: 'team',
     id: idFor(route, place),
-    secretId: appFor(route, place).secretId,
+    secretId: route.path.includes(':secretId') ? appFor(route, place).secretId : '',
     deploymentId: place.deploymentId,
     idOrUrl: 'web-1.apps.example.net',
     idOrAlias: 'kept.example.com',
