@@ -25,13 +25,16 @@ export const REFUSALS = {
     'The code is unknown, used, older than 30 minutes, of another client, or was given for another redirect_uri.',
   ],
   invalid_request: [400, 'invalid_request', 'A parameter is missing or given twice.'],
+  form_not_ours: [403, 'forbidden', 'The page was too old, or the form was not ours. Go back, reload it, try again.'],
+  owner_only: [403, 'forbidden', 'Only an OWNER of the team can do this.'],
+  password_link_spent: [404, 'not_found', 'The link was used, replaced, or is older than 24 hours. Ask for a new one.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],
   bad_request: [400, 'bad_request', 'Invalid request.'],
   invalid_project_name: [
     400,
     'invalid_project_name',
-    'Project names are up to 100 characters of lowercase letters, digits, ".", "_" and "-", without "---"; they do not begin with "prj_" and are not "." or "..".',
+    'Project names are up to 100 characters of lowercase letters, digits, ".", "_" and "-", without "---"; they do not begin with "prj_" and are not ".", ".." or "transfer-request".',
   ],
   unknown_project: [400, 'bad_request', 'The project does not exist.'],
   trusted_ips_enterprise_only: [
@@ -71,7 +74,10 @@ export const REFUSALS = {
     'Another variable with the same key, environment and branch exists in the project.',
   ],
   env_too_many_ids: [400, 'TOO_MANY_IDS', 'One request names at most 1,000 variables.'],
-  git_not_supported: [400, 'bad_request', 'Invalid request: `gitRepository` cannot be set by this version of Berth.'],
+  gitlab_webhook_failed: [400, 'gitlab_webhook_failed', 'The webhook could not be made at GitLab.'],
+  bitbucket_webhook_failed: [400, 'bitbucket_webhook_failed', 'The webhook could not be made at Bitbucket.'],
+  not_linked: [400, 'bad_request', 'The project is linked to no repository.'],
+  production_branch: [400, 'production_branch', '`gitBranch` is the production branch; null serves production.'],
   invalid_domain: [400, 'invalid_domain', 'The domain name is not valid.'],
   domain_on_project: [400, 'domain_already_in_use', 'The domain is already on this project.'],
   branch_and_redirect: [
@@ -89,6 +95,8 @@ export const REFUSALS = {
     'txt_verifies_another_project',
     'The TXT record verifies the domain for another project. Add the record of this project beside it.',
   ],
+  transfer_to_same_account: [400, 'bad_request', 'The project is in this account already.'],
+  callback_not_supported: [400, 'bad_request', 'Invalid request: `callbackUrl` is not supported.'],
   unknown_user: [400, 'bad_request', 'There is no such user.'],
   unknown_team: [400, 'bad_request', 'There is no such team.'],
   production_deployment_failed: [
@@ -116,6 +124,8 @@ export const REFUSALS = {
   secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],
   last_secret: [409, 'conflict', 'This is the only client secret. Make another one first.'],
   integration_slug_taken: [409, 'conflict', 'An integration with this slug already exists.'],
+  bypass_exists: [409, 'conflict', 'The project has this bypass secret already.'],
+  already_linked: [409, 'conflict', 'The project is linked to another repository.'],
   project_name_taken: [409, 'conflict', 'A project with this name already exists.'],
   domain_on_other_project: [
     409,

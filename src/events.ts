@@ -25,6 +25,8 @@ const installed = {
   /** Of a selection; empty when it is all. */
   projects: Type.Array(Type.String()),
 }
+/** Told to both accounts, each by the name that the project has there. */
+const transfer = { ...by, project, fromAccountId: Type.String(), toAccountId: Type.String() }
 function needs(...permissions: Permission[]): readonly Permission[] {
   return permissions
 }
@@ -74,6 +76,25 @@ export const EVENTS = {
     needs: needs('project:read'),
     sentWhileDisabled: false,
     payload: Type.Object({ ...by, project, previousName: Type.String() }),
+  },
+  'project.transfer.started': {
+    needs: needs('project:read'),
+    sentWhileDisabled: false,
+    payload: Type.Object(transfer),
+  },
+  'project.transfer.completed': {
+    needs: needs('project:read'),
+    sentWhileDisabled: false,
+    payload: Type.Object(transfer),
+  },
+  /** It stays where it was. */
+  'project.transfer.failed': {
+    needs: needs('project:read'),
+    sentWhileDisabled: false,
+    payload: Type.Object({
+      ...transfer,
+      reason: Type.Unsafe<'account_gone' | 'name_taken'>({ type: 'string', enum: ['account_gone', 'name_taken'] }),
+    }),
   },
   'project.domain.created': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
   'project.domain.updated': {

@@ -8,11 +8,15 @@ import type { Route } from './http/route.ts'
 import { integrationRoutes } from './integrations/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
+import { linkRoutes } from './projects/link-routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { transferRoutes } from './projects/transfer-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 export const ROUTES: readonly Route[] = [
   ...projectRoutes,
+  ...linkRoutes,
+  ...transferRoutes,
   ...domainRoutes,
   ...envRoutes,
   ...deploymentRoutes,

@@ -1,4 +1,6 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
+import { forgetOldPasswordLinks } from './accounts/password-link.ts'
+import { forgetEndedSessions } from './accounts/sessions.ts'
 import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
@@ -9,6 +11,8 @@ import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
 import { forgetOldMail } from './mail/mail.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
+import { forgetTransferCodes } from './projects/transfer.ts'
+import { completeTransfers } from './projects/transfer-job.ts'
 import { deliverDue } from './webhooks/deliver.ts'
 import { forgetOldDeliveries } from './webhooks/deliveries.ts'
 
@@ -22,6 +26,8 @@ const REMOVAL_SLICE = 10
 
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
+  'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
+  'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
@@ -30,6 +36,8 @@ export const TIMERS = {
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
+  'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, keeps: true },
+  'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
   deliveries: { run: deliverDue },
 } as const satisfies Record<string, Timer>

@@ -17,6 +17,8 @@ export type Place = {
   idleKeyId: string
   /** A READY production deployment of `web`, to which its domains lead. */
   deploymentId: string
+  /** A code by which the first user can take over a project of the rival. */
+  transferCode: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
   /** A webhook, what was delivered to it (and failed for good), and a log drain. */
@@ -53,6 +55,9 @@ export async function openPlace(world: World): Promise<Place> {
   await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
   const [{ id: deliveryId }] = (await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')).body
     .deliveries
+  await world.call('POST', '/v9/projects/web/link', { type: 'github', repo: 'acme/web' })
+  const credentials = `/operator/v1/accounts/${world.credentials.teamId}/git-credentials/bitbucket`
+  await world.operator('PUT', credentials, { token: 't', webhookUrl: 'https://build.example.com' })
   const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
   const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
@@ -62,6 +67,9 @@ export async function openPlace(world: World): Promise<Place> {
   const team = await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
   const secret = await rival.call('POST', '/v10/projects', { name: 'secret' })
   assert.equal(secret.status, 200)
+  await rival.call('POST', '/v10/projects', { name: 'gift' })
+  const offered = await rival.call('POST', '/projects/gift/transfer-request')
+  assert.equal(offered.status, 200)
   const spare = await world.user('spare')
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
   const apps = await Promise.all(APPS.map(async (slug) => [slug, await makeIntegration(world, { slug })] as const))
@@ -75,6 +83,7 @@ export async function openPlace(world: World): Promise<Place> {
     envId,
     idleKeyId,
     deploymentId,
+    transferCode: offered.body.code,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
     webhookId,
@@ -121,6 +130,12 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  updateProjectProtectionBypass: { generate: {} },
+  linkProject: { type: 'github', repo: 'acme/web' },
+  updateProjectBranch: { branch: 'trunk' },
+  operatorSetGitCredential: { token: 't', webhookUrl: 'https://build.example.com' },
+  createProjectTransferRequest: {},
+  acceptProjectTransferRequest: {},
   operatorCreateDeployment: { url: 'web-2.apps.example.net', target: 'production', readyState: 'BUILDING' },
   operatorUpdateDeployment: { upstream: 'http://127.0.0.1:3001' },
   createWebhook: { url: 'https://hooks.example.com', events: ['project.created'] },
@@ -164,14 +179,16 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     accountId: place.teamId,
     idOrSlug: 'team',
     id: idFor(route, place),
-    secretId: route.path.includes(':secretId') ? appFor(route, place).secretId : '',
     deploymentId: place.deploymentId,
     idOrUrl: 'web-1.apps.example.net',
     idOrAlias: 'kept.example.com',
+    secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',
     target: 'preview',
     gitBranch: 'dev',
     version: '1',
     name: 'old-events',
+    code: place.transferCode,
+    provider: 'bitbucket',
     domain: route.operationId === 'moveProjectDomain' ? 'moved.example.com' : 'www.example.com',
     ...path,
   }
@@ -246,6 +263,8 @@ const TABLES = [
   'token',
   'project',
   'project_domain',
+  'transfer_request',
+  'git_credential',
   'event',
   'audit',
   'fact',

@@ -25,7 +25,7 @@ export async function newHome(t: TestContext, engine: Engine, name = 'data'): Pr
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, name)
   const database = engine === 'postgres' ? await newDatabase() : `sqlite:${join(folder, 'berth.db')}`
-  return { folder, env: { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0' } }
+  return { folder, env: { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0', BERTH_EDGE_PORT: '0' } }
 }
 
 /** Starts the program and leaves it to itself. It is ended with the test, whatever happens. */
@@ -121,6 +121,10 @@ export async function allNames(running: Running, token: string): Promise<Set<str
 }
 
 /** Registers the test once per engine. */
-export function processOnBothEngines(name: string, run: (t: TestContext, engine: Engine) => Promise<void>): void {
-  for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout: 60_000 }, (t) => run(t, engine))
+export function processOnBothEngines(
+  name: string,
+  run: (t: TestContext, engine: Engine) => Promise<void>,
+  timeout = 60_000,
+): void {
+  for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout }, (t) => run(t, engine))
 }

@@ -196,15 +196,6 @@ onBothEngines('the data cache is switched off and on by id and by name', async (
   }
 })
 
-onBothEngines('what a later version serves is refused by name rather than dropped', async ({ call }) => {
-  for (const [field, value] of [['gitRepository', { type: 'github', repo: 'a/b' }]] as const) {
-    const answer = await call('POST', '/v10/projects', { name: 'web', [field]: value })
-    assert.deepEqual([answer.status, answer.body.error.code], [400, 'bad_request'])
-    assert.match(answer.body.error.message, new RegExp(field))
-  }
-  assert.equal((await call('GET', '/v9/projects')).body.projects.length, 0)
-})
-
 function holds(answer: Answer, wanted: Record<string, unknown>): void {
   assert.equal(answer.status, 200, answer.text)
   for (const [name, value] of Object.entries(wanted)) assert.deepEqual(answer.body[name], value, name)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { unversioned } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
+import { SCREENS } from '../src/screens.ts'
 import { bare, CLIENTS, ON_PROJECT, OPERATORS, openPlace, PUBLIC, sampleOf, withQuery } from './place.ts'
 import { type Answer, type Method, onBothEngines } from './world.ts'
 
@@ -153,6 +154,10 @@ onBothEngines('a method that a path does not take is 405 with Allow, and a path 
     const [path, url] = route.door === 'operator' ? [route.path, asked.url] : [unversioned(route.path), bare(asked)]
     const known = paths.get(path) ?? { url: url.split('?', 1)[0]!, taken: [] }
     paths.set(path, { ...known, taken: [...known.taken, route.method] })
+  }
+  for (const { method, path } of SCREENS) {
+    const known = paths.get(path) ?? { url: path.replaceAll(/:\w+/g, 'some'), taken: [] }
+    paths.set(path, { ...known, taken: [...known.taken, method] })
   }
   for (const { url, taken } of paths.values()) {
     for (const method of METHODS) {

@@ -1,5 +1,6 @@
 /** Shared reasons to refuse, each a statement that must hold. Order in a route is the order of refusal. */
 import type { Ctx } from '../context.ts'
+import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { type RefusalKey, refuse } from '../errors.ts'
 import type { Guard, Input } from '../http/route.ts'
@@ -13,10 +14,34 @@ export const accountInGoodStanding = guard(
   },
 )
 
-/** While a project moves to another account nothing in it changes. Specification: Project transfer. */
-export const notInTransfer = guard(['in_transfer'], (_ctx: Ctx, project: Row<'project'>) => {
-  if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')
+/**
+ * While a project moves to another account nothing in it changes. Specification: Project transfer. For operations that write
+ * other rows than the project's: on PostgreSQL its row is held until they commit, so that none of them lands behind the
+ * start of a transfer that was answered already (a serializable order of its own could be another than that of the clock).
+ * Held as for a write, for some of them write it in the end.
+ */
+export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, project: Row<'project'>) => {
+  mustNotBeInTransfer(project)
+  if (ctx.deps.db.engine === 'postgres') await holdProject(ctx.db, { accountId: project.account_id, id: project.id })
 })
+
+/** As `notInTransfer`, for operations that write the row of the project: two writes of one row never pass each other. */
+export const notInTransferItself = guard(['in_transfer'], (_ctx: Ctx, project: Row<'project'>) =>
+  mustNotBeInTransfer(project),
+)
+
+function mustNotBeInTransfer(project: Row<'project'>): void {
+  if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')
+}
+
+const holdProject = prepared<{ accountId: string; id: string }, { id: string }>((db, value) =>
+  db
+    .selectFrom('project')
+    .select('id')
+    .where('account_id', '=', value.accountId)
+    .where('id', '=', value.id)
+    .forNoKeyUpdate(),
+)
 
 /** Makes a guard of a check and the refusals it may give. */
 export function guard<C, S>(

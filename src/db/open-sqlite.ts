@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { makeFolder, trueName } from '../outside/folder.ts'
-import { type Db, migrate } from './db.ts'
+import { type Db, migrate, type Queries } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -37,13 +37,21 @@ export async function openSqlite({ file: said, groupLimit = 256, onDiskFault }: 
   const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, (error) => {
     if (family(error) === IO_ERROR) onDiskFault(error)
   })
+  const listeners: (() => void)[] = []
+  const write = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
+    const value = await attempt(() => commitTogether(() => work(queries)))
+    for (const listener of listeners) listener()
+    return value
+  }
 
   return {
     engine: 'sqlite',
     read: reading,
-    write: (work) => attempt(() => commitTogether(() => work(queries))),
+    write,
     refusalOf: (error) => (family(error) === FULL ? 'storage_full' : undefined),
+    onEdgeChange: (listener) => void listeners.push(listener),
     async close() {
+      listeners.length = 0
       snapshot.end()
       await reading.destroy()
       await queries.destroy()

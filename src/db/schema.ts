@@ -64,8 +64,37 @@ type CoreTables = {
     deployments_json: string | null
     /** When a rollback switched autoAssignCustomDomains off; null: it did not, or that was undone. */
     auto_assign_off_at: number | null
+    /** The repository that it is built from, as projects/link.ts reads it; null: none. */
+    link_json: string | null
+    /** The secrets by which automation passes its protection, sealed, as projects/bypass.ts reads them; null: none. */
+    bypass_json: string | null
     created_at: number
     updated_stamp: number
+  }
+  /** The one live code by which a project can be taken over; once used, it stays until the project is there. */
+  transfer_request: {
+    project_id: string
+    /** The account that gives. */
+    account_id: string
+    hash: string
+    created_by: string
+    expires_at: number
+    accepted_at: number | null
+    accepted_by: string | null
+    new_name: string | null
+  }
+  /** How an account speaks to a git provider, as the operator set it. */
+  git_credential: {
+    account_id: string
+    provider: 'gitlab' | 'bitbucket'
+    id: string
+    base_url: string
+    username: string | null
+    sealed_token: string
+    /** Where the provider sends pushes: the build system. */
+    webhook_url: string
+    sealed_webhook_secret: string | null
+    updated_at: number
   }
   /** A name that an account claims for a project. Several accounts may claim one name; one of them at most is verified. */
   project_domain: {
@@ -81,6 +110,8 @@ type CoreTables = {
     verified_at: number | null
     /** When the account proved by DNS that it rules the apex; null where a name was had without (docs/domains.md). */
     proven_at: number | null
+    /** When it came from another account, which had made the proof: the proof makes nothing else verified then. */
+    inherited_at: number | null
     created_stamp: number
     updated_at: number
   }
@@ -165,6 +196,8 @@ type CoreTables = {
     /** Set when the variable is deleted: from then on the row may go. */
     expires_at: number | null
   }
+  /** What of the edge's answers changed last, and when; by triggers. `domain <name>`, `project <id>`, `deployment <id>`. */
+  edge_change: { key: string; stamp: number }
   /** One row a fact about the store itself. */
   fact: { name: string; value: string }
 }

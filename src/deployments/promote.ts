@@ -1,6 +1,6 @@
 /** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/decisions/0042. */
 import { sql } from 'kysely'
-import { guard, notInTransfer } from '../access/guards.ts'
+import { guard, notInTransferItself } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
@@ -24,9 +24,9 @@ export async function findPromotion(ctx: Ctx, params: Params): Promise<Found> {
   return { project, deployment }
 }
 
-/** `notInTransfer` for the project of a promotion. */
-export const promotionNotInTransfer = guard(notInTransfer.refuses, (ctx: Ctx, { project }: Found, input) =>
-  notInTransfer(ctx, project, input),
+/** `notInTransferItself` for the project of a promotion. */
+export const promotionNotInTransfer = guard(notInTransferItself.refuses, (ctx: Ctx, { project }: Found, input) =>
+  notInTransferItself(ctx, project, input),
 )
 
 /**

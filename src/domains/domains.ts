@@ -1,7 +1,7 @@
 /** Domains of a project: add, find, update, remove. Specification: operations 10, 12, 13 and 14. */
 import { guard, notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { followDomain, leaveDomain } from '../deployments/pointing.ts'
 import { type RefusalKey, refuse } from '../errors.ts'
@@ -32,7 +32,12 @@ import {
 export type Found = { project: Row<'project'>; domain: Row<'project_domain'> }
 
 /** What every route that takes routing may refuse. */
-export const ROUTING_REFUSALS = ['branch_and_redirect', 'redirect_to_itself', 'invalid_redirect'] as const
+export const ROUTING_REFUSALS = [
+  'branch_and_redirect',
+  'production_branch',
+  'redirect_to_itself',
+  'invalid_redirect',
+] as const
 
 /** What adding a domain may refuse, beyond what is said of the project. */
 export const ADD_REFUSALS = [
@@ -129,7 +134,7 @@ export async function removeDomain(
   { body }: Pick<Input<unknown, RemoveDomain>, 'body'>,
 ): Promise<Record<string, never>> {
   const gone = [domain, ...(body.removeRedirects ? await leadingTo(ctx, domain) : [])]
-  if (!body.removeRedirects) await stopRedirects(ctx, project, domain)
+  if (!body.removeRedirects) await stopRedirects(ctx, ctx.account, project, domain)
   for (const row of gone) {
     await ctx.db
       .deleteFrom('project_domain')
@@ -142,12 +147,22 @@ export async function removeDomain(
   return {}
 }
 
-/** Clears the redirects to a domain that leaves the project, and says so of each. */
-export async function stopRedirects(ctx: Ctx, project: Row<'project'>, domain: Row<'project_domain'>): Promise<void> {
+/** Clears the redirects to a domain that leaves the project, and tells `owner` of each. */
+export async function stopRedirects(
+  ctx: OperatorCtx,
+  owner: EventOwner,
+  project: Row<'project'>,
+  domain: Row<'project_domain'>,
+): Promise<void> {
   for (const row of await clearRedirectsTo(ctx, domain)) {
     const changed = { ...row, redirect: null, redirect_status_code: null }
     await followDomain(ctx, project, changed)
-    ctx.emit('project.domain.updated', { ...showEvent(project, changed), previous: showRouting(row) }, project.id)
+    ctx.emit(
+      'project.domain.updated',
+      { ...showEvent(project, changed), previous: showRouting(row) },
+      project.id,
+      owner,
+    )
   }
 }
 
@@ -179,6 +194,7 @@ function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: 
       challenge_token: newChallengeToken(),
       verified_at: null,
       proven_at: null,
+      inherited_at: null,
       created_stamp: ctx.stamp,
       updated_at: momentOf(ctx.stamp),
     })

@@ -29,7 +29,7 @@ export async function moveDomain(
       projectId: target.id,
     })
   const routing = await readRouting(ctx, target, domain.name, PRODUCTION, input.body)
-  await stopRedirects(ctx, project, domain)
+  await stopRedirects(ctx, ctx.account, project, domain)
   await leaveDomain(ctx, project, domain)
   const row = await ctx.db
     .updateTable('project_domain')

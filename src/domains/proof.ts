@@ -117,14 +117,16 @@ async function findBasis(ctx: Ctx, claim: Domain): Promise<{ provenAt: number | 
   // The latest proof of an apex speaks for it: who had the domain before its present owner does not (0021).
   const latest = await ctx.db
     .selectFrom('project_domain')
-    .select(['account_id', 'proven_at'])
+    .select(['account_id', 'proven_at', 'inherited_at'])
     .where('apex_name', '=', claim.apex_name)
     .where('verified_at', 'is not', null)
     .where('proven_at', 'is not', null)
     .orderBy('proven_at', 'desc')
+    // Of names that rest on one proof, those of the account that made it speak for it; one that came from there does not.
+    .orderBy((eb) => eb.fn.coalesce('inherited_at', eb.lit(0)))
     .limit(1)
     .executeTakeFirst()
-  if (latest?.account_id === claim.account_id) return { provenAt: latest.proven_at }
+  if (latest?.account_id === claim.account_id && latest.inherited_at === null) return { provenAt: latest.proven_at }
   if (settings.proof === 'contested' && !(await isContested(ctx, claim))) return { provenAt: null }
   return undefined
 }
@@ -147,7 +149,7 @@ function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise
   const now = momentOf(ctx.stamp)
   return ctx.db
     .updateTable('project_domain')
-    .set({ verified_at: now, proven_at: provenAt, updated_at: now })
+    .set({ verified_at: now, proven_at: provenAt, inherited_at: null, updated_at: now })
     .where('account_id', '=', claim.account_id)
     .where('name', '=', claim.name)
     .returningAll()
@@ -157,7 +159,13 @@ function markVerified(ctx: Ctx, claim: Domain, provenAt: number | null): Promise
 async function displaceHolder(ctx: Ctx, claim: Domain): Promise<void> {
   const displaced = await ctx.db
     .updateTable('project_domain')
-    .set({ verified_at: null, proven_at: null, challenge_token: newChallengeToken(), updated_at: momentOf(ctx.stamp) })
+    .set({
+      verified_at: null,
+      proven_at: null,
+      inherited_at: null,
+      challenge_token: newChallengeToken(),
+      updated_at: momentOf(ctx.stamp),
+    })
     .where('name', '=', claim.name)
     .where('verified_at', 'is not', null)
     .where('account_id', '!=', claim.account_id)

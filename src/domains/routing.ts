@@ -1,8 +1,9 @@
 /** What a domain does with visitors: serve production, serve a branch, or send them to another domain of the project. */
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { Refusal, refuse } from '../errors.ts'
+import { linkOf } from '../projects/link-shape.ts'
 import { canonicalName, isWildcard } from './names.ts'
 import type { UpdateDomain } from './shape.ts'
 
@@ -16,7 +17,7 @@ const MOST_HOPS = 10
 
 /**
  * `before` with what a request says laid over it; null clears, and a redirect takes its status code with it.
- * Refuses: branch_and_redirect 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
+ * Refuses: branch_and_redirect 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
  * circle), bad_request 400 (a status code without a redirect).
  */
 export async function readRouting(
@@ -35,6 +36,7 @@ export async function readRouting(
     redirect_status_code: said.redirectStatusCode === undefined ? kept : said.redirectStatusCode,
   }
   if (routing.git_branch !== null && redirect !== null) refuse('branch_and_redirect')
+  if (said.gitBranch && said.gitBranch === linkOf(project)?.productionBranch) refuse('production_branch')
   if (routing.redirect_status_code !== null && redirect === null)
     refuse('bad_request', 'Invalid request: `redirectStatusCode` needs a `redirect`.')
   if (target) await mustLeadSomewhere(ctx, project, name, target)
@@ -59,7 +61,10 @@ export async function productionMustNotHaveFailed(ctx: Ctx, project: Row<'projec
 }
 
 /** Clears redirects to a domain that leaves the project. Gives the rows as they were. */
-export async function clearRedirectsTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
+export async function clearRedirectsTo(
+  ctx: Pick<OperatorCtx, 'db' | 'stamp'>,
+  domain: Row<'project_domain'>,
+): Promise<Row<'project_domain'>[]> {
   const before = await redirectingTo(ctx, domain, [domain.name])
   await ctx.db
     .updateTable('project_domain')
@@ -73,7 +78,7 @@ export async function clearRedirectsTo(ctx: Ctx, domain: Row<'project_domain'>):
 
 /** The domains of the same project that redirect to one of these names, oldest first. */
 export async function redirectingTo(
-  ctx: Ctx,
+  ctx: Pick<OperatorCtx, 'db'>,
   domain: Row<'project_domain'>,
   names: string[],
 ): Promise<Row<'project_domain'>[]> {

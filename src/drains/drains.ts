@@ -8,7 +8,7 @@ import type { Input, Params } from '../http/route.ts'
 import { newId, randomText } from '../ids.ts'
 import { isKnown, mustBeProjects, mustBeUrl } from '../webhooks/rules.ts'
 import { mustHaveRoom } from '../webhooks/webhooks.ts'
-import { ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './shape.ts'
+import { type DrainRow, ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './shape.ts'
 
 const MOST_HEADER_BYTES = 8192
 /** What the request itself says, and what belongs to a connection (RFC 9110, 7.6.1). */
@@ -51,7 +51,16 @@ export async function createDrain(
     disabled_reason: null,
   }
   await ctx.db.insertInto('log_drain').values(row).execute()
-  return { ...showDrain(row), secret }
+  return { ...showDrain(await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirstOrThrow()), secret }
+}
+
+function withIntegration(ctx: Ctx) {
+  return ctx.db
+    .selectFrom('log_drain')
+    .leftJoin('configuration', 'configuration.id', 'log_drain.configuration_id')
+    .selectAll('log_drain')
+    .select('configuration.integration_id')
+    .where('log_drain.account_id', '=', ctx.account.id)
 }
 
 /** The headers with their names in lower case; null when there are none. Their values may be credentials: they are never told. */
@@ -75,30 +84,20 @@ function headerFault(name: string, value: string): string | undefined {
 }
 
 /** The drain of the account, when the caller may know of it. Refuses: not_found 404. */
-export async function findDrain(ctx: Ctx, params: Params): Promise<Row<'log_drain'>> {
+export async function findDrain(ctx: Ctx, params: Params): Promise<DrainRow> {
   const id = params.id ?? ''
-  const row = await ctx.db
-    .selectFrom('log_drain')
-    .selectAll()
-    .where('id', '=', id)
-    .where('account_id', '=', ctx.account.id)
-    .executeTakeFirst()
+  const row = await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirst()
   if (row === undefined || !isKnown(ctx, row)) refuse('not_found', `There is no log drain "${id.slice(0, 100)}".`)
   return row
 }
 
-export function getDrain(_ctx: Ctx, row: Row<'log_drain'>): Static<typeof OneLogDrain> {
+export function getDrain(_ctx: Ctx, row: DrainRow): Static<typeof OneLogDrain> {
   return { ...showDrain(row), secret: '' }
 }
 
 /** Lists the drains that the caller may know of, last made first. */
 export async function listDrains(ctx: Ctx): Promise<LogDrain[]> {
-  const rows = await ctx.db
-    .selectFrom('log_drain')
-    .selectAll()
-    .where('account_id', '=', ctx.account.id)
-    .orderBy('created_stamp', 'desc')
-    .execute()
+  const rows = await withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').execute()
   return rows.filter((row) => isKnown(ctx, row)).map(showDrain)
 }
 

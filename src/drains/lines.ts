@@ -2,13 +2,15 @@
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { slices } from '../db/slices.ts'
 import { refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId, randomText } from '../ids.ts'
 import { insertDelivery } from '../webhooks/fan-out.ts'
-import type { LinesTaken, LogLines } from './shape.ts'
+import type { Environment, LinesTaken, LogLines } from './shape.ts'
 
 type Line = LogLines['lines'][number]
+type Placed = Line & { environment: Environment }
 
 /** A project by its id, whoever has it. Refuses: not_found 404. */
 export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<Row<'project'>> {
@@ -28,7 +30,9 @@ export async function takeLines(
   { body }: Input<unknown, LogLines>,
 ): Promise<Static<typeof LinesTaken>> {
   const drains = await drainsOf(ctx, project)
-  const shown = body.lines.map((line) => ({ line, text: showLine(project, line) }))
+  const shown = (await withEnvironments(ctx, project, body.lines)).map((line) => {
+    return { line, text: showLine(project, line) }
+  })
   let count = 0
   for (const drain of drains) {
     const heard = shown.filter(({ line }) => hears(drain, line)).map(({ text }) => text)
@@ -49,6 +53,20 @@ export async function takeLines(
   }
   if (count > 0) ctx.deps.nudges.deliveries()
   return { lines: body.lines.length, drains: count }
+}
+
+/** Lines that do not say their environment are of their deployment's, and without one of production. */
+async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines: readonly Line[]): Promise<Placed[]> {
+  const ids = [...new Set(lines.flatMap((line) => line.deploymentId ?? []))]
+  const targets = new Map<string, Environment>()
+  for (const slice of slices(ids)) {
+    const found = ctx.db.selectFrom('deployment').select(['id', 'target']).where('project_id', '=', project.id)
+    for (const row of await found.where('id', 'in', slice).execute()) targets.set(row.id, row.target)
+  }
+  return lines.map((line) => ({
+    ...line,
+    environment: line.environment ?? targets.get(line.deploymentId ?? '') ?? 'production',
+  }))
 }
 
 /** The drains of the account that may hear of the project: enabled, of an installation that is active and may see it. */
@@ -78,13 +96,13 @@ async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
   })
 }
 
-function hears(drain: Row<'log_drain'>, line: Line): boolean {
+function hears(drain: Row<'log_drain'>, line: Placed): boolean {
   const sources: string[] | null = drain.sources_json === null ? null : JSON.parse(drain.sources_json)
   const environments: string[] = JSON.parse(drain.environments_json)
-  return (sources?.includes(line.source) ?? true) && environments.includes(line.environment ?? 'production')
+  return (sources?.includes(line.source) ?? true) && environments.includes(line.environment)
 }
 
-function showLine(project: Row<'project'>, line: Line): string {
+function showLine(project: Row<'project'>, line: Placed): string {
   return JSON.stringify({
     id: randomText(24),
     timestamp: line.timestamp,
@@ -93,6 +111,6 @@ function showLine(project: Row<'project'>, line: Line): string {
     projectId: project.id,
     projectName: project.name,
     ...(line.deploymentId !== undefined && { deploymentId: line.deploymentId }),
-    environment: line.environment ?? 'production',
+    environment: line.environment,
   })
 }

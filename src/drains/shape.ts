@@ -52,6 +52,12 @@ const fields = {
   sources: Type.Optional(Type.Array(OneOf(...SOURCES))),
   environments: Type.Array(OneOf(...ENVIRONMENTS)),
   createdFrom: Type.Optional(OneOf('self-served', 'integration')),
+  /** Newer clients demand it. */
+  source: Type.Object({
+    kind: OneOf('self-served', 'integration'),
+    integrationId: Type.Optional(Type.String()),
+    integrationConfigurationId: Type.Optional(Type.String()),
+  }),
   createdAt: Moment,
   updatedAt: Moment,
   deletedAt: Type.Null(),
@@ -66,15 +72,22 @@ export const LogDrainList = Type.Array(LogDrain)
 /** Clients demand `secret` of one drain; it is shown when it is made and empty ever after. */
 export const OneLogDrain = Type.Object({ ...fields, secret: Type.String({ description: 'shown once, then empty' }) })
 
-export function showDrain(row: Row<'log_drain'>): LogDrain {
-  const ofInstallation = row.configuration_id !== null
+/** A drain, and the integration whose installation made it. */
+export type DrainRow = Row<'log_drain'> & { integration_id: string | null }
+
+export function showDrain(row: DrainRow): LogDrain {
+  const { configuration_id: installation, integration_id: integrationId } = row
+  const ofInstallation = installation !== null && integrationId !== null
   return {
     id: row.id,
     name: row.name,
     url: row.url,
     ownerId: row.account_id,
     ...(row.account_id.startsWith('team_') && { teamId: row.account_id }),
-    ...(ofInstallation && { configurationId: row.configuration_id! }),
+    ...(ofInstallation && { configurationId: installation }),
+    source: ofInstallation
+      ? { kind: 'integration', integrationId, integrationConfigurationId: installation }
+      : { kind: 'self-served' },
     deliveryFormat: row.delivery_format,
     ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) }),
     ...(row.sources_json !== null && { sources: JSON.parse(row.sources_json) }),

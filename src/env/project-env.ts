@@ -1,7 +1,7 @@
 /** Variables as part of their project: `Project.env`, what a new project begins with, and what goes with a removed one. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { permit } from '../access/authenticate.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import { prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
@@ -9,6 +9,7 @@ import { createDrafts } from './draft.ts'
 import { putVariables } from './put.ts'
 import { isVisible, visibleTo } from './rules.ts'
 import { type EnvVar, type NewVariable, showEnv } from './shape.ts'
+import { removeVariables } from './write.ts'
 
 /** In a list of projects, a project with more places than this is answered without `env`: a page stays a page. */
 const MOST_IN_A_LIST = 300
@@ -54,6 +55,26 @@ export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: r
   for (const end of await putVariables(ctx, project, createDrafts(ctx, items), false)) {
     if ('failed' in end) refuse(end.failed, undefined, end.error)
   }
+}
+
+/** Removes what integrations made in a project, with its history: it stays behind when the project moves. `owner` hears of it. */
+export async function removeEnvOfIntegrations(
+  ctx: OperatorCtx,
+  owner: EventOwner,
+  project: Row<'project'>,
+): Promise<void> {
+  const rows = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('configuration_id', 'is not', null)
+    .execute()
+  if (rows.length > 0) await removeVariables(ctx, owner, project, rows)
+  await ctx.db
+    .deleteFrom('env_history')
+    .where('project_id', '=', project.id)
+    .where('configuration_id', 'is not', null)
+    .execute()
 }
 
 /** Removes all that a project had of variables: rows, history and the data key, without which no copy opens. */

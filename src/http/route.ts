@@ -45,6 +45,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   guards?: readonly Guard<C, S>[]
   /** Slow work outside the database (DNS, a password hash), before the transaction; its answer is handed to `run`. */
   ask?: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
+  /** Takes back what `ask` did outside, when the transaction did not stand. */
+  undo?: (ctx: C, asked: A) => Promise<void>
   run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, asked: A) => Promise<Static<R>> | Static<R>
   emits?: readonly EventName[]
   /** What `on` and `run` refuse with, beyond what the guards and every route do. */

@@ -4,12 +4,14 @@ import { authenticate, authenticateOperator, type Credentials, permit } from '..
 import { momentOf } from '../clock.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { REFUSALS, Refusal, refuse } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox.ts'
-import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
-import { readBodyOf, readQuery, soleHeader, splitQuery } from './input.ts'
+import { answerBrowser } from './browser.ts'
+import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
+import { readBodyOf, readParams, readQuery, soleHeader, splitQuery } from './input.ts'
 import { pageLinks } from './page.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
+import type { Screen } from './screen.ts'
 import { serialize } from './serialize.ts'
 import { endOfTurn } from './turn.ts'
 
@@ -20,7 +22,12 @@ const BODY_LIMIT = 64 * 1024
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
-export function serve(deps: Deps, routes: readonly Route[], pages: readonly OpenPage[]): FastifyInstance {
+export function serve(
+  deps: Deps,
+  routes: readonly Route[],
+  pages: readonly OpenPage[],
+  screens: readonly Screen[],
+): FastifyInstance {
   const app = Fastify({
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT,
@@ -55,9 +62,11 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
 
   for (const page of pages) app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
   for (const route of routes) addRoute(app, deps, route)
+  for (const screen of screens) addScreen(app, deps, screen)
   refuseOtherMethods(app, deps, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
     ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
+    ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
   ])
   return app
 }
@@ -92,6 +101,20 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
   })
 }
 
+/** A page for people: what goes wrong with it is a page too. */
+function addScreen(app: FastifyInstance, deps: Deps, screen: Screen): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply, error?: Error) => {
+    const { status, headers, body } = await answerBrowser(deps, screen, request, error)
+    return reply.code(status).headers(headers).send(body)
+  }
+  app.route({
+    method: screen.method,
+    url: screen.path,
+    handler: (request, reply) => answer(request, reply),
+    errorHandler: (error, request, reply) => answer(request, reply, error as Error),
+  })
+}
+
 async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<unknown> {
   const query = splitQuery(request.originalUrl)
   const credentials = {
@@ -119,7 +142,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  const answer = await deps.db.write(async (tx) => {
+  const work = async (tx: Queries) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const ctx = contextOf(outside, tx, who)
@@ -127,6 +150,11 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     const answer = await route.run(ctx, subject, input, asked)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
     return answer
+  }
+  const answer = await deps.db.write(work).catch(async (error) => {
+    // A store that is away may have taken the write: what was done for it stays.
+    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(contextOf(outside, deps.db.read, who), asked)
+    throw error
   })
   if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
   return answer
@@ -180,13 +208,6 @@ function contextOf(
   return who === undefined ? bare : { ...bare, who, account: who.account }
 }
 
-function readParams(params: Params): Params {
-  for (const [name, value] of Object.entries(params)) {
-    if (value.includes('\0')) refuse('bad_request', `Invalid request: \`${name}\` contains a NUL character.`)
-  }
-  return params
-}
-
 /** The audit log names what was touched by its id. */
 function subjectId(touched: unknown, input: Input): string | null {
   return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
@@ -224,14 +245,8 @@ function refuseOtherMethods(
 
 /** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. */
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const ofStore = deps.db.refusalOf(error)
-  let refusal = ofStore ? new Refusal(ofStore, REFUSALS[ofStore][2], {}) : refusalFor(error)
-  if (ofStore) deps.log.warn({ err: error }, 'the store refused')
-  if (refusal === undefined) {
-    const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
-    deps.log.error({ err: error, ...at }, 'request failed')
-    refusal = new Refusal('internal_server_error', `Something failed on our side (request ${request.id}).`, {})
-  }
+  const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
+  const refusal = refusalToTell(deps, error, at)
   if (refusal.status === 503) reply.header('retry-after', '1')
   if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
   const { contentType, body } = showRefusal(refusal, request.headers.accept)

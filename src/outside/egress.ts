@@ -5,7 +5,6 @@
  */
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
-import { isPublicAddress } from './addresses.ts'
 import type { Dns } from './dns.ts'
 
 export type Post = { url: string; headers: Record<string, string>; body: string }
@@ -27,13 +26,13 @@ const IDLE_MS = 2000
 
 class Forbidden extends Error {}
 
-/** `timeoutMs` is for tests. */
-export function openEgress(dns: Dns, allowPrivate: boolean, timeoutMs = TIMEOUT_MS): Egress {
+/** `may`: which addresses may be reached. `timeoutMs` is for tests. */
+export function openEgress(dns: Dns, may: (address: string) => boolean, timeoutMs = TIMEOUT_MS): Egress {
   let opened: Promise<{ agent: Agent; request: typeof import('undici').request }> | undefined
   // Loaded at the first delivery: a service that sends nothing starts sooner.
   const open = () => {
     opened ??= import('undici').then(({ Agent, buildConnector, request }) => {
-      const connect = guarded(buildConnector, dns, allowPrivate)
+      const connect = guarded(buildConnector, dns, may)
       return { agent: new Agent({ connect, allowH2: false, pipelining: 1, keepAliveTimeout: IDLE_MS }), request }
     })
     return opened
@@ -68,8 +67,7 @@ export function urlFault(text: string): string | undefined {
 }
 
 /** A connector that refuses before it connects, and once more, by the address that it is connected to, after. */
-function guarded(build: typeof buildConnector, dns: Dns, allowPrivate: boolean): buildConnector.connector {
-  const may = (address: string) => allowPrivate || isPublicAddress(address)
+function guarded(build: typeof buildConnector, dns: Dns, may: (address: string) => boolean): buildConnector.connector {
   const lookup = guardedLookup(dns, may)
   const connect = build({
     lookup,

@@ -2,6 +2,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Config } from '../config.ts'
+import { isPublicAddress } from './addresses.ts'
 import { type Dns, openDns } from './dns.ts'
 import { type Egress, openEgress } from './egress.ts'
 import type { Keyring } from './keyring.ts'
@@ -24,7 +25,7 @@ const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 export function openOutside(config: Config, keyring: Keyring): Outside {
   const dns = openDns(config.dnsServers)
-  const egress = openEgress(dns, config.allowPrivateWebhooks)
+  const egress = openEgress(dns, config.allowPrivateWebhooks ? () => true : isPublicAddress)
   return { keyring, hashPassword, dns, egress, mailer: openMailer(config.mail) }
 }
 
@@ -33,6 +34,9 @@ async function hashPassword(password: string): Promise<string> {
   const tag = await derive('argon2id', { message: password, nonce, ...COST })
   return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(nonce)}$${unpadded(tag)}`
 }
+
+/** A PHC string of the same cost that no password makes: what is compared against where there is none. */
+export const UNMATCHED = `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(Buffer.alloc(16))}$${unpadded(Buffer.alloc(COST.tagLength))}`
 
 /** True when the password made this PHC string. */
 export async function passwordMatches(password: string, phc: string): Promise<boolean> {

@@ -6,6 +6,7 @@ import type { Schema } from '../db/schema.ts'
 import { envOfProjects, hasEdgeConfig } from '../env/project-env.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
+import { showBypass } from './bypass.ts'
 import { type ListProjectsQuery, type ProjectList, showProject } from './shape.ts'
 
 type Query = Static<typeof ListProjectsQuery>
@@ -35,7 +36,11 @@ export async function listProjects(
     ctx,
     shown.map((row) => row.id),
   )
-  return { projects: shown.map((row) => showProject(row, env.get(row.id))), pagination }
+  const projects = shown.map(async (row) => {
+    const protectionBypass = await showBypass(ctx, row)
+    return { ...showProject(row, env.get(row.id)), ...(protectionBypass && { protectionBypass }) }
+  })
+  return { projects: await Promise.all(projects), pagination }
 }
 
 type Builder = ExpressionBuilder<Schema, 'project'>

@@ -11,19 +11,24 @@ import { Refusal, refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { joinSelection, leaveSelections } from '../integrations/selection.ts'
+import { showBypass } from './bypass.ts'
+import { type Connected, linkColumns } from './link.ts'
+import { mustBeName } from './names.ts'
 import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './shape.ts'
 
-const NAME = /^(?!.*---)(?!prj_)(?!\.{1,2}$)[a-z0-9._-]{1,100}$/
-
 /** Creates a project. Refuses: invalid_project_name 400, project_name_taken 409 (decided by the unique index), bad_request 400, and what `createFirstEnv` does. */
-export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unknown, CreateProject>): Promise<Project> {
-  const { name, environmentVariables, gitRepository, ...settings } = body
+export async function createProject(
+  ctx: Ctx,
+  _: undefined,
+  { body }: Input<unknown, CreateProject>,
+  connected: Connected | undefined,
+): Promise<Project> {
+  const { name, environmentVariables, gitRepository: __, ...settings } = body
   mustBeName(name)
   if (ctx.who.projectIds !== null && ctx.who.configurationId === null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
   }
-  if (isGiven(gitRepository)) refuse('git_not_supported')
   mustBeAddresses(settings)
 
   const [row] = await insertProject(ctx.db, {
@@ -39,12 +44,14 @@ export async function createProject(ctx: Ctx, _: undefined, { body }: Input<unkn
   await joinSelection(ctx, row.id)
   ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
   await createFirstEnv(ctx, row, environmentVariables ?? [])
-  return answerProject(ctx, row)
+  return answerProject(ctx, connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row)
 }
 
 /** The answer for a project: its row, with what its other tables say. */
 export async function answerProject(ctx: Ctx, row: Row<'project'>): Promise<Project> {
-  return showProject(row, await envOfProject(ctx, row.id))
+  const shown = showProject(row, await envOfProject(ctx, row.id))
+  const protectionBypass = await showBypass(ctx, row)
+  return protectionBypass === undefined ? shown : { ...shown, protectionBypass }
 }
 
 /**
@@ -158,6 +165,7 @@ export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<
     .where('account_id', '=', project.account_id)
     .where('project_id', '=', project.id)
     .execute()
+  await ctx.db.deleteFrom('transfer_request').where('project_id', '=', project.id).execute()
   await deleteProjectEnv(ctx, project.id)
   await removeDeployments(ctx, project.id)
   await leaveSelections(ctx, project.id)
@@ -183,10 +191,6 @@ function mustHavePassword(project: Row<'project'>): void {
   refuse('bad_request', 'Invalid request: missing required property `passwordProtection.password`.')
 }
 
-function mustBeName(name: string): void {
-  if (!NAME.test(name)) refuse('invalid_project_name')
-}
-
 /** IPv4 or IPv4 CIDR, as the edge will match them. */
 function mustBeAddresses({ trustedIps }: SettingsBody): void {
   for (const [at, { value }] of (trustedIps?.addresses ?? []).entries()) {
@@ -197,11 +201,6 @@ function mustBeAddresses({ trustedIps }: SettingsBody): void {
       `Invalid request: \`trustedIps.addresses.${at}.value\` should be an IPv4 address or an IPv4 CIDR.`,
     )
   }
-}
-
-/** Nothing asked for (`null`, an empty list) is nothing to refuse. */
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }
 
 const selectById = prepared<{ accountId: string; said: string }, Row<'project'>>(

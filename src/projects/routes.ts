@@ -1,6 +1,8 @@
-import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
+import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
+import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
+import { CONNECT_REFUSALS, connectNewProject, disconnectAgain } from './link.ts'
 import { listProjects } from './list.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
 import {
@@ -29,12 +31,14 @@ export const projectRoutes = [
     body: CreateProject,
     bodyLimit: 1024 * 1024,
     guards: [accountInGoodStanding, protectionInPlan],
+    ask: connectNewProject,
     run: createProject,
+    undo: disconnectAgain,
     emits: ['project.created', 'project.env-variable.created'],
     refuses: [
       'invalid_project_name',
       'missing_permission',
-      'git_not_supported',
+      ...CONNECT_REFUSALS,
       'project_name_taken',
       ...CREATE_ENV_REFUSALS,
     ],
@@ -75,7 +79,7 @@ export const projectRoutes = [
     needs: ['project:write'],
     body: UpdateProject,
     on: findProject,
-    guards: [accountInGoodStanding, notInTransfer, protectionInPlan],
+    guards: [accountInGoodStanding, notInTransferItself, protectionInPlan],
     ask: hashNewPassword,
     run: updateProject,
     emits: ['project.renamed'],
@@ -91,7 +95,7 @@ export const projectRoutes = [
     tag,
     needs: ['project:write', 'project:delete'],
     on: findProject,
-    guards: [notInTransfer],
+    guards: [notInTransferItself],
     run: deleteProject,
     emits: ['project.removed'],
     refuses: ['not_found'],
@@ -123,6 +127,22 @@ export const projectRoutes = [
     refuses: ['unknown_project'],
     status: 200,
     reply: Project,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/v1/projects/:idOrName/protection-bypass',
+    operationId: 'updateProjectProtectionBypass',
+    summary: 'Make and revoke the secrets by which automation passes the protection of a project',
+    tag,
+    needs: ['project:write'],
+    body: UpdateBypass,
+    on: findProject,
+    guards: [notInTransferItself],
+    run: updateBypass,
+    refuses: ['not_found', 'bypass_exists'],
+    status: 200,
+    reply: BypassAnswer,
+    noStore: true,
   }),
   route({
     method: 'PATCH',

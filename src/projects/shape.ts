@@ -5,6 +5,8 @@ import type { Row } from '../db/schema.ts'
 import { ShownDeployments, showDeployments } from '../deployments/summary.ts'
 import { EnvVar, NewVariable } from '../env/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { ProtectionBypass } from './bypass.ts'
+import { GitRepository, Link, linkOf, showLink } from './link-shape.ts'
 import { PasswordProtection, SettingsBody, ShownSettings, showSettings } from './settings.ts'
 
 const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
@@ -13,7 +15,7 @@ export const CreateProject = Type.Object({
   name: Name,
   ...SettingsBody.properties,
   environmentVariables: Type.Optional(Nullable(Type.Array(NewVariable))),
-  gitRepository: Type.Optional(Type.Unknown()),
+  gitRepository: Type.Optional(Nullable(GitRepository)),
 })
 export type CreateProject = Static<typeof CreateProject>
 
@@ -73,7 +75,9 @@ export const Project = Type.Object(
     env: Type.Optional(Type.Array(EnvVar)),
     gitForkProtection: Type.Boolean(),
     ...ShownDeployments,
+    link: Type.Optional(Link),
     paused: Type.Optional(Type.Boolean()),
+    protectionBypass: Type.Optional(ProtectionBypass),
     transferCompletedAt: Type.Optional(Moment),
     transferStartedAt: Type.Optional(Moment),
     transferToAccountId: Type.Optional(Type.String()),
@@ -100,6 +104,7 @@ export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Pro
     ...(env !== undefined && { env }),
     gitForkProtection: row.git_fork_protection === 1,
     ...showDeployments(row.deployments_json),
+    ...(row.link_json !== null && { link: showLink(linkOf(row)!) }),
     ...(row.paused_at !== null && { paused: true }),
     ...(row.paused_at === null && row.resumed_at !== null && { paused: false }),
     ...(row.transfer_started_at !== null && { transferStartedAt: row.transfer_started_at }),

@@ -84,7 +84,7 @@ async function disable(
     .set({ disabled_at: ctx.now, disabled_reason: reason })
     .where('id', '=', endpoint.id)
     .where('disabled_at', 'is', null)
-    .returning('id')
+    .returningAll()
     .executeTakeFirst()
   if (done === undefined) return
   const what = table === 'webhook' ? 'webhook' : 'log drain'
@@ -93,13 +93,17 @@ async function disable(
     `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
     '',
     'Nothing is sent to it any more. What happens meanwhile is not sent later.',
-    ...(table === 'webhook'
-      ? [`Once it works again, enable it: PATCH /v1/webhooks/${endpoint.id} {"enabled": true}.`]
-      : []),
+    ...('sealed_headers' in done ? [] : [`Once it works again, enable it: ${howToEnable(done)}.`]),
   ].join('\n')
   for (const recipient of await ownersOf(ctx.db, endpoint)) {
     await queueMail(ctx, { recipient, subject: `A ${what} is disabled: ${host}`, text })
   }
+}
+
+function howToEnable({ id, integration_id }: Row<'webhook'>): string {
+  return integration_id === null
+    ? `PATCH /v1/webhooks/${id} {"enabled": true}`
+    : `set the webhookUrl of the integration ${integration_id} again`
 }
 
 const WHY: Record<Reason, string> = {

@@ -1,0 +1,93 @@
+/** Secrets by which automation passes a project's protection. wire.md 2.2 and 6; docs/decisions/0070. */
+import { type Static, Type } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { openSafe, openSafeToWrite } from '../env/values.ts'
+import { refuse } from '../errors.ts'
+import type { Input } from '../http/route.ts'
+import { Moment, OneOf } from '../http/schema.ts'
+import { fingerprint, randomText } from '../ids.ts'
+
+const LENGTH = 32
+const MOST = 20
+
+const Secret = Type.String({ pattern: '^[A-Za-z0-9]{32}$' })
+export const UpdateBypass = Type.Object({
+  revoke: Type.Optional(
+    Type.Object({
+      secret: Type.String({ minLength: 1, maxLength: 256 }),
+      regenerate: Type.Optional(Type.Boolean({ description: 'make another one in its place' })),
+    }),
+  ),
+  generate: Type.Optional(Type.Object({ secret: Type.Optional(Secret) })),
+})
+
+const Shown = Type.Object({ createdAt: Moment, createdBy: Type.String(), scope: OneOf('automation-bypass') })
+export const ProtectionBypass = Type.Unsafe<Record<string, Static<typeof Shown>>>({
+  type: 'object',
+  additionalProperties: Shown,
+  description: 'by secret; shown to those who may change the project',
+})
+export const BypassAnswer = Type.Object({ protectionBypass: ProtectionBypass })
+
+/** A secret as the row keeps it: found by its hash, shown by opening it. */
+type Entry = { hash: string; sealed: string; createdAt: number; createdBy: string }
+
+/** The secrets of a project, oldest first. */
+export function bypassOf({ bypass_json }: Pick<Row<'project'>, 'bypass_json'>): Entry[] {
+  return bypass_json === null ? [] : (JSON.parse(bypass_json) as Entry[])
+}
+
+/** The secrets in clear, for those who may change the project; undefined for others, and where there are none. */
+export async function showBypass(
+  ctx: Ctx,
+  project: Row<'project'>,
+): Promise<Static<typeof ProtectionBypass> | undefined> {
+  if (project.bypass_json === null || !ctx.who.permissions.has('project:write')) return undefined
+  const safe = await openSafe(ctx, project.id)
+  const shown: Static<typeof ProtectionBypass> = {}
+  for (const { hash, sealed, createdAt, createdBy } of bypassOf(project)) {
+    const secret = safe.openSecret('protection-bypass', hash, sealed)
+    if (secret !== undefined) shown[secret] = { createdAt, createdBy, scope: 'automation-bypass' }
+  }
+  return shown
+}
+
+/**
+ * Ends a secret, and makes one. The row of the project is written once, so that of two such requests none is lost.
+ * Refuses: not_found 404 (no such secret), bypass_exists 409, bad_request 400 (too many).
+ */
+export async function updateBypass(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, Static<typeof UpdateBypass>>,
+): Promise<Static<typeof BypassAnswer> & { id: string }> {
+  let entries = bypassOf(project)
+  if (body.revoke) {
+    const hash = fingerprint(body.revoke.secret)
+    if (!entries.some((entry) => entry.hash === hash)) refuse('not_found', 'The project has no such bypass secret.')
+    entries = entries.filter((entry) => entry.hash !== hash)
+    if (body.revoke.regenerate) entries.push(await newEntry(ctx, project, randomText(LENGTH)))
+  }
+  if (body.generate) {
+    const entry = await newEntry(ctx, project, body.generate.secret ?? randomText(LENGTH))
+    if (entries.some(({ hash }) => hash === entry.hash)) refuse('bypass_exists')
+    entries.push(entry)
+  }
+  if (entries.length > MOST) refuse('bad_request', `Invalid request: a project has at most ${MOST} bypass secrets.`)
+  const row = await ctx.db
+    .updateTable('project')
+    .set({ bypass_json: entries.length === 0 ? null : JSON.stringify(entries), updated_stamp: ctx.stamp })
+    .where('account_id', '=', project.account_id)
+    .where('id', '=', project.id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return { id: row.id, protectionBypass: (await showBypass(ctx, row)) ?? {} }
+}
+
+async function newEntry(ctx: Ctx, project: Row<'project'>, secret: string): Promise<Entry> {
+  const safe = await openSafeToWrite(ctx, project.id)
+  const hash = fingerprint(secret)
+  const sealed = safe.sealSecret('protection-bypass', hash, secret)
+  return { hash, sealed, createdAt: ctx.now, createdBy: ctx.who.userId }
+}

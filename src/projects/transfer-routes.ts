@@ -1,0 +1,67 @@
+import { Type } from 'typebox'
+import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
+import { route } from '../http/route.ts'
+import { findProject } from './projects.ts'
+import {
+  AcceptTransfer,
+  acceptTransfer,
+  findOffer,
+  RequestTransfer,
+  requestTransfer,
+  TransferCode,
+} from './transfer.ts'
+
+const tag = 'transfer'
+
+export const transferRoutes = [
+  route({
+    method: 'POST',
+    path: '/projects/:idOrName/transfer-request',
+    operationId: 'createProjectTransferRequest',
+    summary: 'Make the code by which another account can take a project over',
+    tag,
+    // Who takes it over reads its variables: this is for those who may read and remove all that the project has.
+    needs: [
+      'project:write',
+      'project:delete',
+      'domain:write',
+      'env:write',
+      'env:decrypt',
+      'env:all',
+      'env:write-all',
+      'env:production',
+    ],
+    body: RequestTransfer,
+    on: findProject,
+    guards: [notInTransferItself],
+    run: requestTransfer,
+    refuses: ['not_found', 'callback_not_supported'],
+    status: 200,
+    reply: TransferCode,
+    noStore: true,
+  }),
+  route({
+    method: 'PUT',
+    path: '/projects/transfer-request/:code',
+    operationId: 'acceptProjectTransferRequest',
+    summary: 'Take a project over into this account',
+    tag,
+    needs: ['project:write'],
+    body: AcceptTransfer,
+    on: findOffer,
+    guards: [accountInGoodStanding],
+    run: acceptTransfer,
+    emits: ['project.transfer.started'],
+    refuses: [
+      'not_found',
+      'missing_permission',
+      'transfer_to_same_account',
+      'invalid_project_name',
+      'project_name_taken',
+      'in_transfer',
+    ],
+    wakes: 'project-transfers',
+    status: 202,
+    reply: Type.Object({}),
+  }),
+]
