@@ -21,7 +21,16 @@ export const transferRoutes = [
     summary: 'Make the code by which another account can take a project over',
     tag,
     // Who takes it over reads its variables: this is for those who may read and remove all that the project has.
-    needs: ['project:write', 'project:delete', 'domain:write', 'env:write', 'env:decrypt', 'env:all', 'env:production'],
+    needs: [
+      'project:write',
+      'project:delete',
+      'domain:write',
+      'env:write',
+      'env:decrypt',
+      'env:all',
+      'env:write-all',
+      'env:production',
+    ],
     body: RequestTransfer,
     on: findProject,
     guards: [notInTransferItself],
