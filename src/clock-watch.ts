@@ -6,7 +6,7 @@ const STEADY_MS = 24 * HOUR_MS
 /** Clocks are corrected by less than this all the time. */
 const JUMP_MS = HOUR_MS
 
-export type Doubt = {
+type Doubt = {
   doubted: boolean
   /** True the first time that this jump is seen. */
   began: boolean

@@ -11,6 +11,8 @@ export type Config = {
   dataFolder: string
   database: { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
   operatorToken: string | undefined
+  /** The listener for proxies. `port` undefined: none. `chosen`: somebody set it, so it must be had. docs/edge.md. */
+  edge: { port: number | undefined; chosen: boolean; token: string | undefined }
   /** The keyring that seals values: a file, or the keyring itself. */
   keys: { file: string } | { text: string }
   logLevel: string
@@ -57,11 +59,17 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const dataFolder = resolve(env.BERTH_DATA || './data')
   return {
     host: env.HOST || '127.0.0.1',
-    port: readPort(env.PORT),
+    port: readPort('PORT', env.PORT, 3000),
     publicUrl: readUrl('BERTH_PUBLIC_URL', env.BERTH_PUBLIC_URL),
     dataFolder,
     database: readDatabase(env.DATABASE_URL, dataFolder),
     operatorToken: readSecret(env.BERTH_OPERATOR_TOKEN),
+    edge: {
+      port:
+        env.BERTH_EDGE_PORT === 'off' ? undefined : readPort('BERTH_EDGE_PORT', env.BERTH_EDGE_PORT, 3001, ' or off'),
+      chosen: Boolean(env.BERTH_EDGE_PORT),
+      token: readEdgeToken(env.BERTH_EDGE_TOKEN),
+    },
     keys: readKeys(env.BERTH_KEYS, dataFolder),
     logLevel: readChoice('BERTH_LOG_LEVEL', env.BERTH_LOG_LEVEL, LOG_LEVELS, 'info'),
     testClock: readChoice('BERTH_TEST_CLOCK', env.BERTH_TEST_CLOCK, ['0', '1'], '0') === '1',
@@ -74,9 +82,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   }
 }
 
-function readPort(text = ''): number {
-  if (text === '') return 3000
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new BadSetting(`PORT must be 0 to 65535, not "${text}"`)
+function readPort(name: string, text = '', otherwise: number, orWord = ''): number {
+  if (text === '') return otherwise
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new BadSetting(`${name} must be 0 to 65535${orWord}, not "${text}"`)
   return Number(text)
 }
 
@@ -142,6 +151,14 @@ function readSecret(text = ''): string | undefined {
   if (!/^[\x21-\x7e]{20,256}$/.test(text)) {
     throw new BadSetting('BERTH_OPERATOR_TOKEN must be 20 to 256 visible ASCII characters')
   }
+  return text
+}
+
+/** It travels in the query of a URL, as proxies can send nothing else everywhere. */
+function readEdgeToken(text = ''): string | undefined {
+  if (text === '') return undefined
+  if (!/^[\w.~-]{1,256}$/.test(text))
+    throw new BadSetting('BERTH_EDGE_TOKEN must be 1 to 256 letters, digits, "-", "_", "." or "~"')
   return text
 }
 

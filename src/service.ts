@@ -8,15 +8,18 @@ import { BadSetting, type Config } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db } from './db/db.ts'
 import type { SqliteOptions } from './db/open-sqlite.ts'
+import { type Edge, openEdge } from './edge/listener.ts'
 import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
+import { metadataPages } from './integrations/metadata.ts'
 import { startPoster } from './mail/poster.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
+import { SCREENS } from './screens.ts'
 import { startTimers } from './timers.ts'
 import { startDeliveries } from './webhooks/deliver.ts'
 
@@ -26,6 +29,8 @@ export type Service = {
   credentials: StartCredentials
   /** True when this start filled an empty store. */
   firstStart: boolean
+  /** Reads what visitors may see and makes the listener for proxies; undefined where there is none. The service closes it. */
+  openEdge(): Promise<Edge | undefined>
   /**
    * Lets requests in flight finish, then closes the store. `graceMs`: how long the door stays open for requests that are on
    * their way on open connections; closing at once would cut those off unread.
@@ -63,21 +68,28 @@ export async function openService(
     nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
-  const app: FastifyInstance = serve(deps, ROUTES, documentPages(ROUTES))
-  const stopTimers = config.timers ? startTimers(deps) : async () => {}
-  const stopPoster = config.timers ? startPoster(deps) : async () => {}
-  const stopDeliveries = config.timers ? startDeliveries(deps) : async () => {}
+  const pages = [...documentPages(ROUTES), ...metadataPages(deps.origin)]
+  const app: FastifyInstance = serve(deps, ROUTES, pages, SCREENS)
+  const background = config.timers ? [startDeliveries, startTimers, startPoster].map((begin) => begin(deps)) : []
+  let edge: Edge | undefined
   return {
     app,
     deps,
     credentials,
     firstStart,
+    async openEdge() {
+      if (config.edge.port !== undefined) edge ??= await openEdge(deps)
+      return edge
+    },
     async close(graceMs = 0) {
       stop.abort()
       await sleep(graceMs)
-      await Promise.all([app.close(), stopDeliveries()])
-      await Promise.all([stopTimers(), stopPoster()])
+      const [stopDeliveries, ...stopOthers] = background
+      await Promise.all([app.close(), stopDeliveries?.()])
+      await Promise.all(stopOthers.map((end) => end()))
       await deps.outside.egress.close()
+      // Visitors are let in until the last: a proxy that finds the door closed shows them an error.
+      await edge?.close()
       await db.close()
     },
   }

@@ -1,6 +1,8 @@
 /** Starts the service, says where it is, and stops it in order. */
+import { flushCompileCache } from 'node:module'
 import { join, relative } from 'node:path'
-import { pino } from 'pino'
+import { setFlagsFromString } from 'node:v8'
+import { type Logger, pino } from 'pino'
 import { BadSetting, type Config } from './config.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
 
@@ -41,7 +43,20 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
   await listen(service, config)
-  greet(service, config)
+  const edge = await listenToProxies(service, config, log)
+  greet(service, config, edge)
+  saveMemory()
+}
+
+/**
+ * From here on the heap is collected before it grows, and one optimizing compiler works instead of two: docs/decisions/0039.
+ * Said at the command line these would cost a third of the start. What was compiled until now is kept first, since the cache
+ * holds only for the flags that it was made with.
+ */
+function saveMemory(): void {
+  flushCompileCache()
+  setFlagsFromString('--memory-saver-mode')
+  setFlagsFromString('--no-maglev')
 }
 
 /** An address that is not this machine's is a bad setting; one that is taken is not. */
@@ -55,6 +70,26 @@ async function listen({ app }: Service, { host, port }: Config): Promise<void> {
   }
 }
 
+/**
+ * Gives where proxies may ask, as the greeting says it. A port that somebody chose must be free; where the one that nobody
+ * chose is taken (a second Berth on the machine), the API runs without.
+ */
+async function listenToProxies(service: Service, { host, edge }: Config, log: Logger): Promise<string | undefined> {
+  const opened = await service.openEdge()
+  if (opened === undefined) return undefined
+  try {
+    return `Proxies ask ${await opened.listen(host, edge.port!)} (docs/edge.md)`
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code !== 'EADDRINUSE')
+      throw new BadSetting(`BERTH_EDGE_PORT: cannot listen on ${host}, port ${edge.port} (${code})`)
+    const taken = `the port for proxies, ${edge.port}, is taken by another program: set BERTH_EDGE_PORT to a free one, to 0 or to off`
+    if (edge.chosen) throw new Error(taken, { cause: error })
+    log.warn(taken)
+    return `No proxy can ask: ${taken}`
+  }
+}
+
 /** JSON lines on stdout; on a terminal, for eyes. */
 async function openLog(level: string) {
   if (!process.stdout.isTTY) return pino({ level }, pino.destination({ fd: 1, sync: false }))
@@ -62,13 +97,14 @@ async function openLog(level: string) {
   return pino({ level }, pretty({ colorize: true, ignore: 'pid,hostname' }))
 }
 
-function greet({ app, credentials, firstStart }: Service, config: Config): void {
+function greet({ app, credentials, firstStart }: Service, config: Config, edge: string | undefined): void {
   const url = boundOrigin(app)
   const file = relative(process.cwd(), join(config.dataFolder, 'credentials.json'))
   const { token } = credentials
   const said = firstStart ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
   const lines = [
     `berth listening on ${url}`,
+    ...(edge === undefined ? [] : [edge]),
     '',
     ...(firstStart ? firstLines(credentials, config, file) : [laterLine(credentials, config, file)]),
     '',

@@ -1,4 +1,6 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
+import { forgetOldPasswordLinks } from './accounts/password-link.ts'
+import { forgetEndedSessions } from './accounts/sessions.ts'
 import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
@@ -24,6 +26,8 @@ const REMOVAL_SLICE = 10
 
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
+  'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
+  'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },

@@ -55,7 +55,7 @@ async function operationsOf(world: World, call: Call, name: string, query: strin
     teamId: '',
     rival: {},
     spare: {},
-    apps: { helper: {} },
+    apps: { helper: {}, 'teams-last': {} },
   }
   const may: string[] = []
   for (const operationId of OPERATIONS) {

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { REFUSALS } from '../src/errors.ts'
 import { type Route, refusalsOf } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
-import { makeProject, openPlace, sampleOf, teamQuery, withQuery } from './place.ts'
+import { callerOf, makeProject, openPlace, sampleOf, teamQuery, withQuery } from './place.ts'
 import { onBothEngines } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
@@ -17,7 +17,7 @@ onBothEngines(
     const late = ({ method, operationId }: Route) =>
       Number(method === 'DELETE') + Number(operationId === 'deleteProject')
     for (const route of [...ROUTES].sort((a, b) => late(a) - late(b))) {
-      const call = route.door === 'operator' ? world.operator : world.call
+      const call = callerOf(route, world)
       if (route.operationId === 'operatorRemoveMember') {
         await world.operator('PUT', `/operator/v1/teams/${place.teamId}/members/${place.spare.id}`, { role: 'VIEWER' })
       }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { REFUSALS } from '../src/errors.ts'
 import { type Route, refusalsOf } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
-import { openPlace, type Place, sampleOf } from './place.ts'
+import { callerOf, openPlace, type Place, sampleOf } from './place.ts'
 import { type Answer, onBothEngines } from './world.ts'
 
 const SEED = 20_261_121
@@ -191,7 +191,7 @@ onBothEngines(
       })
       const url = `${sample.url.split('?')[0]}${queryFor(random, route, place)}`
       const body = bodyFor(random, route)
-      const call = route.door === 'operator' ? world.operator : world.call
+      const call = callerOf(route, world)
       const answer = await call(route.method, encodeURI(url).replaceAll('%25', '%'), body)
       if (said === '.' && 'idOrName' in named) assert.ok(answer.status < 500, answer.text)
       else mustBeDeclared(route, answer, `request ${at}: ${route.method} ${url} ${body?.slice(0, 300)}`)

@@ -95,7 +95,7 @@ export async function install(
         redirect_uri: integration.redirect_url,
         code_challenge: null,
         expires_at: now + 1_800_000,
-        used_stamp: now * 1024,
+        used_stamp: deps.clock.stamp(),
         token_id: tokenId,
       })
       .execute()

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type Route, unversioned } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
-import { type App, install, makeIntegration } from './integration-world.ts'
-import type { Method, World } from './world.ts'
+import { type App, install, makeIntegration, REDIRECT } from './integration-world.ts'
+import type { Call, Method, World } from './world.ts'
 
 export type Place = {
   projectId: string
@@ -148,10 +148,12 @@ const BODIES: Record<string, object> = {
   operatorCreateIntegration: newApp('operators-own'),
   operatorUpdateIntegration: { name: 'Helper' },
   operatorInstallIntegration: { projects: 'all' },
+  setConfigurationProject: { allowed: true },
+  confirmConfigurationScopes: { scopes: [] },
 }
 
 function newApp(slug: string): object {
-  return { slug, name: 'App', redirectUrl: 'https://app.example.com/callback', scopes: ['read:project'] }
+  return { slug, name: 'App', redirectUrl: REDIRECT, scopes: ['read:project'] }
 }
 const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
@@ -193,12 +195,19 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
   const filled = route.path.replaceAll(/:(\w+)/g, (_, name) => named[name] ?? assert.fail(`no sample for :${name}`))
   const url = withQuery(filled, QUERIES[route.operationId] ?? '')
   if (!route.body) return { method: route.method, url, body: undefined }
+  if (route.door === 'client') return { method: route.method, url, body: formOf(place) }
   const body = BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
   const team = BODIES_THAT_NAME_A_TEAM.has(route.operationId)
   if (route.textBody) return { method: route.method, url, body }
   const names = { ...(user && { [user]: place.spare.id }), ...(team && { teamId: place.teamId }) }
   return { method: route.method, url, body: { ...body, ...names } }
+}
+
+/** What an app says, whatever it asks: fields that a route does not know are dropped. */
+function formOf({ apps, code }: Place): object {
+  const { clientId: client_id, clientSecret: client_secret } = apps.helper
+  return { client_id, client_secret, code, redirect_uri: REDIRECT, token: 'berth_unknown' }
 }
 
 /** What the query of a sample must say for the first user's call to succeed: routes of a team name one. */
@@ -215,6 +224,7 @@ function appFor({ path, method, door }: Route, { apps }: Place): App {
 
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  if (route.path.includes('/integrations/configuration/')) return place.configurationId
   if (route.path.includes('/deployments/')) return place.deploymentId
   if (route.path.includes('/webhooks/')) return place.webhookId
   if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
@@ -225,9 +235,16 @@ function idFor(route: Route, place: Place): string {
 }
 
 export const PUBLIC = ROUTES.filter((route) => route.door === 'public')
+export const CLIENTS = ROUTES.filter((route) => route.door === 'client')
 export const OPERATORS = ROUTES.filter((route) => route.door === 'operator')
 /** The routes whose subject is one project. */
 export const ON_PROJECT = PUBLIC.filter((route) => /:(idOrName|projectId)/.test(route.path))
+
+/** Who calls a route in the first user's world. */
+export function callerOf(route: Route, world: World): Call {
+  if (route.door === 'client') return world.as(undefined)
+  return route.door === 'operator' ? world.operator : world.call
+}
 
 /** The path of a route without its version, for a place. */
 export function bare(asked: Asked): string {

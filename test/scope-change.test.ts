@@ -5,6 +5,7 @@ import type { EventOwner } from '../src/context.ts'
 import { Refusal } from '../src/errors.ts'
 import { changeScopes, confirmScopes, pendingScopes } from '../src/integrations/scope-change.ts'
 import { asOperation, configurationNow, eventsOf, type Installed, install, makeIntegration } from './installed.ts'
+import { install as installApp, makeIntegration as makeApp } from './integration-world.ts'
 import { onBothEngines, type World } from './world.ts'
 
 const scopesOf = (row: { scopes_json: string }) => JSON.parse(row.scopes_json) as string[]
@@ -233,3 +234,41 @@ onBothEngines(
     assert.ok(tally.confirmed > sequences / 4 && tally.stale > sequences / 50, JSON.stringify(tally))
   },
 )
+
+onBothEngines('a person confirms by the API what was seen, after an edit by the door of the team', async (world) => {
+  const { userId, teamId } = world.credentials
+  const app = await makeApp(world, { scopes: ['read:project'] })
+  const { configurationId } = await installApp(world, app)
+  const edit = (scopes: string[]) => world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
+  assert.equal((await edit(['read-write:project', 'read:user'])).status, 200)
+  const path = `/v1/integrations/configuration/${configurationId}/confirm?teamId=${teamId}`
+  const confirmed = (scopes: unknown) => world.call('POST', path, { scopes })
+  for (const [scopes, status, code] of [
+    [['read:user'], 409, 'conflict'],
+    [[], 409, 'conflict'],
+    [undefined, 400, 'bad_request'],
+    [['read:nothing'], 400, 'bad_request'],
+    ['read:user', 400, 'bad_request'],
+  ] as const) {
+    const answer = await confirmed(scopes)
+    assert.deepEqual([answer.status, answer.body.error.code], [status, code])
+  }
+  const member = await world.user('mia')
+  await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${member.id}`, { role: 'MEMBER' })
+  const seen = { scopes: ['read:user', 'read-write:project'] }
+  assert.equal((await member.call('POST', path, seen)).status, 403)
+  const [first, second] = await Promise.all([world.call('POST', path, seen), world.call('POST', path, seen)])
+  for (const answer of [first, second]) {
+    assert.deepEqual([answer.status, answer.body.scopes], [200, ['read-write:project', 'read:user']], answer.text)
+  }
+  const told = await eventsOf(world, 'integration-configuration.')
+  assert.deepEqual(
+    told.map(({ payload }) => payload),
+    [
+      {
+        ...{ team: { id: teamId }, user: { id: userId } },
+        configuration: { id: configurationId, scopes: ['read-write:project', 'read:user'] },
+      },
+    ],
+  )
+})

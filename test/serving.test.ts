@@ -1,7 +1,7 @@
-/** What a host leads to, as the edge asks: of one host, and of all of them in slices. docs/decisions/0043. */
+/** What a host leads to, as the edge's index knows it after every change. docs/decisions/0043 and 0074. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { listServing, type ServedHost, type ServingCursor, servingOf } from '../src/deployments/serving.ts'
+import { followHosts } from '../src/edge/follow.ts'
 import { openWeb, SETTINGS } from './deploy-world.ts'
 import { startDnsServer } from './dns-server.ts'
 import { freshApex, holder } from './domain-world.ts'
@@ -11,25 +11,16 @@ import { onBothEngines, type World } from './world.ts'
 const ONE = 'one.apps.example.net'
 const TWO = 'two.apps.example.net'
 
-async function all({ deps }: World, limit: number): Promise<Map<string, ServedHost['serving']>> {
-  const found: ServedHost[] = []
-  for (let cursor: ServingCursor | undefined; ; ) {
-    const { hosts, next } = await listServing(deps.db.read, cursor, limit)
-    found.push(...hosts)
-    if (next === undefined) break
-    cursor = next
-  }
-  assert.equal(new Set(found.map(({ host }) => host)).size, found.length, 'every host once')
-  return new Map(found.map(({ host, serving }) => [host, serving]))
-}
-
-/** Asks both ways, which must agree. */
+/** What the index says that followed every change until now, which must be what one says that was read just now. */
 async function asked(world: World, host: string) {
-  const serving = await servingOf(world.deps.db.read, host)
-  for (const limit of [1, 2, 1000]) {
-    const listed = (await all(world, limit)).get(host)
-    assert.deepEqual(listed ?? { kind: 'unknown' }, serving, `${host}, slices of ${limit}`)
-  }
+  const { followed } = (await world.openEdge())!
+  await followed.settle()
+  const { serving } = followed.hosts().find(host)
+  const anew = await followHosts(world.deps)
+  await anew.stop()
+  assert.deepEqual(anew.hosts().find(host).serving, serving, host)
+  assert.equal(anew.hosts().size(), followed.hosts().size())
+  assert.deepEqual([...anew.hosts().all()].sort(), [...followed.hosts().all()].sort())
   return serving
 }
 
@@ -37,6 +28,7 @@ onBothEngines(
   'unknown, unverified, undeployed, live, redirected and paused: each host says what it leads to',
   async (world) => {
     const web = await openWeb(world)
+    await world.openEdge()
     const projectId = web.id
     await world.call('POST', '/v10/projects/web/domains', { name: 'mine.com' })
     assert.deepEqual(await asked(world, 'nobody.com'), { kind: 'unknown' })
@@ -65,7 +57,7 @@ onBothEngines(
     await world.call('DELETE', '/v9/projects/web')
     for (const host of [ONE, 'mine.com', 'd1.host.test'])
       assert.deepEqual(await asked(world, host), { kind: 'unknown' })
-    assert.equal((await all(world, 3)).size, 0)
+    assert.equal((await world.openEdge())!.followed.hosts().size(), 0)
   },
   SETTINGS,
 )
@@ -78,13 +70,14 @@ onBothEngines(
   'a name that another account proves leads to their deployment in the same moment',
   async (world) => {
     const apex = freshApex()
+    await world.openEdge()
     const eve = await world.user('eve')
     const [mine, theirs] = [await holder(dns, world.call, 'web'), await holder(dns, eve.call, 'shop')]
     const { body: web } = await world.call('GET', '/v9/projects/web')
     const { body: shop } = await eve.call('GET', '/v9/projects/shop')
     const first = await makeDeployment(world, web.id, { url: 'web.host.test' })
     await mine.prove(apex)
-    const ours = await servingOf(world.deps.db.read, apex)
+    const ours = await asked(world, apex)
     assert.deepEqual(ours, { kind: 'live', projectId: web.id, deploymentId: first, upstream: null })
     await theirs.add(apex)
     assert.deepEqual(await asked(world, apex), ours, 'a claim changes nothing')
@@ -100,7 +93,7 @@ onBothEngines(
     assert.deepEqual((await world.call('GET', '/v9/projects/web')).body.targets.production.alias, [])
     // What the loser still does with the name changes nothing for the holder.
     await world.call('DELETE', `/v9/projects/web/domains/${apex}`)
-    assert.equal((await servingOf(world.deps.db.read, apex)).kind, 'live')
+    assert.equal((await asked(world, apex)).kind, 'live')
   },
   BY_DNS,
 )
@@ -109,6 +102,7 @@ onBothEngines(
   'a wildcard covers what has no domain and no deployment of its own, the closest one first',
   async (world) => {
     const apex = freshApex()
+    await world.openEdge()
     const mine = await holder(dns, world.call, 'web')
     const { id: projectId } = (await world.call('GET', '/v9/projects/web')).body
     const otherId = await makeProject(world, 'other')
@@ -118,7 +112,7 @@ onBothEngines(
     await world.call('POST', '/v10/projects/other/domains', { name: `*.deep.${apex}` })
     const close = await makeDeployment(world, otherId, { url: `y.${apex}` })
     const at = async (host: string) => {
-      const serving = await servingOf(world.deps.db.read, host)
+      const serving = await asked(world, host)
       return serving.kind === 'live' ? serving.deploymentId : serving.kind
     }
     assert.deepEqual(await at(`a.${apex}`), wide)

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { unversioned } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
-import { bare, ON_PROJECT, OPERATORS, openPlace, PUBLIC, sampleOf, withQuery } from './place.ts'
+import { SCREENS } from '../src/screens.ts'
+import { bare, CLIENTS, ON_PROJECT, OPERATORS, openPlace, PUBLIC, sampleOf, withQuery } from './place.ts'
 import { type Answer, type Method, onBothEngines } from './world.ts'
 
 const NONSENSE = '{"nonsense": [tru'
@@ -12,7 +13,7 @@ onBothEngines(
   async (world) => {
     const place = await openPlace(world)
     const unreadable = [undefined, '', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer two words']
-    for (const route of ROUTES) {
+    for (const route of [...PUBLIC, ...OPERATORS]) {
       for (const authorization of unreadable) {
         const { method, url } = sampleOf(route, place, { idOrName: 'no such', projectId: '%00' })
         const headers: Record<string, string> = { 'content-type': 'text/nonsense' }
@@ -41,6 +42,16 @@ onBothEngines("an unknown token is told so, and neither door opens to the other'
       const answer = await call(method, withQuery(url, 'teamId=no&limit=x'), NONSENSE)
       assert.equal(answer.status, 401, route.operationId)
       assert.deepEqual([answer.body.error.code, answer.body.error.invalidToken], ['forbidden', true], route.operationId)
+    }
+  }
+  for (const route of CLIENTS) {
+    for (const call of [unknown, world.call, world.operator]) {
+      const { method, url, body } = sampleOf(route, place)
+      const { client_secret, ...nameless } = body as Record<string, string>
+      const answer = await call(method, url, nameless)
+      assert.deepEqual([answer.status, answer.body.error.code], [400, 'invalid_request'], route.operationId)
+      const wrong = await call(method, url, { ...nameless, client_secret: `${client_secret}x` })
+      assert.deepEqual([wrong.status, wrong.body.error.code], [401, 'invalid_client'], route.operationId)
     }
   }
   for (const route of OPERATORS) {
@@ -144,6 +155,10 @@ onBothEngines('a method that a path does not take is 405 with Allow, and a path 
     const known = paths.get(path) ?? { url: url.split('?', 1)[0]!, taken: [] }
     paths.set(path, { ...known, taken: [...known.taken, route.method] })
   }
+  for (const { method, path } of SCREENS) {
+    const known = paths.get(path) ?? { url: path.replaceAll(/:\w+/g, 'some'), taken: [] }
+    paths.set(path, { ...known, taken: [...known.taken, method] })
+  }
   for (const { url, taken } of paths.values()) {
     for (const method of METHODS) {
       if (taken.includes(method) || (method === 'HEAD' && taken.includes('GET'))) continue
@@ -189,6 +204,19 @@ onBothEngines(
       for (const prefix of ['/v0', '/v14', '/v99', '/v100', '/v', '/V9', '/v09', '/v9.1', '/v-1', '/v9/v9', '/api']) {
         assert.equal(await status(prefix), 404, `${prefix}${route.path}`)
       }
+    }
+    for (const route of CLIENTS) {
+      const asked = sampleOf(route, place)
+      const status = async (prefix: string) =>
+        (
+          await world.as(undefined)('POST', `${prefix}${bare(asked)}`, {
+            ...(asked.body as object),
+            client_secret: 'x',
+          })
+        ).status
+      for (let version = 1; version <= 13; version++) assert.equal(await status(`/v${version}`), 401, route.path)
+      assert.equal(await status(''), 401, route.path)
+      for (const prefix of ['/v0', '/v14', '/operator/v1']) assert.equal(await status(prefix), 404, route.path)
     }
     for (const route of OPERATORS) {
       const { method, url, body } = sampleOf(route, place)

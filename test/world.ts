@@ -75,6 +75,7 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     BERTH_DATA: folder,
     DATABASE_URL: database,
     PORT: '0',
+    BERTH_EDGE_PORT: '0',
     BERTH_TIMERS: 'off',
     BERTH_TEST_CLOCK: '1',
     // Nobody answers there: a test that looks names up says whom it asks.

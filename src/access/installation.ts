@@ -1,6 +1,8 @@
 /** The installation of an integration behind a token: what it was granted, where, and whether it may act at all. Specification: Authentication, States. */
+import { sql } from 'kysely'
 import type { Who } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
+import { slices } from '../db/slices.ts'
 import { refuse } from '../errors.ts'
 import type { Permission } from './roles.ts'
 import { permissionsOf } from './scopes.ts'
@@ -10,30 +12,83 @@ export type Installed = Pick<Who, 'userId' | 'configurationId' | 'projectIds'> &
   permissions: ReadonlySet<Permission>
 }
 
-/** Reads the installation of a token. Refuses: invalid_token 401 (uninstalled), integration_configuration_disabled 403. */
+/**
+ * Reads the installation of a token. Within a write on PostgreSQL it is held as it is until the commit: who disables or removes
+ * it, or takes a scope away, waits for the writes that are under way, and no effect is committed after. Refuses:
+ * invalid_token 401 (uninstalled), integration_configuration_disabled 403.
+ */
 export async function readInstallation(db: Queries, configurationId: string): Promise<Installed> {
-  const [row] = await selectConfiguration(db, { configurationId })
+  const select = db.isTransaction ? holdConfiguration : selectConfiguration
+  const [row] = await select(db, { configurationId })
   if (row === undefined) refuse('invalid_token', undefined, { invalidToken: true })
   if (row.disabled_at !== null) refuse('integration_configuration_disabled')
   const selected = row.project_selection === 'selected' ? await selectProjects(db, { configurationId }) : undefined
   return {
     userId: row.user_id,
     configurationId,
-    projectIds: selected?.map(({ project_id }) => project_id) ?? null,
+    projectIds: selected?.length === 0 ? NO_PROJECT : (selected?.map(({ project_id }) => project_id) ?? null),
     // What an installation may do was granted to it; it is not bounded by the role of who installed it.
     permissions: permissionsOf('OWNER', row.scopes_json),
   }
 }
 
+/** Of an empty selection: an id that no project has, because an empty list is no SQL that both engines take. */
+const NO_PROJECT = ['']
+
 const selectConfiguration = prepared<{ configurationId: string }, ConfigurationColumns>(
-  (db, value) =>
-    db
-      .selectFrom('configuration')
-      .select(['user_id', 'scopes_json', 'project_selection', 'disabled_at'])
-      .where('id', '=', value.configurationId)
-      .where('deleted_at', 'is', null),
+  (db, value) => queryConfiguration(db, value.configurationId),
   { remember: true },
 )
+
+/** The row lock decides; the lock before it only keeps the line: rows alone let those who share go before who waits, for ever. */
+const holdConfiguration = prepared<{ configurationId: string }, ConfigurationColumns>((db, value) =>
+  queryConfiguration(db, value.configurationId)
+    .innerJoin(
+      sql<{
+        held: unknown
+      }>`(select pg_advisory_xact_lock_shared(${sql.lit(LOCKS)}, ${bucketOf(value.configurationId)}) as held)`.as(
+        'line',
+      ),
+      (join) => join.onTrue(),
+    )
+    .forShare('configuration'),
+)
+
+function queryConfiguration(db: Queries, configurationId: string) {
+  return db
+    .selectFrom('configuration')
+    .select(['user_id', 'scopes_json', 'project_selection', 'disabled_at'])
+    .where('id', '=', configurationId)
+    .where('deleted_at', 'is', null)
+}
+
+/** Marks these locks among others in the database; and how many there are: who waits for many installations takes no more. */
+const LOCKS = 0x62657274
+const BUCKETS = 256
+
+function bucketOf(id: string | ReturnType<typeof sql.ref>) {
+  return sql<number>`(hashtext(${id}) & ${sql.lit(BUCKETS - 1)})`
+}
+
+/**
+ * Waits until no write of these installations is under way, and lets none begin before the commit. Say it before they are
+ * disabled, removed, or lose a scope. On SQLite writes run one after another anyway.
+ */
+export async function waitForWritesOf(db: Queries, configurationIds: readonly string[]): Promise<void> {
+  if (!db.isTransaction) return
+  for (const slice of slices(configurationIds)) {
+    const buckets = db
+      .selectFrom('configuration')
+      .select(bucketOf(sql.ref('id')).as('bucket'))
+      .distinct()
+      .where('id', 'in', slice)
+      .orderBy('bucket')
+    await db
+      .selectFrom(buckets.as('one'))
+      .select(sql`pg_advisory_xact_lock(${sql.lit(LOCKS)}, one.bucket)`.as('held'))
+      .execute()
+  }
+}
 
 const selectProjects = prepared<{ configurationId: string }, { project_id: string }>(
   (db, value) =>

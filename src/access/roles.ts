@@ -21,6 +21,11 @@ export const PERMISSIONS = [
   'billing:write',
   'integration:read',
   'integration:write',
+  /** To say what an installation may see, and to take it over: persons only, no scope opens it. */
+  'integration:grant',
+  /** The integrations that a team registers: persons only, no scope opens it. */
+  'app:read',
+  'app:write',
   'webhook:read',
   'webhook:write',
   'drain:read',
@@ -38,6 +43,7 @@ const read: Permission[] = [
   'env:all',
   'deployment:read',
   'integration:read',
+  'app:read',
   'webhook:read',
   'drain:read',
 ]

@@ -1,7 +1,7 @@
 /** The eleven scopes of the specification and the bridge from a granted scope to permissions. Specification: Scopes. */
 import { PERMISSIONS, type Permission, ROLE_PERMISSIONS, type Role } from './roles.ts'
 
-const SCOPES = [
+export const SCOPES = [
   'integration-configuration',
   'deployment',
   'deployment-check',
@@ -14,7 +14,7 @@ const SCOPES = [
   'log-drain',
   'domain',
 ] as const
-type Scope = (typeof SCOPES)[number]
+export type Scope = (typeof SCOPES)[number]
 
 /** How a scope is written when granted: `read:project`, `read-write:domain`. */
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`

@@ -30,6 +30,8 @@ export const OperatorUser = Type.Object({
   defaultTeamId: Nullable(Type.String()),
 })
 
+export const MadePasswordLink = Type.Object({ url: Type.String(), expiresAt: Moment })
+
 export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: Id, plan: Type.Optional(Plan) })
 export type NewTeam = Static<typeof NewTeam>
 export const OperatorTeam = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), plan: Plan })

@@ -9,6 +9,7 @@ import * as integrations from './migrations/0004-integrations.ts'
 import * as deployments from './migrations/0010-deployments.ts'
 import * as links from './migrations/0011-links.ts'
 import * as transfer from './migrations/0012-transfer.ts'
+import * as edge from './migrations/0013-edge.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -25,8 +26,15 @@ export type Db = {
    * Refuses: busy 503 (races lost again and again).
    */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
+  /** Where what was read may be kept until the next commit, which replaces it: take it before you read. Undefined where others commit too. */
+  answers(): Map<string, unknown> | undefined
   /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
   refusalOf(error: unknown): RefusalKey | undefined
+  /**
+   * Calls `listener` when `edge_change` may have new rows: on SQLite after every commit, on PostgreSQL when any instance has
+   * committed some (LISTEN). On PostgreSQL a call may be missed while the connection is away. Ends with `close`.
+   */
+  onEdgeChange(listener: () => void): void
   close(): Promise<void>
 }
 
@@ -39,6 +47,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0010-deployments': deployments,
   '0011-links': links,
   '0012-transfer': transfer,
+  '0013-edge': edge,
 }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */

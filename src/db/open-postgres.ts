@@ -4,6 +4,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { refuse } from '../errors.ts'
 import { type Db, migrate } from './db.ts'
+import { listenOnPostgres } from './open-postgres-listener.ts'
 import type { Schema } from './schema.ts'
 
 const ATTEMPTS = 12
@@ -35,14 +36,20 @@ export async function openPostgres(url: string, onLost: (error: Error) => void):
   const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   await migrateWithPatience(url)
   const inLine = openLine()
+  const ends: (() => Promise<void>)[] = []
 
   return {
     engine: 'postgres',
     read: queries,
     write: (work) =>
       runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work), inLine),
+    answers: () => undefined,
     refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
-    close: () => queries.destroy(),
+    onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
+    async close() {
+      await Promise.all(ends.map((end) => end()))
+      await queries.destroy()
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { makeFolder, trueName } from '../outside/folder.ts'
-import { type Db, migrate } from './db.ts'
+import { type Db, migrate, type Queries } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -37,13 +37,22 @@ export async function openSqlite({ file: said, groupLimit = 256, onDiskFault }: 
   const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, (error) => {
     if (family(error) === IO_ERROR) onDiskFault(error)
   })
+  const listeners: (() => void)[] = []
+  const write = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
+    const value = await attempt(() => commitTogether(() => work(queries)))
+    for (const listener of listeners) listener()
+    return value
+  }
 
   return {
     engine: 'sqlite',
     read: reading,
-    write: (work) => attempt(() => commitTogether(() => work(queries))),
+    write,
+    answers: snapshot.answers,
     refusalOf: (error) => (family(error) === FULL ? 'storage_full' : undefined),
+    onEdgeChange: (listener) => void listeners.push(listener),
     async close() {
+      listeners.length = 0
       snapshot.end()
       await reading.destroy()
       await queries.destroy()
@@ -91,14 +100,18 @@ function snapshotOf(database: DatabaseSync) {
   const begin = database.prepare('BEGIN')
   const commit = database.prepare('COMMIT')
   const remembered = new Map<string, Map<string, unknown[]>>()
+  let answers = new Map<string, unknown>()
   return {
     database,
     remembered,
     open() {
       if (!database.isTransaction) begin.run()
     },
+    answers: () => answers,
     end() {
       remembered.clear()
+      // An answer that is being made from what was read before goes into the map that nobody reads any more.
+      answers = new Map()
       if (database.isTransaction) commit.run()
     },
   }

@@ -196,6 +196,8 @@ type CoreTables = {
     /** Set when the variable is deleted: from then on the row may go. */
     expires_at: number | null
   }
+  /** What of the edge's answers changed last, and when; by triggers. `domain <name>`, `project <id>`, `deployment <id>`. */
+  edge_change: { key: string; stamp: number }
   /** One row a fact about the store itself. */
   fact: { name: string; value: string }
 }

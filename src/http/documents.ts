@@ -1,5 +1,6 @@
 /** What the service says about itself: the OpenAPI document, and the same table as a page for people. */
 import { REFUSALS } from '../errors.ts'
+import { escapeText } from './html.ts'
 import { openApiDocument } from './openapi.ts'
 import { type Route, refusalsOf } from './route.ts'
 import type { OpenPage } from './serve.ts'
@@ -64,7 +65,7 @@ function operation(route: Route): string {
   const fields = Object.keys((route.body as { properties?: object })?.properties ?? {})
   const query = Object.keys((route.query as { properties?: object })?.properties ?? {})
   return `<details id="${route.operationId}">
-<summary><b>${route.method}</b> <code>${escapeHtml(route.path)}</code> <span>${escapeHtml(route.summary)}</span></summary>
+<summary><b>${route.method}</b> <code>${escapeText(route.path)}</code> <span>${escapeText(route.summary)}</span></summary>
 <dl>
 ${row('Needs', (route.needs ?? []).join(', '))}${row('Query', query.join(', '))}${row('Body', fields.join(', '))}${row('Answers', String(route.status))}${row('Tells', (route.emits ?? []).join(', '))}
 </dl>
@@ -74,7 +75,7 @@ ${refusalsOf(route)
   .sort(([a], [b]) => a - b)
   .map(
     ([status, code, sentence]) =>
-      `<tr><td>${status}</td><td><code>${code}</code></td><td>${escapeHtml(sentence)}</td></tr>`,
+      `<tr><td>${status}</td><td><code>${code}</code></td><td>${escapeText(sentence)}</td></tr>`,
   )
   .join('\n')}
 </table>
@@ -86,11 +87,7 @@ function anchor(tag: string): string {
 }
 
 function row(name: string, value: string): string {
-  return value === '' ? '' : `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>\n`
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+  return value === '' ? '' : `<dt>${name}</dt><dd>${escapeText(value)}</dd>\n`
 }
 
 const STYLE = `

@@ -1,5 +1,6 @@
 /** What goes wrong before or beside an operation, as the refusal that the caller is told. */
 import type { Socket } from 'node:net'
+import type { Deps } from '../context.ts'
 import { REFUSALS, Refusal, type RefusalKey } from '../errors.ts'
 
 /** What the server framework finds wrong with a request. */
@@ -11,7 +12,7 @@ const OF_FRAMEWORK: Record<string, RefusalKey> = {
 }
 
 /** The refusal that an error stands for; undefined for a fault of our own. */
-export function refusalFor(error: Error & { code?: string; statusCode?: number }): Refusal | undefined {
+function refusalFor(error: Error & { code?: string; statusCode?: number }): Refusal | undefined {
   if (error instanceof Refusal) return error
   const key = OF_FRAMEWORK[error.code ?? '']
   if (key === 'bad_request')
@@ -19,6 +20,22 @@ export function refusalFor(error: Error & { code?: string; statusCode?: number }
   if (key !== undefined) return new Refusal(key, REFUSALS[key][2], {})
   if (error.statusCode === undefined || error.statusCode >= 500) return undefined
   return new Refusal('bad_request', `Invalid request: ${error.message}`, {})
+}
+
+/** Where something went wrong, for the log: never what was sent. */
+export type FaultPlace = { requestId: string; method: string; path: string | undefined }
+
+/** What the caller is told of an error: a refusal as it says, a fault of the request or the store as the table says, anything else as a bare 500. */
+export function refusalToTell(deps: Pick<Deps, 'db' | 'log'>, error: Error, at: FaultPlace): Refusal {
+  const ofStore = deps.db.refusalOf(error)
+  if (ofStore) {
+    deps.log.warn({ err: error }, 'the store refused')
+    return new Refusal(ofStore, REFUSALS[ofStore][2], {})
+  }
+  const refusal = refusalFor(error)
+  if (refusal !== undefined) return refusal
+  deps.log.error({ err: error, ...at }, 'request failed')
+  return new Refusal('internal_server_error', `Something failed on our side (request ${at.requestId}).`, {})
 }
 
 /** The body of a refusal: `{error: {code, message, ...}}`, and RFC 9457 around it for those who ask. */

@@ -2,7 +2,8 @@
 import { isUtf8 } from 'node:buffer'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import { refuse } from '../errors.ts'
+import { Refusal, refuse } from '../errors.ts'
+import type { Params } from './route.ts'
 
 const DEEPEST = 32
 
@@ -19,6 +20,14 @@ export function soleHeader(rawHeaders: readonly string[], name: string): string 
     value = rawHeaders[at + 1]
   }
   return value
+}
+
+/** What the path names. Refuses: bad_request 400 for a NUL, which neither store keeps. */
+export function readParams(params: Params): Params {
+  for (const [name, value] of Object.entries(params)) {
+    if (value.includes('\0')) refuse('bad_request', `Invalid request: \`${name}\` contains a NUL character.`)
+  }
+  return params
 }
 
 export type RawQuery = { values: Record<string, string>; fault: string | undefined }
@@ -41,7 +50,8 @@ export function splitQuery(url: string): RawQuery {
   return { values, fault: undefined }
 }
 
-function decodeText(text: string): string | undefined {
+/** Undefined for a bad escape, invalid UTF-8 or a NUL. */
+export function decodeText(text: string): string | undefined {
   try {
     const plain = decodeURIComponent(text.replaceAll('+', ' '))
     return plain.includes('\0') ? undefined : plain
@@ -75,8 +85,15 @@ export function readBodyOf(
   bytes: Buffer | undefined,
 ): unknown {
   if (route.textBody) return readText(contentType, bytes)
-  if (!route.formBody || !isForm(contentType)) return readBody(route.body, contentType, bytes)
-  return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+  if (!route.formBody) return readBody(route.body, contentType, bytes)
+  try {
+    if (!isForm(contentType)) return readBody(route.body, contentType, bytes)
+    return keepDeclared(route.body!, validate(route.body!, readForm(bytes)))
+  } catch (error) {
+    // OAuth has a name for it (RFC 6749, 5.2).
+    if (error instanceof Refusal && error.key === 'bad_request') refuse('invalid_request', error.message)
+    throw error
+  }
 }
 
 function isForm(contentType: string | undefined): boolean {
@@ -84,18 +101,14 @@ function isForm(contentType: string | undefined): boolean {
 }
 
 /** The fields of a form. Refuses: bad_request 400 for a bad escape, invalid UTF-8, a NUL, or a field that is given twice. */
-export function readForm(bytes: Buffer | undefined): Record<string, string> {
+function readForm(bytes: Buffer | undefined): Record<string, string> {
   const { values, fault } = splitQuery(`?${bytes?.toString('latin1') ?? ''}`)
   if (fault) refuse('bad_request', `Invalid request: ${fault.replace('the query', 'the form')}.`)
   return { ...values }
 }
 
 /** The declared fields of a JSON body. Refuses 415, and 400 for what is not JSON, not well formed, or not of the schema. */
-export function readBody(
-  schema: TSchema | undefined,
-  contentType: string | undefined,
-  bytes: Buffer | undefined,
-): unknown {
+function readBody(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined): unknown {
   if (schema === undefined) return undefined
   const present = bytes !== undefined && bytes.length > 0
   if (present && !/^application\/(json|[\w.+-]+\+json)\s*(;|$)/i.test(contentType ?? ''))
@@ -105,7 +118,7 @@ export function readBody(
 }
 
 /** A body of plain text. Refuses 415, and 400 for what is not UTF-8 or holds a NUL. */
-export function readText(contentType: string | undefined, bytes: Buffer | undefined): string {
+function readText(contentType: string | undefined, bytes: Buffer | undefined): string {
   if (bytes === undefined || bytes.length === 0) return ''
   if (!/^text\/plain\s*(;|$)/i.test(contentType ?? '')) {
     refuse('unsupported_media_type', 'The body must be text/plain.')
@@ -152,7 +165,8 @@ function textFault(text: string, path: string): string | undefined {
   return undefined
 }
 
-function validate(schema: TSchema, value: unknown): unknown {
+/** The value, when it is what the schema says. Refuses: bad_request 400. */
+export function validate(schema: TSchema, value: unknown): unknown {
   let validator = validators.get(schema)
   if (validator === undefined) {
     validator = ajv.compile(schema)

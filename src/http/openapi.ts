@@ -31,7 +31,10 @@ export function openApiDocument(routes: readonly Route[]): object {
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths: named(paths, schemas),
     webhooks,
-    components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } }, schemas },
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' }, client: { type: 'http', scheme: 'basic' } },
+      schemas,
+    },
   }
 }
 
@@ -74,7 +77,9 @@ function operationOf(route: Route): object {
     tags: [route.tag],
     ...(route.needs?.length && { 'x-permissions': route.needs }),
     parameters: [...pathParameters(route), ...queryParameters(route)],
-    ...(route.body && { requestBody: { content: { [mediaType(route.textBody)]: { schema: route.body } } } }),
+    // An app says who it is by HTTP Basic, or in the form.
+    ...(route.door === 'client' && { security: [{ client: [] }, {}] }),
+    ...(route.body && { requestBody: { content: contentOf(route) } }),
     responses: { [route.status]: successOf(route), ...refusalResponses(route) },
   }
 }
@@ -93,6 +98,12 @@ function queryParameters(route: Route): object[] {
     (route.query as { properties?: Record<string, TSchema> })?.properties ?? {}
   const own = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }))
   return route.door === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own
+}
+
+function contentOf(route: Route): object {
+  const schema = { schema: route.body }
+  if (!route.formBody) return { [mediaType(route.textBody)]: schema }
+  return { 'application/x-www-form-urlencoded': schema, 'application/json': schema }
 }
 
 function mediaType(text: true | undefined): string {

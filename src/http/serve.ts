@@ -4,13 +4,14 @@ import { authenticate, authenticateOperator, type Credentials, permit } from '..
 import { momentOf } from '../clock.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { REFUSALS, Refusal, refuse } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox.ts'
-import { answerUnreadable, refusalFor, showRefusal } from './faults.ts'
-import { readBodyOf, readQuery, soleHeader, splitQuery } from './input.ts'
-import { pageLinks } from './page.ts'
+import { answerBrowser } from './browser.ts'
+import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
+import { readBodyOf, readParams, readQuery, soleHeader, splitQuery } from './input.ts'
+import { remembered, type Written, writeAnswer } from './remember.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
-import { serialize } from './serialize.ts'
+import type { Screen } from './screen.ts'
 import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
@@ -20,7 +21,12 @@ const BODY_LIMIT = 64 * 1024
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
-export function serve(deps: Deps, routes: readonly Route[], pages: readonly OpenPage[]): FastifyInstance {
+export function serve(
+  deps: Deps,
+  routes: readonly Route[],
+  pages: readonly OpenPage[],
+  screens: readonly Screen[],
+): FastifyInstance {
   const app = Fastify({
     requestIdHeader: false,
     bodyLimit: BODY_LIMIT,
@@ -55,9 +61,11 @@ export function serve(deps: Deps, routes: readonly Route[], pages: readonly Open
 
   for (const page of pages) app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
   for (const route of routes) addRoute(app, deps, route)
+  for (const screen of screens) addScreen(app, deps, screen)
   refuseOtherMethods(app, deps, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
     ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
+    ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
   ])
   return app
 }
@@ -69,15 +77,14 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
     url: routed(route),
     bodyLimit: route.bodyLimit ?? BODY_LIMIT,
     handler: async (request, reply) => {
+      // Refusals too: what is asked there holds a secret.
+      if (route.noStore) reply.header('cache-control', 'no-store')
       try {
-        const answer = await answerRequest(deps, route, request)
+        const { links, body } = await answerRequest(deps, route, request)
         reply.code(route.status)
-        const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
-        if (route.noStore) reply.header('cache-control', 'no-store')
-        if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
-        if (!route.reply) return reply.send()
-        return reply.type('application/json; charset=utf-8').send(serialize(route.reply, answer))
+        if (body === undefined) return reply.send()
+        return reply.type(`${route.textReply ? 'text/plain' : 'application/json'}; charset=utf-8`).send(body)
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
           deps.log.error(
@@ -91,7 +98,21 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
   })
 }
 
-async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<unknown> {
+/** A page for people: what goes wrong with it is a page too. */
+function addScreen(app: FastifyInstance, deps: Deps, screen: Screen): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply, error?: Error) => {
+    const { status, headers, body } = await answerBrowser(deps, screen, request, error)
+    return reply.code(status).headers(headers).send(body)
+  }
+  app.route({
+    method: screen.method,
+    url: screen.path,
+    handler: (request, reply) => answer(request, reply),
+    errorHandler: (error, request, reply) => answer(request, reply, error as Error),
+  })
+}
+
+async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<Written> {
   const query = splitQuery(request.originalUrl)
   const credentials = {
     authorization: soleHeader(request.raw.rawHeaders, 'authorization'),
@@ -112,9 +133,15 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   const outside = { deps, now, route }
   if (route.method === 'GET') {
     const ctx = contextOf(outside, deps.db.read, who)
-    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+    // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
+    const make = async () => {
+      const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+      return writeAnswer(route, answer, request.originalUrl)
+    }
+    const kept = route.remember ? deps.db.answers() : undefined
+    const written = await remembered(kept, `${who?.actor.tokenId} ${request.originalUrl}`, make)
     await endOfTurn()
-    return answer
+    return written
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
@@ -133,7 +160,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     throw error
   })
   if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
-  return answer
+  return writeAnswer(route, answer, request.originalUrl)
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
@@ -184,13 +211,6 @@ function contextOf(
   return who === undefined ? bare : { ...bare, who, account: who.account }
 }
 
-function readParams(params: Params): Params {
-  for (const [name, value] of Object.entries(params)) {
-    if (value.includes('\0')) refuse('bad_request', `Invalid request: \`${name}\` contains a NUL character.`)
-  }
-  return params
-}
-
 /** The audit log names what was touched by its id. */
 function subjectId(touched: unknown, input: Input): string | null {
   return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
@@ -228,15 +248,10 @@ function refuseOtherMethods(
 
 /** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. */
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const ofStore = deps.db.refusalOf(error)
-  let refusal = ofStore ? new Refusal(ofStore, REFUSALS[ofStore][2], {}) : refusalFor(error)
-  if (ofStore) deps.log.warn({ err: error }, 'the store refused')
-  if (refusal === undefined) {
-    const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
-    deps.log.error({ err: error, ...at }, 'request failed')
-    refusal = new Refusal('internal_server_error', `Something failed on our side (request ${request.id}).`, {})
-  }
+  const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
+  const refusal = refusalToTell(deps, error, at)
   if (refusal.status === 503) reply.header('retry-after', '1')
+  if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
   const { contentType, body } = showRefusal(refusal, request.headers.accept)
   return reply.code(refusal.status).type(contentType).send(body)
 }

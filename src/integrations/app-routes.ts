@@ -1,7 +1,7 @@
 /** The team's own routes for its integrations, and the operator's. operator-api.md; docs/decisions/0047. */
 import type { Ctx } from '../context.ts'
 import { operatorRoute, route } from '../http/route.ts'
-import { personOnly, teamOnly } from './app-rules.ts'
+import { teamOnly } from './app-rules.ts'
 import {
   createIntegration,
   createIntegrationOf,
@@ -31,9 +31,8 @@ import {
 
 const tag = 'integrations'
 const operatorTag = 'operator'
-const read = ['integration:read'] as const
-const write = ['integration:write'] as const
-const guards = [personOnly, teamOnly]
+const read = ['app:read'] as const
+const write = ['app:write'] as const
 
 const ofTeams = [
   route({
@@ -44,7 +43,7 @@ const ofTeams = [
     tag,
     needs: write,
     body: NewIntegration,
-    guards,
+    guards: [teamOnly],
     run: createIntegration,
     refuses: ['integration_slug_taken'],
     status: 201,
@@ -59,7 +58,7 @@ const ofTeams = [
     tag,
     needs: read,
     query: IntegrationsQuery,
-    guards,
+    guards: [teamOnly],
     run: listIntegrations,
     status: 200,
     reply: IntegrationList,
@@ -72,7 +71,6 @@ const ofTeams = [
     tag,
     needs: read,
     on: findOwnIntegration,
-    guards,
     run: showIntegration,
     refuses: ['not_found'],
     status: 200,
@@ -87,7 +85,6 @@ const ofTeams = [
     needs: write,
     body: PatchIntegration,
     on: findOwnIntegration,
-    guards,
     run: updateIntegration,
     refuses: ['not_found'],
     status: 200,
@@ -101,7 +98,6 @@ const ofTeams = [
     tag,
     needs: write,
     on: findOwnIntegration,
-    guards,
     run: deleteIntegration,
     refuses: ['not_found', 'integration_installed'],
     status: 204,
@@ -114,7 +110,6 @@ const ofTeams = [
     tag,
     needs: write,
     on: findOwnIntegration,
-    guards,
     run: (ctx: Ctx, integration) => addSecret(ctx, integration),
     refuses: ['not_found', 'secrets_full'],
     status: 201,
@@ -129,7 +124,6 @@ const ofTeams = [
     tag,
     needs: write,
     on: findOwnIntegration,
-    guards,
     run: deleteSecret,
     refuses: ['not_found', 'last_secret'],
     status: 204,

@@ -3,13 +3,6 @@ import { guard } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { refuse } from '../errors.ts'
 
-/** An installation acts within what it was granted; it neither makes integrations nor widens what it sees. */
-export const personOnly = guard(['missing_permission'], (ctx: Ctx, _subject: unknown) => {
-  if (ctx.who.configurationId !== null) {
-    refuse('missing_permission', 'The token of an installation cannot do this; a person of the account can.')
-  }
-})
-
 /** An integration belongs to a team. */
 export const teamOnly = guard(['missing_permission'], (ctx: Ctx, _subject: unknown) => {
   if (ctx.account.kind !== 'team') {

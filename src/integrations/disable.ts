@@ -2,6 +2,7 @@
  * Installations whose owner left the team, or may not run integrations any more: disabled at once, so that nothing acts on
  * in the name of nobody, and deleted after 30 days. Specification: Integration configuration; docs/decisions/0051.
  */
+import { waitForWritesOf } from '../access/installation.ts'
 import type { Role } from '../access/roles.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -29,6 +30,19 @@ export async function disableConfigurationsOf(
   userId: string,
   reason: Reason,
 ): Promise<void> {
+  const enabled = await ctx.db
+    .selectFrom('configuration')
+    .select('id')
+    .where('account_id', '=', team.id)
+    .where('user_id', '=', userId)
+    .where('disabled_at', 'is', null)
+    .where('deleted_at', 'is', null)
+    .execute()
+  if (enabled.length === 0) return
+  await waitForWritesOf(
+    ctx.db,
+    enabled.map((row) => row.id),
+  )
   const disabled = await ctx.db
     .updateTable('configuration')
     .set({ disabled_at: ctx.now, disabled_reason: reason, updated_at: ctx.now })

@@ -1,4 +1,5 @@
 /** The end of an installation: uninstalled, or disabled for too long. Specification: Integration configuration. */
+import { waitForWritesOf } from '../access/installation.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
@@ -14,6 +15,7 @@ export const REMOVAL_EVENTS = ['integration-configuration.removed', 'project.env
  */
 export async function removeConfiguration(ctx: OperatorCtx, configuration: Row<'configuration'>): Promise<boolean> {
   const { id } = configuration
+  await waitForWritesOf(ctx.db, [id])
   const gone = await ctx.db
     .updateTable('configuration')
     .set({ deleted_at: ctx.now, updated_at: ctx.now })

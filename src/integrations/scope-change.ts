@@ -3,6 +3,7 @@
  * each installation until a person has seen and confirmed it. What waits is not stored: it is what the integration asks
  * beyond what the installation was granted. Specification: Integration configuration; docs/decisions/0052.
  */
+import { waitForWritesOf } from '../access/installation.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
@@ -69,21 +70,25 @@ export async function confirmScopes(
 
 /** Installations that were granted the same are changed by one statement. */
 async function withdraw(ctx: OperatorCtx, integrationId: string, requested: readonly string[]): Promise<void> {
-  const grants = await ctx.db
+  const installed = await ctx.db
     .selectFrom('configuration')
-    .select('scopes_json')
-    .distinct()
+    .select(['id', 'scopes_json'])
     .where('integration_id', '=', integrationId)
     .where('deleted_at', 'is', null)
     .execute()
-  for (const granted of grants) {
-    const kept = scopesWithin(scopesOf(granted), requested)
-    if (kept.length === scopesOf(granted).length && scopesBeyond(scopesOf(granted), kept).length === 0) continue
+  const loses = installed.filter((row) => scopesBeyond(scopesOf(row), requested).length > 0)
+  if (loses.length > 0)
+    await waitForWritesOf(
+      ctx.db,
+      loses.map((row) => row.id),
+    )
+  for (const scopes_json of new Set(loses.map((row) => row.scopes_json))) {
+    const kept = scopesWithin(scopesOf({ scopes_json }), requested)
     await ctx.db
       .updateTable('configuration')
       .set({ scopes_json: JSON.stringify(kept), updated_at: ctx.now })
       .where('integration_id', '=', integrationId)
-      .where('scopes_json', '=', granted.scopes_json)
+      .where('scopes_json', '=', scopes_json)
       .where('deleted_at', 'is', null)
       .execute()
   }

@@ -120,3 +120,6 @@ export type ConfigurationsQuery = Static<typeof ConfigurationsQuery>
 
 export const ProjectAccess = Type.Object({ allowed: Type.Boolean() })
 export type ProjectAccess = Static<typeof ProjectAccess>
+
+/** What waits, as the person who confirms has seen it. */
+export const ConfirmScopes = Type.Object({ scopes: Scopes })

@@ -9,7 +9,9 @@ import {
   updateAccount,
   updateUser,
 } from '../accounts/accounts.ts'
+import { makePasswordLink } from '../accounts/password-link.ts'
 import {
+  MadePasswordLink,
   MadeToken,
   Member,
   NewTeam,
@@ -58,6 +60,19 @@ export const operatorRoutes = [
     refuses: ['not_found', 'unknown_team'],
     status: 200,
     reply: OperatorUser,
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/operator/v1/users/:userId/password-link',
+    operationId: 'operatorMakePasswordLink',
+    summary: 'Make, mail and answer a link by which a user sets a password: once, within 24 hours',
+    tag,
+    on: findAccount,
+    run: makePasswordLink,
+    refuses: ['not_found'],
+    status: 201,
+    reply: MadePasswordLink,
+    noStore: true,
   }),
   operatorRoute({
     method: 'POST',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { MailSettings } from '../config.ts'
 
 /** A letter as it is handed over. `id` names it for ever: handed over twice, it has the same Message-ID or file. */
-export type Post = { id: string; at: number; recipient: string; subject: string; text: string }
+type Post = { id: string; at: number; recipient: string; subject: string; text: string }
 
 /** `refused`: for good, and no other try will help. `failed`: now; it is to be tried again. */
 export type Posted = { end: 'sent' } | { end: 'refused' | 'failed'; reason: string }

@@ -10,6 +10,7 @@ import { createFirstEnv, deleteProjectEnv, envOfProject } from '../env/project-e
 import { Refusal, refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
+import { joinSelection, leaveSelections } from '../integrations/selection.ts'
 import { showBypass } from './bypass.ts'
 import { type Connected, linkColumns } from './link.ts'
 import { mustBeName } from './names.ts'
@@ -25,7 +26,7 @@ export async function createProject(
 ): Promise<Project> {
   const { name, environmentVariables, gitRepository: __, ...settings } = body
   mustBeName(name)
-  if (ctx.who.projectIds !== null) {
+  if (ctx.who.projectIds !== null && ctx.who.configurationId === null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
   }
   mustBeAddresses(settings)
@@ -40,6 +41,7 @@ export async function createProject(
     stamp: ctx.stamp,
   })
   if (row === undefined) refuse('project_name_taken', `A project named "${name}" already exists.`)
+  await joinSelection(ctx, row.id)
   ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
   await createFirstEnv(ctx, row, environmentVariables ?? [])
   return answerProject(ctx, connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row)
@@ -166,6 +168,7 @@ export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<
   await ctx.db.deleteFrom('transfer_request').where('project_id', '=', project.id).execute()
   await deleteProjectEnv(ctx, project.id)
   await removeDeployments(ctx, project.id)
+  await leaveSelections(ctx, project.id)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
 }

@@ -1,0 +1,41 @@
+/** From the secret of a session cookie to the person behind it. */
+import { prepared, type Queries } from '../db/db.ts'
+import { fingerprint } from '../ids.ts'
+
+/** A person who is signed in. */
+export type Visitor = { userId: string; username: string; name: string | null; sessionHash: string; usedAt: number }
+
+const HOUR_MS = 3_600_000
+/** A session ends when it was not used for so long. */
+export const SESSION_IDLE_MS = 12 * HOUR_MS
+/** What is used is written down at most this often, so that reading a page is not a write. */
+export const SESSION_TOUCH_MS = 5 * 60_000
+
+const select = prepared<{ hash: string }, Found>((db, value) =>
+  db
+    .selectFrom('session')
+    .innerJoin('account', 'account.id', 'session.user_id')
+    .select(['account.id as user_id', 'account.slug', 'account.name', 'session.used_at', 'session.expires_at'])
+    .where('session.hash', '=', value.hash),
+)
+
+/** Who is signed in by this secret; undefined when nobody is, or no longer. */
+export async function findVisitor(db: Queries, secret: string | undefined, now: number): Promise<Visitor | undefined> {
+  if (secret === undefined) return undefined
+  const sessionHash = fingerprint(secret)
+  const [found] = await select(db, { hash: sessionHash })
+  if (found === undefined || found.expires_at <= now || found.used_at + SESSION_IDLE_MS <= now) return undefined
+  return { userId: found.user_id, username: found.slug, name: found.name, sessionHash, usedAt: found.used_at }
+}
+
+/** Writes down that a session is in use. */
+export async function touchSession(db: Queries, sessionHash: string, now: number): Promise<void> {
+  await db
+    .updateTable('session')
+    .set({ used_at: now })
+    .where('hash', '=', sessionHash)
+    .where('used_at', '<', now)
+    .execute()
+}
+
+type Found = { user_id: string; slug: string; name: string | null; used_at: number; expires_at: number }

@@ -1,0 +1,73 @@
+/** The accounts that a person has a part in, and acting for one of them from a page. */
+import type { Role } from '../access/roles.ts'
+import { permissionsOf } from '../access/scopes.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import type { PersonCtx } from '../http/screen.ts'
+
+/** An account with the person's role in it; of the personal one a person is OWNER. */
+export type OwnAccount = Row<'account'> & { role: Role }
+
+/** More teams than this are not listed; each is still found by its id. */
+const MOST_TEAMS = 100
+
+/** The personal account, and then the teams by name. */
+export async function accountsOf(ctx: PersonCtx): Promise<OwnAccount[]> {
+  const { userId } = ctx.visitor
+  const personal = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
+  const teams = await teamsOf(ctx).orderBy('account.slug').limit(MOST_TEAMS).execute()
+  return [{ ...personal, role: 'OWNER' }, ...teams]
+}
+
+/** One of them. Refuses: not_found 404, also for an account that the person has no part in. */
+export async function findOwnAccount(ctx: PersonCtx, accountId: string): Promise<OwnAccount> {
+  if (accountId === ctx.visitor.userId) {
+    const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', accountId).executeTakeFirstOrThrow()
+    return { ...row, role: 'OWNER' }
+  }
+  const team = await teamsOf(ctx).where('account.id', '=', accountId).executeTakeFirst()
+  if (team === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')
+  return team
+}
+
+/** The context in which a person acts for an account, with all that the role allows. */
+export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
+  const { actor, db, now, stamp, deps, emit } = ctx
+  const acting = {
+    id: account.id,
+    kind: account.kind,
+    slug: account.slug,
+    name: account.name,
+    plan: account.plan,
+    softBlocked: account.soft_blocked_at !== null,
+    paymentMissing: account.payment_missing_at !== null,
+    addOns: JSON.parse(account.add_ons_json) as string[],
+  }
+  const who = {
+    actor,
+    account: acting,
+    userId: ctx.visitor.userId,
+    role: account.role,
+    permissions: permissionsOf(account.role, null),
+    configurationId: null,
+    tokenTeamId: null,
+    projectIds: null,
+  }
+  return { actor, db, now, stamp, deps, who, account: acting, emit: emit as Ctx['emit'] }
+}
+
+/** How people call an account: by its name, and by its slug, of which there is one. */
+export function nameOf({ kind, name, slug }: Pick<OwnAccount, 'kind' | 'name' | 'slug'>): string {
+  const called = name === null || name === slug ? slug : `${name} (${slug})`
+  return kind === 'user' ? `${called}, your personal account` : called
+}
+
+function teamsOf(ctx: PersonCtx) {
+  return ctx.db
+    .selectFrom('member')
+    .innerJoin('account', 'account.id', 'member.team_id')
+    .selectAll('account')
+    .select('member.role')
+    .where('member.user_id', '=', ctx.visitor.userId)
+}

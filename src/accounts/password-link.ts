@@ -1,0 +1,72 @@
+/** A link by which a user sets a password, once, within 24 hours. The operator asks for it; the user's mail brings it. decisions/0060. */
+import type { OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import { fingerprint, randomText } from '../ids.ts'
+import { queueMail } from '../mail/mail.ts'
+import { endSessionsOf } from './sessions.ts'
+
+const LINK_MS = 24 * 3_600_000
+
+/** Makes the link, mails it to the user and answers it. It takes the place of an earlier one. Refuses: not_found 404. */
+export async function makePasswordLink(ctx: OperatorCtx, user: Row<'account'>) {
+  const secret = randomText(43)
+  const expiresAt = ctx.now + LINK_MS
+  await ctx.db.deleteFrom('password_link').where('user_id', '=', user.id).execute()
+  await ctx.db
+    .insertInto('password_link')
+    .values({ hash: fingerprint(secret), user_id: user.id, expires_at: expiresAt, used_at: null })
+    .execute()
+  const url = `${ctx.deps.origin()}/set-password?link=${secret}`
+  await queueMail(ctx, {
+    recipient: user.email ?? '',
+    subject: 'Set your password',
+    text: `Hello ${user.name ?? user.slug},\n\nopen this link to set the password with which you sign in. It works once, for 24 hours:\n\n${url}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
+  })
+  return { url, expiresAt }
+}
+
+/** Whose password a link sets. Refuses: password_link_spent 404 (unknown, used, replaced, too old). */
+export async function findPasswordLink(ctx: Pick<OperatorCtx, 'db' | 'now'>, secret: string): Promise<Row<'account'>> {
+  const user = await ctx.db
+    .selectFrom('password_link')
+    .innerJoin('account', 'account.id', 'password_link.user_id')
+    .selectAll('account')
+    .where('password_link.hash', '=', fingerprint(secret))
+    .where('password_link.used_at', 'is', null)
+    .where('password_link.expires_at', '>', ctx.now)
+    .executeTakeFirst()
+  if (user === undefined) refuse('password_link_spent')
+  return user
+}
+
+/**
+ * Uses up the link and sets the password. Every session of the user ends, and a lock is lifted. Gives the user's id. Of
+ * several at once one does it. Refuses: password_link_spent 404.
+ */
+export async function setPassword(ctx: OperatorCtx, secret: string, passwordHash: string): Promise<string> {
+  const used = await ctx.db
+    .updateTable('password_link')
+    .set({ used_at: ctx.now })
+    .where('hash', '=', fingerprint(secret))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', ctx.now)
+    .returning('user_id')
+    .executeTakeFirst()
+  if (used === undefined) refuse('password_link_spent')
+  const changed = { password_hash: passwordHash, failures: 0, locked_until: null }
+  await ctx.db
+    .insertInto('sign_in')
+    .values({ user_id: used.user_id, ...changed })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet(changed))
+    .execute()
+  await endSessionsOf(ctx, used.user_id)
+  return used.user_id
+}
+
+/** Sweep: links that are too old to be used. */
+export async function forgetOldPasswordLinks(ctx: OperatorCtx, limit: number): Promise<number> {
+  const old = ctx.db.selectFrom('password_link').select('hash').where('expires_at', '<=', ctx.now).limit(limit)
+  const gone = await ctx.db.deleteFrom('password_link').where('hash', 'in', old).returning('hash').execute()
+  return gone.length
+}

@@ -1,0 +1,90 @@
+/** Signing in: a password, and a lock after repeated failures. The answer never tells whether the user exists. decisions/0060. */
+import { type ExpressionBuilder, sql } from 'kysely'
+import type { OperatorCtx } from '../context.ts'
+import type { Schema } from '../db/schema.ts'
+import { isPassword } from './passwords.ts'
+
+/** After so many failures in a row, and again after as many more, the user is locked. */
+export const FAILURES_UNTIL_LOCK = 10
+/** The row that counts for those who are not there. */
+const NOBODY = 'nobody'
+const FIRST_LOCK_MS = 15 * 60_000
+const LONGEST_LOCK_MS = 24 * 3_600_000
+
+/** What a password was checked against, before the transaction that believes it. */
+export type Checked = { userId: string; passwordHash: string | null; matches: boolean } | undefined
+
+type Place = Pick<OperatorCtx, 'db' | 'now'>
+
+/** Checks a password, slowly, and as slowly when there is no such user. */
+export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, password: string): Promise<Checked> {
+  const found = await ctx.db
+    .selectFrom('account')
+    .leftJoin('sign_in', 'sign_in.user_id', 'account.id')
+    .select(['account.id', 'sign_in.password_hash'])
+    .where('account.kind', '=', 'user')
+    .where(name.includes('@') ? 'account.email' : 'account.slug', '=', name.trim().toLowerCase())
+    .executeTakeFirst()
+  const matches = await isPassword(password, found?.password_hash)
+  return found && { userId: found.id, passwordHash: found.password_hash, matches }
+}
+
+/**
+ * Believes what was checked, unless the user is locked or has another password by now; a failure is counted. Gives the
+ * user's id, or undefined: wrong, locked and unknown are one.
+ */
+export async function admitUser(ctx: Place, checked: Checked): Promise<string | undefined> {
+  const admitted = checked?.matches ? await openDoor(ctx, checked) : undefined
+  if (admitted === undefined) await countFailure(ctx, checked?.userId ?? NOBODY)
+  return admitted
+}
+
+async function openDoor(ctx: Place, { userId, passwordHash }: NonNullable<Checked>): Promise<string | undefined> {
+  const opened = await ctx.db
+    .updateTable('sign_in')
+    .set({ failures: 0, locked_until: null })
+    .where('user_id', '=', userId)
+    .where('password_hash', '=', passwordHash)
+    .where(notLocked(ctx))
+    .returning('user_id')
+    .executeTakeFirst()
+  return opened?.user_id
+}
+
+/** Counts one more. Tries while the lock holds are not counted: they learn nothing, and nobody could lock a user for good. */
+async function countFailure(ctx: Place, userId: string): Promise<void> {
+  const counted = await ctx.db
+    .updateTable('sign_in')
+    .set({ failures: sql`failures + 1` })
+    .where('user_id', '=', userId)
+    .where('password_hash', 'is not', null)
+    .where(notLocked(ctx))
+    .returning('failures')
+    .executeTakeFirst()
+  if (counted === undefined) return countForNobody(ctx)
+  if (counted.failures % FAILURES_UNTIL_LOCK !== 0) return
+  await ctx.db
+    .updateTable('sign_in')
+    .set({ locked_until: ctx.now + lockFor(counted.failures) })
+    .where('user_id', '=', userId)
+    .execute()
+}
+
+/** Where there is nothing to count, as much is written: how long the answer takes would tell otherwise who exists and who is locked. */
+async function countForNobody(ctx: Place): Promise<void> {
+  await ctx.db
+    .insertInto('sign_in')
+    .values({ user_id: NOBODY, password_hash: null, failures: 1, locked_until: null })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ failures: sql`sign_in.failures + 1` }))
+    .execute()
+}
+
+function notLocked(ctx: Place) {
+  return (eb: ExpressionBuilder<Schema, 'sign_in'>) =>
+    eb.or([eb('locked_until', 'is', null), eb('locked_until', '<=', ctx.now)])
+}
+
+/** 15 minutes, then twice as long each time, up to a day. */
+function lockFor(failures: number): number {
+  return Math.min(FIRST_LOCK_MS * 2 ** (failures / FAILURES_UNTIL_LOCK - 1), LONGEST_LOCK_MS)
+}

@@ -1,0 +1,117 @@
+/**
+ * The index in memory: every host, and what it leads to. Names, deployments and projects are kept apart and meet when a host
+ * is asked for, so that the pause of a project with 100,000 domains is one change. docs/decisions/0074.
+ */
+import {
+  type DeploymentFacts,
+  type NameFacts,
+  type ProjectFacts,
+  type Serving,
+  servingOfDeployment,
+  servingOfDomain,
+} from '../deployments/serving.ts'
+import type { Protection } from '../projects/protection.ts'
+
+/** What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. */
+export type Found = { serving: Serving; guard?: Guard | undefined }
+export type Guard = { protection: Protection; kind: 'production' | 'preview'; throughDomain: boolean }
+
+export type Hosts = {
+  /** What a host leads to. `host`: lower case, without a port. */
+  find(host: string): Found
+  /** Every name and own url that is known, in no order. */
+  all(): Iterable<string>
+  size(): number
+  /** Replaces what is known of a name, a deployment or a project; `undefined`: it is gone. */
+  setName(name: string, facts: NameFacts | undefined): void
+  setDeployment(id: string, facts: DeploymentFacts | undefined): void
+  setProject(id: string, facts: ProjectFacts | undefined): void
+  /** The projects and deployments that are led to and not known. */
+  missing(): { projects: string[]; deployments: string[] }
+}
+
+const UNKNOWN: Found = { serving: { kind: 'unknown' } }
+const UNVERIFIED: Found = { serving: { kind: 'unverified' } }
+
+/** An empty index. */
+export function openHosts(): Hosts {
+  const names = new Map<string, NameFacts>()
+  const urls = new Map<string, DeploymentFacts>()
+  const deployments = new Map<string, DeploymentFacts>()
+  const projects = new Map<string, ProjectFacts>()
+  const lacked = { projects: new Set<string>(), deployments: new Set<string>() }
+
+  const ofName = ({ domain }: NameFacts): Found | undefined => {
+    const project = domain && projects.get(domain.projectId)
+    if (project === undefined) return undefined
+    const deployment = domain!.deploymentId === null ? undefined : deployments.get(domain!.deploymentId)
+    const serving = servingOfDomain(domain!, project, deployment)
+    return { serving, guard: guardOf(project, domain!.ofBranch, true) }
+  }
+  const ofUrl = (deployment: DeploymentFacts): Found | undefined => {
+    const project = projects.get(deployment.projectId)
+    if (project === undefined) return undefined
+    const preview = !deployment.production && project.liveDeploymentId !== deployment.id
+    return { serving: servingOfDeployment(deployment, project), guard: guardOf(project, preview, false) }
+  }
+  const needs = (of: 'projects' | 'deployments', id: string) => {
+    if (!(of === 'projects' ? projects : deployments).has(id)) lacked[of].add(id)
+  }
+
+  return {
+    find(host) {
+      const exact = names.get(host)
+      const url = urls.get(host)
+      const found = (exact && ofName(exact)) ?? (url && ofUrl(url))
+      if (found !== undefined) return found
+      let claimed = exact !== undefined
+      for (const wildcard of closestWildcards(host)) {
+        const covering = names.get(wildcard)
+        const served = covering && ofName(covering)
+        if (served !== undefined) return served
+        claimed ||= covering !== undefined
+      }
+      return claimed ? UNVERIFIED : UNKNOWN
+    },
+    *all() {
+      yield* names.keys()
+      for (const url of urls.keys()) if (!names.has(url)) yield url
+    },
+    size: () => names.size + urls.size,
+    setName(name, facts) {
+      if (facts === undefined) return void names.delete(name)
+      names.set(name, facts)
+      if (facts.domain === undefined) return
+      needs('projects', facts.domain.projectId)
+      if (facts.domain.deploymentId !== null) needs('deployments', facts.domain.deploymentId)
+    },
+    setDeployment(id, facts) {
+      lacked.deployments.delete(id)
+      const before = deployments.get(id)
+      // In one batch another deployment may already have taken the url of one that is gone.
+      if (before !== undefined && urls.get(before.url) === before) urls.delete(before.url)
+      if (facts === undefined) return void deployments.delete(id)
+      deployments.set(id, facts)
+      urls.set(facts.url, facts)
+      needs('projects', facts.projectId)
+    },
+    setProject(id, facts) {
+      lacked.projects.delete(id)
+      if (facts === undefined) projects.delete(id)
+      else projects.set(id, facts)
+    },
+    missing: () => ({ projects: [...lacked.projects], deployments: [...lacked.deployments] }),
+  }
+}
+
+function guardOf({ protection }: ProjectFacts, preview: boolean, throughDomain: boolean): Guard | undefined {
+  return protection && { protection, kind: preview ? 'preview' : 'production', throughDomain }
+}
+
+/** `*.b.c` for `a.b.c`, then `*.c`… but never one over a top-level domain. */
+function* closestWildcards(host: string): Generator<string> {
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+    if (host.indexOf('.', dot + 1) === -1) return
+    yield `*${host.slice(dot)}`
+  }
+}

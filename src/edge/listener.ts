@@ -1,0 +1,176 @@
+/**
+ * The listener that proxies ask, apart from the API: its own port, its own credential, and nothing but what is in memory.
+ * Bare node:http, because it answers each visitor's request once more (docs/decisions/0075).
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Deps } from '../context.ts'
+import { openAdmission } from './admit.ts'
+import { type Answer, checkForNginx, checkForProxy, checkHostForNginx, showPage } from './answers.ts'
+import { type Followed, followHosts } from './follow.ts'
+import { openSnapshots, type SnapshotForm } from './snapshot.ts'
+import { deservesCertificate } from './verdict.ts'
+import { readName, readVisitor } from './visitor.ts'
+
+export type Edge = {
+  /** Listens; gives the address as a URL. */
+  listen(host: string, port: number): Promise<string>
+  followed: Followed
+  close(): Promise<void>
+}
+
+/** Longer than proxies keep a connection that is idle, so that they let go first. */
+const KEEP_ALIVE_MS = 125_000
+/** Cookies of visitors come along. */
+const HEADER_BYTES = 64 * 1024
+/** Younger than this, what is known is fresh: a poll may take its time. */
+const STALE_MS = 5000
+
+/** Reads all hosts and makes the listener. Throws when the hosts cannot be read. */
+export async function openEdge(deps: Deps): Promise<Edge> {
+  const followed = await followHosts(deps)
+  const answer = answering(deps, followed)
+  const server = createServer(
+    { maxHeaderSize: HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 15_000, headersTimeout: 10_000 },
+    (request, response) => {
+      answer(request)
+        .catch((error) => {
+          deps.log.error({ err: error, path: pathOf(request) }, 'the edge failed to answer')
+          return plain(500, 'Something failed on our side.')
+        })
+        .then((said) => send(deps, followed, response, said))
+    },
+  )
+  return {
+    followed,
+    listen: (host, port) => listen(server, host, port),
+    async close() {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+      })
+      await followed.stop()
+    },
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      const { address, family, port: bound } = server.address() as AddressInfo
+      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`)
+    })
+  })
+}
+
+function send({ stopping }: Deps, followed: Followed, response: ServerResponse, { status, headers, body }: Answer) {
+  const stale = followed.staleMs()
+  if (stale > STALE_MS) headers['x-edge-stale'] = String(Math.round(stale / 1000))
+  if (stopping.aborted) headers.connection = 'close'
+  if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
+  response.writeHead(status, headers).end(body)
+}
+
+/** A question without a body but the path; `check` is asked with the visitor's own method by some proxies. */
+function answering(deps: Deps, followed: Followed): (request: IncomingMessage) => Promise<Answer> {
+  const mayAsk = admission(deps.config.edge.token)
+  const snapshot = openSnapshots(followed)
+  const admit = openAdmission()
+  return async (request) => {
+    request.resume()
+    const path = pathOf(request)
+    const query = new URLSearchParams(request.url!.slice(path.length))
+    const refused = mayAsk(request, query)
+    if (refused !== undefined) return refused
+    const hosts = followed.hosts()
+    if (path === CHECK || path.startsWith(`${CHECK}/`)) {
+      const visitor = readVisitor(request.headers, request.url!.slice(CHECK.length))
+      if (query.get('flavor') !== 'nginx') return checkForProxy(hosts, admit, visitor)
+      return query.get('scope') === 'host' ? checkHostForNginx(hosts, visitor) : checkForNginx(hosts, admit, visitor)
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
+    }
+    switch (path) {
+      case '/edge/v1/ask': {
+        const domain = query.get('domain')
+        if (domain === null) return plain(400, 'Say which domain: ?domain=example.com')
+        return deservesCertificate(hosts, readName(domain)) ? plain(200, 'yes') : plain(404, 'no')
+      }
+      case '/edge/v1/page':
+        return showPage(hosts, admit, readVisitor(request.headers, '/'), readStatus(request.headers['x-edge-status']))
+      case '/edge/v1/snapshot':
+        return answerSnapshot(snapshot, query, request.headers['if-none-match'])
+      case '/edge/v1/ready':
+        return { status: 200, headers: { ...PLAIN, 'content-type': 'application/json' }, body: readiness(followed) }
+      default:
+        return plain(404, 'There is nothing here. What there is: docs/edge.md')
+    }
+  }
+}
+
+const CHECK = '/edge/v1/check'
+const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
+
+function plain(status: number, text: string): Answer {
+  return { status, headers: { ...PLAIN }, body: `${text}\n` }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
+/** With a token, who has it; without one, who is on this machine. */
+function admission(
+  token: string | undefined,
+): (request: IncomingMessage, query: URLSearchParams) => Answer | undefined {
+  const digest = (said: string) => createHash('sha256').update(said).digest()
+  const expected = token === undefined ? undefined : digest(token)
+  const isToken = (said: string | null | undefined) => said != null && timingSafeEqual(digest(said), expected!)
+  return (request, query) => {
+    if (expected === undefined) {
+      if (isLoopback(request.socket.remoteAddress ?? '')) return undefined
+      return plain(403, 'Set BERTH_EDGE_TOKEN to let proxies on other machines ask.')
+    }
+    if (isToken(query.get('token'))) return undefined
+    const bearer = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    return isToken(bearer) ? undefined : plain(401, 'Send BERTH_EDGE_TOKEN as a bearer token or as ?token=')
+  }
+}
+
+function isLoopback(address: string): boolean {
+  return /^(::ffff:)?127\./.test(address) || address === '::1'
+}
+
+/** The status that nginx was told; only those for which there is a page. */
+function readStatus(said: string | string[] | undefined): number | undefined {
+  return said === '401' || said === '403' || said === '404' || said === '503' ? Number(said) : undefined
+}
+
+async function answerSnapshot(
+  snapshot: ReturnType<typeof openSnapshots>,
+  query: URLSearchParams,
+  known: string | undefined,
+): Promise<Answer> {
+  const form = readForm(query)
+  if (form === undefined) return plain(400, 'The forms are: (none), format=haproxy&map=state, map=hosts, map=redirects')
+  const { body, etag, contentType } = await snapshot(form)
+  const headers = { etag, 'cache-control': 'no-cache', 'content-type': contentType }
+  const tags = (known ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes(etag) ? { status: 304, headers, body: '' } : { status: 200, headers, body }
+}
+
+function readForm(query: URLSearchParams): SnapshotForm | undefined {
+  const [format, map] = [query.get('format') ?? 'json', query.get('map') ?? 'state']
+  if (format === 'json') return 'json'
+  return format === 'haproxy' && (map === 'state' || map === 'hosts' || map === 'redirects') ? map : undefined
+}
+
+function readiness(followed: Followed): string {
+  const stale = followed.staleMs()
+  return `${JSON.stringify({ ready: true, hosts: followed.hosts().size(), staleSeconds: Math.round(stale / 1000) })}\n`
+}

@@ -1,0 +1,58 @@
+/** All hosts at once, for agents and for the maps of HAProxy. Made when it is asked for, and kept until something changes. */
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { keepsOut } from './admit.ts'
+import { addressOf } from './answers.ts'
+import type { Followed } from './follow.ts'
+import type { Found } from './hosts.ts'
+
+export type Snapshot = { body: string; etag: string; contentType: string }
+export type SnapshotForm = 'json' | 'state' | 'hosts' | 'redirects'
+
+/** Hosts that are shown before others have a turn. */
+const SLICE = 1000
+
+/** Makes snapshots of what is followed. Hosts are in the order of their names, so that equal states have equal tags. */
+export function openSnapshots(followed: Followed): (form: SnapshotForm) => Promise<Snapshot> {
+  const kept = new Map<SnapshotForm, { version: number; made: Promise<Snapshot> }>()
+  return (form) => {
+    const version = followed.version()
+    const known = kept.get(form)
+    if (known?.version === version) return known.made
+    const made = make(followed, form)
+    kept.set(form, { version, made })
+    made.catch(() => kept.delete(form))
+    return made
+  }
+}
+
+async function make(followed: Followed, form: SnapshotForm): Promise<Snapshot> {
+  const hosts = followed.hosts()
+  const names = [...hosts.all()].sort()
+  const lines: string[] = []
+  for (const [at, name] of names.entries()) {
+    const line = form === 'json' ? jsonOf(name, hosts.find(name)) : mapLineOf(form, name, hosts.find(name))
+    if (line !== undefined) lines.push(line)
+    if (at % SLICE === SLICE - 1) await nextTurn()
+  }
+  const body = form === 'json' ? `{"hosts":[${lines.join(',\n')}]}\n` : lines.map((line) => `${line}\n`).join('')
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+  return { body, etag, contentType: form === 'json' ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8' }
+}
+
+/** The kinds that `check` knows; `unknown` is what is not listed. */
+function jsonOf(host: string, { serving, guard }: Found): string {
+  const { kind: state, ...more } = serving
+  return JSON.stringify({ host, state, ...more, ...(state === 'live' && keepsOut(guard) && { protected: true }) })
+}
+
+/** A line of a map: `state` of every host, `hosts` with the address of those that are live, `redirects` with the new origin. */
+function mapLineOf(form: SnapshotForm, host: string, { serving, guard }: Found): string | undefined {
+  if (form === 'state') {
+    if (serving.kind === 'redirect') return `${host} redirect-${serving.status}`
+    return `${host} ${serving.kind === 'live' && keepsOut(guard) ? 'protected' : serving.kind}`
+  }
+  if (form === 'redirects') return serving.kind === 'redirect' ? `${host} ${serving.location}` : undefined
+  if (serving.kind !== 'live' || serving.upstream === null) return undefined
+  return `${host} ${serving.upstream.startsWith('https:') ? 'https' : 'http'}/${addressOf(serving.upstream)}`
+}

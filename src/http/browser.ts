@@ -1,0 +1,171 @@
+/** The life of a request of a page: who is signed in, is the form ours, do it, commit, show. Knows no server framework. */
+import { findVisitor, SESSION_TOUCH_MS, touchSession, type Visitor } from '../access/session.ts'
+import { momentOf } from '../clock.ts'
+import type { Deps, OperatorCtx } from '../context.ts'
+import type { Queries } from '../db/db.ts'
+import { type Refusal, refuse } from '../errors.ts'
+import { randomText } from '../ids.ts'
+import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox.ts'
+import { formTokenOf, readCookies, writeCookies } from './cookies.ts'
+import { refusalToTell } from './faults.ts'
+import { mustBeOurs, readFields } from './form.ts'
+import { faultPage, pageHeaders, showDocument } from './frame.ts'
+import { readParams, readQuery, soleHeader, splitQuery } from './input.ts'
+import { type Params, versionOf } from './route.ts'
+import { refusalsOfScreen, type Screen, type ScreenInput, type Shown, type VisitorCtx } from './screen.ts'
+
+/** Where those go who are not signed in. */
+const SIGN_IN_PATH = '/sign-in'
+
+/** A request of a browser: as much of it as is looked at, as whatever serves it has it. */
+export type BrowserRequest = {
+  id: string
+  originalUrl: string
+  params: unknown
+  raw: { rawHeaders: readonly string[] }
+  body: unknown
+}
+export type BrowserReply = { status: number; headers: Record<string, string | string[]>; body: string }
+
+/** Who asks, as the cookies say. */
+type Guest = {
+  visitor: Visitor | undefined
+  formToken: string
+  session: string | undefined
+  newVisit: string | undefined
+}
+
+/** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
+export async function answerBrowser(
+  deps: Deps,
+  screen: Screen,
+  request: BrowserRequest,
+  error?: Error,
+): Promise<BrowserReply> {
+  let guest: Guest = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined }
+  try {
+    if (error !== undefined) throw error
+    if (versionOf(request.originalUrl) !== undefined) refuse('not_found')
+    const now = deps.clock.now()
+    guest = await meet(deps, request, now)
+    if (screen.door === 'person' && guest.visitor === undefined) return reply(deps, guest, { to: signInFirst(request) })
+    const shown =
+      screen.method === 'GET'
+        ? await read(deps, screen, request, guest, now)
+        : await write(deps, screen, request, guest)
+    return reply(deps, guest, shown)
+  } catch (fault) {
+    const refusal = refusalToTell(deps, fault as Error, {
+      requestId: request.id,
+      method: screen.method,
+      path: screen.path,
+    })
+    if (!refusalsOfScreen(screen).includes(refusal.key)) {
+      deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
+    }
+    return reply(deps, guest, shownFault(refusal))
+  }
+}
+
+async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<Guest> {
+  const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
+  const visitor = await findVisitor(deps.db.read, session, now)
+  if (visitor !== undefined) {
+    if (visitor.usedAt + SESSION_TOUCH_MS <= now) {
+      await deps.db.write((tx) => touchSession(tx, visitor.sessionHash, now))
+    }
+    return { visitor, formToken: formTokenOf(session!), session, newVisit: undefined }
+  }
+  const newVisit = visit === undefined ? randomText(43) : undefined
+  return { visitor, formToken: formTokenOf(visit ?? newVisit!), session, newVisit }
+}
+
+async function read(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest, now: number): Promise<Shown> {
+  const input = readInput(screen, request, {})
+  const emit = () => {
+    throw new Error(`${screen.name} only reads`)
+  }
+  return screen.run({ ...contextFor(deps, deps.db.read, guest), now, stamp: 0, emit }, input, undefined)
+}
+
+async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): Promise<Shown> {
+  const { token, fields } = readFields(
+    screen.form,
+    soleHeader(request.raw.rawHeaders, 'content-type'),
+    request.body as Buffer | undefined,
+  )
+  // A visitor who has no cookie was shown no form.
+  mustBeOurs(
+    request.raw.rawHeaders,
+    originsOf(deps, request),
+    token,
+    guest.newVisit === undefined ? guest.formToken : undefined,
+  )
+  const input = readInput(screen, request, fields())
+  const emit = () => {
+    throw new Error(`${screen.name} tells nothing before its transaction`)
+  }
+  const before = { ...contextFor(deps, deps.db.read, guest), now: deps.clock.now(), stamp: 0, emit }
+  const asked = await screen.ask?.(before, input)
+  return deps.db.write(async (tx) => {
+    // A session that ended while this waited has ended.
+    const visitor = await findVisitor(tx, guest.session, deps.clock.now())
+    if (screen.door === 'person' && visitor === undefined) return { to: signInFirst(request) }
+    const outgoing: Outgoing[] = []
+    const stamp = deps.clock.stamp()
+    const emit: OperatorCtx['emit'] = (type, payload, about, owner) => {
+      if (!screen.emits?.includes(type)) throw new Error(`${screen.name} does not declare the event ${type}`)
+      outgoing.push(outgoingOf(type, payload, about, owner))
+    }
+    const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), now: momentOf(stamp), stamp, emit }
+    const shown: Shown = await screen.run(ctx, input, asked)
+    if (shown.done) await record(shown.done.by, outgoing, screen.name, shown.done.subjectId, fieldsOf(input.form))
+    else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)
+    return shown
+  })
+}
+
+function contextFor(
+  deps: Deps,
+  db: Queries,
+  { visitor, formToken }: Guest,
+): Omit<VisitorCtx, 'now' | 'stamp' | 'emit'> {
+  const actor = { kind: 'user', id: visitor?.userId ?? 'anyone', tokenId: null } as const
+  return { actor, db, deps, visitor, formToken }
+}
+
+function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {
+  return {
+    params: readParams(request.params as Params),
+    query: readQuery(screen.query, splitQuery(request.originalUrl)),
+    form,
+    url: request.originalUrl,
+  }
+}
+
+/** The origins that pages of ours have: the one that the setting says; without it, also the one that was asked. */
+function originsOf(deps: Deps, { raw: { rawHeaders } }: BrowserRequest): string[] {
+  const own = new URL(deps.origin()).origin
+  return deps.config.publicUrl === undefined ? [own, `http://${soleHeader(rawHeaders, 'host')}`] : [own]
+}
+
+function signInFirst({ originalUrl }: BrowserRequest): string {
+  return `${SIGN_IN_PATH}?return=${encodeURIComponent(originalUrl)}`
+}
+
+function shownFault(refusal: Refusal): Shown {
+  return { ...faultPage(refusal), status: refusal.status }
+}
+
+function reply(deps: Deps, guest: Guest, shown: Shown): BrowserReply {
+  const session = shown.session
+  const visit = typeof session === 'string' ? null : guest.newVisit
+  const cookies = writeCookies({ session, visit }, deps.origin())
+  const headers: BrowserReply['headers'] = {
+    ...pageHeaders('to' in shown ? undefined : shown),
+    ...(cookies.length > 0 && { 'set-cookie': cookies }),
+  }
+  if ('to' in shown) return { status: 303, headers: { ...headers, location: shown.to }, body: '' }
+  if (shown.status === 503) headers['retry-after'] = '1'
+  return { status: shown.status ?? 200, headers, body: showDocument(shown, guest.visitor, guest.formToken) }
+}

@@ -1,0 +1,89 @@
+/** What stands around every page: the document, its style, and the headers that shut everything else out. */
+import { hash } from 'node:crypto'
+import type { Visitor } from '../access/session.ts'
+import type { Refusal } from '../errors.ts'
+import { TOKEN_FIELD } from './form.ts'
+import { escapeText, type Html, html } from './html.ts'
+import { STYLESHEET } from './stylesheet.ts'
+
+export type Page = {
+  title: string
+  body: Html
+  /** 200 when not said. */
+  status?: number
+  /** Where images come from, as the Content-Security-Policy says it; none when not said. */
+  images?: string | undefined
+  /** Where a form may lead beyond this service. */
+  formsTo?: string | undefined
+}
+
+const STYLE_SOURCE = `'sha256-${hash('sha256', STYLESHEET, 'base64')}'`
+
+/** The headers of a page, or of a redirect when there is none: no script, no frame, no cache, no Referer. */
+export function pageHeaders(page: Page | undefined): Record<string, string> {
+  const policy = [
+    "default-src 'none'",
+    `style-src ${STYLE_SOURCE}`,
+    ...(page?.images ? [`img-src ${page.images}`] : []),
+    `form-action 'self'${page?.formsTo ? ` ${page.formsTo}` : ''}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ]
+  return {
+    ...(page && { 'content-type': 'text/html; charset=utf-8' }),
+    'content-security-policy': policy.join('; '),
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+    'cross-origin-resource-policy': 'same-origin',
+  }
+}
+
+/** The whole document. */
+export function showDocument(page: Page, visitor: Visitor | undefined, formToken: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeText(page.title)} – Berth</title>
+<style>${STYLESHEET}</style>
+</head>
+<body>
+${header(visitor, formToken).markup}
+<main>
+${page.body.markup}
+</main>
+</body>
+</html>
+`
+}
+
+function header(visitor: Visitor | undefined, formToken: string): Html {
+  if (visitor === undefined) return html`<header><span class="brand">Berth</span></header>`
+  return html`<header>
+<a class="brand" href="/integrations/installed">Berth</a>
+<form method="post" action="/sign-out">
+<input type="hidden" name="${TOKEN_FIELD}" value="${formToken}">
+<span>Signed in as ${visitor.name ?? visitor.username}</span>
+<button class="quiet">Sign out</button>
+</form>
+</header>`
+}
+
+/** The page of a refusal: what was wrong, and the way on. */
+export function faultPage(refusal: Refusal): Page {
+  const title = TITLES[refusal.status] ?? (refusal.status >= 500 ? 'Something failed' : 'This did not work')
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+<p role="alert">${refusal.message}</p>
+<p><a href="/integrations/installed">Go to your integrations</a></p>`,
+  }
+}
+
+const TITLES: Record<number, string> = {
+  403: 'This is not allowed',
+  404: 'There is nothing here',
+}

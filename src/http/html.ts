@@ -1,0 +1,25 @@
+/** Markup for people: a template that escapes what is put into it, unless that is markup already. */
+
+/** Markup that was made by `html`: safe to put into other markup as it is. */
+export type Html = { readonly markup: string }
+
+/** What a template takes: text and numbers are escaped, markup and lists of it are not; null, undefined and false are nothing. */
+type Piece = Html | readonly Html[] | string | number | null | undefined | false
+
+/** `html\`<p>${text}</p>\``: text and attribute values in double quotes are escaped alike. */
+export function html(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
+  return { markup: texts.reduce((all, text, at) => all + rendered(pieces[at - 1]) + text) }
+}
+
+function rendered(piece: Piece): string {
+  if (piece === null || piece === undefined || piece === false) return ''
+  if (typeof piece === 'string' || typeof piece === 'number') return escapeText(String(piece))
+  return 'markup' in piece ? piece.markup : piece.map((one) => one.markup).join('')
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** Text as it may stand in markup and in a quoted attribute. */
+export function escapeText(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
+}

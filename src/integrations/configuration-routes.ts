@@ -1,0 +1,80 @@
+/** Installations on an account. Paths and shapes: wire.md 6; clients.md C.1. */
+import { Type } from 'typebox'
+import { route } from '../http/route.ts'
+import { findConfiguration, listConfigurations, showConfiguration } from './configurations.ts'
+import { findProjectAccess, setProjectAccess, showProjectAccess } from './project-access.ts'
+import { REMOVAL_EVENTS, removeConfiguration } from './remove.ts'
+import { Configuration, ConfigurationsQuery, ProjectAccess } from './shape.ts'
+
+const tag = 'integrations'
+const read = ['integration:read'] as const
+const write = ['integration:write'] as const
+
+export const configurationRoutes = [
+  route({
+    method: 'GET',
+    path: '/v1/integrations/configurations',
+    operationId: 'getConfigurations',
+    summary: 'List the installations on the account',
+    tag,
+    needs: read,
+    query: ConfigurationsQuery,
+    run: listConfigurations,
+    status: 200,
+    reply: Type.Array(Configuration),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/integrations/configuration/:id',
+    operationId: 'getConfiguration',
+    summary: 'Get an installation',
+    tag,
+    needs: read,
+    on: findConfiguration,
+    run: showConfiguration,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Configuration,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/v1/integrations/configuration/:id',
+    operationId: 'deleteConfiguration',
+    summary: 'Uninstall: its tokens end, its variables, webhooks and log drains go',
+    tag,
+    needs: write,
+    on: findConfiguration,
+    run: async (ctx, configuration) => void (await removeConfiguration(ctx, configuration)),
+    emits: REMOVAL_EVENTS,
+    refuses: ['not_found'],
+    status: 204,
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/integrations/configuration/:id/project/:projectId',
+    operationId: 'getConfigurationProject',
+    summary: 'Say whether an installation sees a project',
+    tag,
+    needs: read,
+    on: findProjectAccess,
+    run: showProjectAccess,
+    refuses: ['not_found'],
+    status: 200,
+    reply: ProjectAccess,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/integrations/configuration/:id/project/:projectId',
+    operationId: 'setConfigurationProject',
+    summary: 'Let an installation see a project, or no longer',
+    tag,
+    needs: ['integration:write', 'integration:grant'],
+    body: ProjectAccess,
+    on: findProjectAccess,
+    run: setProjectAccess,
+    emits: ['integration-configuration.permission-upgraded'],
+    refuses: ['not_found'],
+    status: 200,
+    reply: ProjectAccess,
+  }),
+]

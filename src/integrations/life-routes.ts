@@ -1,0 +1,57 @@
+/** What a person decides of an installation later: to grant what it asks anew, to answer for it. docs/integrations-life-cycle.md. */
+import type { Static } from 'typebox'
+import type { Ctx } from '../context.ts'
+import { type Input, route } from '../http/route.ts'
+import { type FoundConfiguration, findConfiguration, showConfiguration } from './configurations.ts'
+import { confirmScopes } from './scope-change.ts'
+import { Configuration, ConfirmScopes } from './shape.ts'
+import { transferOwnership } from './transfer-ownership.ts'
+
+const tag = 'integrations'
+const write = ['integration:write', 'integration:grant'] as const
+
+export const lifeRoutes = [
+  route({
+    method: 'POST',
+    path: '/v1/integrations/configuration/:id/confirm',
+    operationId: 'confirmConfigurationScopes',
+    summary: 'Grant an installation all that its integration asks anew, as it was seen',
+    tag,
+    needs: write,
+    body: ConfirmScopes,
+    on: findConfiguration,
+    run: confirmAndShow,
+    emits: ['integration-configuration.scope-change-confirmed'],
+    refuses: ['not_found', 'scopes_changed'],
+    status: 200,
+    reply: Configuration,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/integrations/configuration/:id/transfer-ownership',
+    operationId: 'transferConfigurationOwnership',
+    summary: 'Become the owner of an installation; one that was disabled acts again',
+    tag,
+    needs: write,
+    on: findConfiguration,
+    run: transferAndShow,
+    emits: ['integration-configuration.transferred'],
+    refuses: ['not_found'],
+    status: 200,
+    reply: Configuration,
+  }),
+]
+
+async function confirmAndShow(
+  ctx: Ctx,
+  configuration: FoundConfiguration,
+  { body }: Input<unknown, Static<typeof ConfirmScopes>>,
+): Promise<Configuration> {
+  await confirmScopes(ctx, configuration, body.scopes)
+  return showConfiguration(ctx, await findConfiguration(ctx, { id: configuration.id }))
+}
+
+async function transferAndShow(ctx: Ctx, configuration: FoundConfiguration): Promise<Configuration> {
+  await transferOwnership(ctx, configuration)
+  return showConfiguration(ctx, await findConfiguration(ctx, { id: configuration.id }))
+}

@@ -1,0 +1,14 @@
+/** The selection of projects of an installation, as projects come and go. decisions.md: Accounts, actors, permissions. */
+import type { Ctx } from '../context.ts'
+
+/** What an installation with a selection creates joins its selection; otherwise it could not see what it made. */
+export async function joinSelection({ db, who }: Ctx, projectId: string): Promise<void> {
+  if (who.configurationId === null || who.projectIds === null) return
+  const place = { configuration_id: who.configurationId, project_id: projectId }
+  await db.insertInto('configuration_project').values(place).execute()
+}
+
+/** A removed project is in no selection. One that is left empty stays a selection, of nothing. */
+export async function leaveSelections({ db }: Pick<Ctx, 'db'>, projectId: string): Promise<void> {
+  await db.deleteFrom('configuration_project').where('project_id', '=', projectId).execute()
+}

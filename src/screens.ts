@@ -1,0 +1,7 @@
+/** TABLE what people see in a browser. */
+import { accountScreens } from './accounts/sign-in-page.ts'
+import type { Screen } from './http/screen.ts'
+import { consentScreens } from './integrations/consent.ts'
+import { installedScreens } from './integrations/installed-page.ts'
+
+export const SCREENS: readonly Screen[] = [...accountScreens, ...consentScreens, ...installedScreens]

@@ -1,0 +1,50 @@
+/** What the tests of the edge share: a listener, and a way to ask it as a proxy does. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openWeb } from './deploy-world.ts'
+import type { World } from './world.ts'
+
+export type Said = { status: number; headers: IncomingHttpHeaders; text: string }
+/** Asks a path with these headers; fetch would not let Host be said. */
+export type AskEdge = (path: string, headers?: Record<string, string>, method?: string) => Promise<Said>
+
+export async function askAt(origin: string, path: string, headers: Record<string, string> = {}, method = 'GET') {
+  const asked = request(origin + path, { headers, method, agent: false })
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of answer.setEncoding('utf8')) text += chunk
+  return { status: answer.statusCode!, headers: answer.headers, text }
+}
+
+/** Opens the edge of a world on a free port. */
+export async function openEdgeOf(world: World) {
+  const edge = (await world.openEdge())!
+  const origin = await edge.listen('127.0.0.1', 0)
+  const ask: AskEdge = (path, headers, method) => askAt(origin, path, headers, method)
+  return { origin, ask, settle: () => edge.followed.settle() }
+}
+
+/** A project `web` whose domains lead to a live deployment at `upstream`, and the edge that serves it. */
+export async function openSite(world: World, upstream: string, labels = ['one', 'two']) {
+  const web = await openWeb(world, labels)
+  const deploymentId = await web.deploy({ upstream })
+  const edge = await openEdgeOf(world)
+  const turn = async (verb: 'pause' | 'unpause') => {
+    const answer = await world.call('POST', `/v1/projects/web/${verb}`)
+    assert.equal(answer.status, 200, answer.text)
+  }
+  return { web, deploymentId, ...edge, pause: () => turn('pause'), unpause: () => turn('unpause') }
+}
+
+/** Asks until it is so, for at most `withinMs`; gives how long it took. */
+export async function becomes(what: () => Promise<boolean>, withinMs: number): Promise<number> {
+  const start = performance.now()
+  for (;;) {
+    if (await what()) return performance.now() - start
+    assert.ok(performance.now() - start < withinMs, `not so within ${withinMs} ms`)
+    await sleep(2)
+  }
+}

@@ -1,0 +1,45 @@
+/** What the tests of the disabled life cycle share: a second owner of the first team, with an installation on it. */
+import assert from 'node:assert/strict'
+import { install, makeIntegration } from './installed.ts'
+import { withQuery } from './place.ts'
+import type { Call, World } from './world.ts'
+
+export const DAY = 86_400_000
+export const MINUTE = 60_000
+const EVERYTHING = [
+  'project',
+  'domain',
+  'global-project-env-vars',
+  'team',
+  'user',
+  'log-drain',
+  'integration-configuration',
+]
+export const SCOPES = EVERYTHING.map((scope) => `read-write:${scope}`)
+
+/** A second owner of the first team, an installation of theirs on it, and a call with its token that names the team. */
+export async function openTeam(world: World) {
+  const { teamId } = world.credentials
+  const ada = await world.user('ada')
+  await setRole(world, ada.id, 'OWNER')
+  const integration = await makeIntegration(world, SCOPES)
+  const account = { id: teamId, kind: 'team' } as const
+  const installed = await install(world, integration, { userId: ada.id, account })
+  const as = (token: string): Call => {
+    const call = world.as(token)
+    return (method, url, ...rest) => call(method, withQuery(url, `teamId=${teamId}`), ...rest)
+  }
+  return { ada, integration, account, installed, call: as(installed.token), as }
+}
+
+export async function setRole(world: World, userId: string, role: string) {
+  const path = `/operator/v1/teams/${world.credentials.teamId}/members/${userId}`
+  const answer = await world.operator('PUT', path, { role })
+  assert.equal(answer.status, 200, answer.text)
+}
+
+export const leave = (world: World, userId: string) =>
+  world.operator('DELETE', `/operator/v1/teams/${world.credentials.teamId}/members/${userId}`)
+export const sweep = async (world: World, now?: number) =>
+  (await world.operator('POST', '/operator/v1/timers/disabled-configurations/run', now === undefined ? {} : { now }))
+    .body
