@@ -7,16 +7,16 @@ import type { Route } from './route.ts'
 
 type Outer = { deps: Deps; now: number; route: Route }
 
-/** What a request hands to its operation: who acts, the connection, one reading of the clock, and the events it will tell. */
+/** What a request hands to its operation: who acts, the connection, one reading of the clock, and the events
+ * it will tell. `stamp`: drawn by a write when it is its turn, and by nobody else, since a millisecond has not many. */
 export function contextOf(
   { deps, now, route }: Outer,
   db: Queries,
   who: Who | undefined,
+  stamp = 0,
 ): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
   const outgoing: Outgoing[] = []
   const actor: Actor = who?.actor ?? { kind: route.door as 'operator' | 'client', id: route.door, tokenId: null }
-  // One reading of the clock for all that an operation writes, taken when it is its turn.
-  const stamp = route.method === 'GET' ? 0 : deps.clock.stamp()
   const emit: Ctx['emit'] = (type, payload, about, owner) => {
     if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
     outgoing.push(outgoingOf(type, payload, about, owner))

@@ -148,7 +148,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   const work = async (tx: Queries) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
-    const ctx = contextOf(outside, tx, who)
+    const ctx = contextOf(outside, tx, who, deps.clock.stamp())
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, asked)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
