@@ -62,6 +62,8 @@ export type EventAbout = {
   configurationId?: string
   /** Of a variable: the installation that made it. Those who see their own variables only hear of their own only. */
   madeBy?: string | null
+  /** Of a project that is gone: the installations that had it in their selection. */
+  selectedBy?: string[]
 }
 
 /** What the operator's operations and timers may touch. */

@@ -70,7 +70,7 @@ export async function openService(
   }
   const pages = [...documentPages(ROUTES), ...metadataPages(deps.origin)]
   const app: FastifyInstance = serve(deps, ROUTES, pages, SCREENS)
-  const background = config.timers ? [startDeliveries, startTimers, startPoster].map((begin) => begin(deps)) : []
+  const stopBackground = config.timers ? startBackground(deps) : async () => {}
   let edge: Edge | undefined
   return {
     app,
@@ -84,15 +84,19 @@ export async function openService(
     async close(graceMs = 0) {
       stop.abort()
       await sleep(graceMs)
-      const [stopDeliveries, ...stopOthers] = background
-      await Promise.all([app.close(), stopDeliveries?.()])
-      await Promise.all(stopOthers.map((end) => end()))
+      await Promise.all([app.close(), stopBackground()])
       await deps.outside.egress.close()
       // Visitors are let in until the last: a proxy that finds the door closed shows them an error.
       await edge?.close()
       await db.close()
     },
   }
+}
+
+/** What works without being asked: timers, deliveries, mail. The answer stops it. */
+function startBackground(deps: Deps): () => Promise<void> {
+  const stops = [startDeliveries, startTimers, startPoster].map((begin) => begin(deps))
+  return async () => void (await Promise.all(stops.map((stop) => stop())))
 }
 
 /** Where the service listens, as a URL; undefined before it does. */

@@ -65,7 +65,7 @@ onBothEngines('every refused write leaves no row of any table', async (world) =>
   const refused = [
     await call('POST', '/v10/projects', { name: 'web' }),
     await call('POST', '/v10/projects', { name: 'Web' }),
-    await call('POST', '/v10/projects', { name: 'new', gitRepository: { type: 'github', repo: 'a/b' } }),
+    await call('POST', '/v10/projects', { name: 'new', gitRepository: { type: 'gitlab', repo: 'a/b' } }),
     await call('PATCH', '/v9/projects/two', { name: 'web', devCommand: 'x' }),
     await call('PATCH', '/v9/projects/two', {
       trustedIps: { deploymentType: 'all', addresses: [{ value: 'x' }], protectionMode: 'additional' },

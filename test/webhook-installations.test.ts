@@ -42,8 +42,13 @@ onBothEngines(
     await makeProject(world, 'hidden', team)
     const cases: [string, string[], 'all' | string[], string[]][] = [
       ['nothing', ['read-write:user'], 'all', []],
-      ['projects', ['read:project'], 'all', ['project.created', 'project.renamed', 'project.renamed']],
-      ['selected', ['read:project'], [seen], ['project.renamed']],
+      [
+        'projects',
+        ['read:project'],
+        'all',
+        ['project.created', 'project.removed', 'project.removed', 'project.renamed', 'project.renamed'],
+      ],
+      ['selected', ['read:project'], [seen], ['project.removed', 'project.renamed']],
       ['domains', ['read:domain'], 'all', ['project.domain.created']],
       ['own', ['read:project-env-vars'], 'all', []],
       [
@@ -81,6 +86,8 @@ onBothEngines(
       (await world.call('POST', `/v10/projects/seen-2/domains${team}`, { name: 'a.example.com' })).status,
       200,
     )
+    for (const name of ['seen', 'hidden'])
+      assert.equal((await world.call('DELETE', `/v9/projects/${name}-2${team}`)).status, 204)
     await deliver(world)
     for (const [slug, , , expected] of cases) assert.deepEqual(types(hooks.get(slug)!).sort(), expected, slug)
     assert.deepEqual(types(foreign), [])

@@ -27,16 +27,22 @@ export function killAll(): void {
 /** Starts a script of the project on this Node and waits until it says where it listens. `channel`: messages may be sent to it. */
 export async function startServer(script: string, env: NodeJS.ProcessEnv, channel?: 'ipc'): Promise<Server> {
   const file = join(import.meta.dirname, '..', '..', script)
+  const { settings, flags } = wordsOfStart()
   const child = track(
-    spawn(process.execPath, [...flagsOfStart(), file], { env, stdio: ['ignore', 'pipe', 'inherit', channel] }),
+    spawn(process.execPath, [...flags, file], {
+      env: { ...env, ...settings },
+      stdio: ['ignore', 'pipe', 'inherit', channel],
+    }),
   )
   return { process: child, origin: await originOf(child, script) }
 }
 
-/** The runtime flags of `npm start`: every server of the bench runs with them. */
-function flagsOfStart(): string[] {
+/** The settings of the allocator and the runtime flags of `npm start`: every server of the bench runs with them. */
+function wordsOfStart(): { settings: Record<string, string>; flags: string[] } {
   const text = readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')
-  return (JSON.parse(text).scripts.start as string).split(' ').filter((word) => word.startsWith('--'))
+  const words = (JSON.parse(text).scripts.start as string).split(' ')
+  const settings = words.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=', 2))
+  return { settings: Object.fromEntries(settings), flags: words.filter((word) => word.startsWith('--')) }
 }
 
 /** Runs a program to its end and gives what it printed. Throws when it fails. */

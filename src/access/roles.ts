@@ -14,7 +14,9 @@ export const PERMISSIONS = [
   'env:read',
   'env:write',
   'env:decrypt',
+  /** To see the variables that others made; and to change them. */
   'env:all',
+  'env:write-all',
   'env:production',
   'deployment:read',
   'deployment:write',
@@ -49,7 +51,15 @@ const read: Permission[] = [
   'webhook:read',
   'drain:read',
 ]
-const develop: Permission[] = [...read, 'project:write', 'domain:write', 'env:write', 'env:decrypt', 'deployment:write']
+const develop: Permission[] = [
+  ...read,
+  'project:write',
+  'domain:write',
+  'env:write',
+  'env:write-all',
+  'env:decrypt',
+  'deployment:write',
+]
 
 export const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
   OWNER: PERMISSIONS,

@@ -20,9 +20,12 @@ export type Scope = (typeof SCOPES)[number]
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`
 
 type Bridge = { read: readonly Permission[]; write: readonly Permission[] }
-/** Own variables only; `env:all` adds those of others. */
+/** Own variables only; `env:all` and `env:write-all` add those of others. */
 const variables: Bridge = { read: ['env:read', 'env:decrypt'], write: ['env:write', 'env:production'] }
-const allVariables: Bridge = { read: [...variables.read, 'env:all'], write: variables.write }
+const allVariables: Bridge = {
+  read: [...variables.read, 'env:all'],
+  write: [...variables.write, 'env:write-all'],
+}
 const nothing: Bridge = { read: [], write: [] }
 
 /** Scopes that open nothing are those whose operations Berth does not serve. */

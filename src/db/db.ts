@@ -26,6 +26,8 @@ export type Db = {
    * Refuses: busy 503 (races lost again and again).
    */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
+  /** Where what was read may be kept until the next commit, which replaces it: take it before you read. Undefined where others commit too. */
+  answers(): Map<string, unknown> | undefined
   /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
   refusalOf(error: unknown): RefusalKey | undefined
   /**

@@ -43,6 +43,7 @@ export async function openPostgres(url: string, onLost: (error: Error) => void):
     read: queries,
     write: (work) =>
       runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work), inLine),
+    answers: () => undefined,
     refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
     onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
     async close() {

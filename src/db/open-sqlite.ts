@@ -48,6 +48,7 @@ export async function openSqlite({ file: said, groupLimit = 256, onDiskFault }: 
     engine: 'sqlite',
     read: reading,
     write,
+    answers: snapshot.answers,
     refusalOf: (error) => (family(error) === FULL ? 'storage_full' : undefined),
     onEdgeChange: (listener) => void listeners.push(listener),
     async close() {
@@ -99,14 +100,18 @@ function snapshotOf(database: DatabaseSync) {
   const begin = database.prepare('BEGIN')
   const commit = database.prepare('COMMIT')
   const remembered = new Map<string, Map<string, unknown[]>>()
+  let answers = new Map<string, unknown>()
   return {
     database,
     remembered,
     open() {
       if (!database.isTransaction) begin.run()
     },
+    answers: () => answers,
     end() {
       remembered.clear()
+      // An answer that is being made from what was read before goes into the map that nobody reads any more.
+      answers = new Map()
       if (database.isTransaction) commit.run()
     },
   }

@@ -6,8 +6,7 @@ import { openSafeToWrite } from '../env/values.ts'
 import { refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId, randomText } from '../ids.ts'
-import { isKnown, mustBeProjects, mustBeUrl } from '../webhooks/rules.ts'
-import { mustHaveRoom } from '../webhooks/webhooks.ts'
+import { isKnown, MOST_ENDPOINTS, mustBeProjects, mustBeUrl } from '../webhooks/rules.ts'
 import { type DrainRow, ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './shape.ts'
 
 const MOST_HEADER_BYTES = 8192
@@ -27,7 +26,8 @@ export async function createDrain(
   mustBeUrl(ctx, body.url)
   const headers = mustBeHeaders(body.headers ?? {})
   const projectIds = await mustBeProjects(ctx, body.projectIds)
-  await mustHaveRoom(ctx, 'log_drain')
+  const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.who.configurationId)
+  if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
   const id = newId('ld')
   const secret = body.secret ?? randomText(40)
   const safe = await openSafeToWrite(ctx, ctx.account.id)

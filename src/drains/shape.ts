@@ -5,9 +5,8 @@ import type { Row } from '../db/schema.ts'
 import { Moment, Nullable, OneOf } from '../http/schema.ts'
 import { ProjectIds, Url } from '../webhooks/shape.ts'
 
-export const SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
+const SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
 export const ENVIRONMENTS = ['production', 'preview'] as const
-export type Source = (typeof SOURCES)[number]
 export type Environment = (typeof ENVIRONMENTS)[number]
 
 const Sources = Type.Array(OneOf(...SOURCES), { minItems: 1, maxItems: SOURCES.length })
@@ -103,7 +102,7 @@ export function showDrain(row: DrainRow): LogDrain {
   }
 }
 
-export const MOST_LINES = 1000
+const MOST_LINES = 1000
 const Line = Type.Object({
   timestamp: Moment,
   message: Type.String({ maxLength: 256 * 1024 }),

@@ -10,7 +10,7 @@ import type { Input } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
 import { type BadLine, parseDotenv, quoted } from './dotenv.ts'
 import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables, typeFor } from './put.ts'
-import { isVisible, mustBeVariable, mustTouch, targetsOf } from './rules.ts'
+import { isVisible, mustBeVariable, mustChange, mustTouch, targetsOf } from './rules.ts'
 import { MOST_VARIABLES, TARGETS, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
 import { openSafe } from './values.ts'
@@ -137,7 +137,7 @@ async function readText(
 
 function mustReplace(ctx: Ctx, { draft, holders }: Step): void {
   if (holders.some((row) => !isVisible(ctx.who, row))) refuse('env_already_exists', undefined, { key: draft.key })
-  for (const row of holders) mustTouch(ctx.who, targetsIn(row))
+  for (const row of holders) mustChange(ctx.who, row)
 }
 
 function reasonAgainst(draft: PutDraft): string | undefined {
@@ -208,6 +208,6 @@ async function findSurplus(
     type !== 'system' &&
     quoted(safe.open(id, value_version, sealed_value) ?? '\r"') !== undefined
   const surplus = own.filter((row) => !named.has(row.key) && carried(row))
-  for (const row of surplus) mustTouch(ctx.who, targetsIn(row))
+  for (const row of surplus) mustChange(ctx.who, row)
   return surplus
 }

@@ -8,7 +8,7 @@ import type { Input, Params } from '../http/route.ts'
 import { findProject } from '../projects/projects.ts'
 import { createDrafts, draftOf } from './draft.ts'
 import { isSameValue, putVariables } from './put.ts'
-import { mayDecrypt, mustBeVariable, mustNameNoCustomEnvironment, mustTouch, visibleTo } from './rules.ts'
+import { mayDecrypt, mustBeVariable, mustChange, mustNameNoCustomEnvironment, mustTouch, visibleTo } from './rules.ts'
 import {
   type CreatedEnv,
   type CreateEnv,
@@ -126,7 +126,8 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
     target: body.target ?? targetsIn(row),
     gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
   })
-  mustTouch(ctx.who, [...targetsIn(row), ...rest.targets])
+  mustChange(ctx.who, row)
+  mustTouch(ctx.who, rest.targets)
   if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')
   const safe = await openSafe(ctx, subject.id)
   const clear = () => safe.open(row.id, row.value_version, row.sealed_value) ?? ''
@@ -140,7 +141,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
 /** Removes a variable and answers it as it was, without its value. */
 export async function deleteEnv(ctx: Ctx, subject: WithVariable): Promise<EnvVar> {
   const { variable } = subject
-  mustTouch(ctx.who, targetsIn(variable))
+  mustChange(ctx.who, variable)
   await removeVariables(ctx, ctx.account, subject, [variable])
   return showEnv(variable, 'hidden')
 }
@@ -161,7 +162,7 @@ export async function deleteEnvs(
     .where('id', 'in', ids)
     .where(visibleTo(ctx.who))
     .execute()
-  for (const row of rows) mustTouch(ctx.who, targetsIn(row))
+  for (const row of rows) mustChange(ctx.who, row)
   await removeVariables(ctx, ctx.account, project, rows)
   const gone = new Set(rows.map((row) => row.id))
   return { deleted: rows.length, ids: ids.filter((id) => gone.has(id)) }

@@ -7,7 +7,7 @@ import type { Input, Params } from '../http/route.ts'
 import { Moment, OneOf } from '../http/schema.ts'
 import { findProject } from '../projects/projects.ts'
 import type { WithVariable } from './env.ts'
-import { isVisible, mustBeVariable, mustTouch } from './rules.ts'
+import { isVisible, mustBeVariable, mustChange, mustTouch } from './rules.ts'
 import { ENV_TYPES, type EnvVar, showEnv, TARGETS, targetsIn } from './shape.ts'
 import { openSafe } from './values.ts'
 import { type Change, changeVariable } from './write.ts'
@@ -83,7 +83,8 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   if (wanted === undefined || wanted.version !== version || wanted.sealed_value === null) {
     refuse('not_found', `The variable has no version "${params.version?.slice(0, 20)}" to go back to.`)
   }
-  mustTouch(ctx.who, [...targetsIn(row), ...targetsIn(wanted)])
+  mustChange(ctx.who, row)
+  mustTouch(ctx.who, targetsIn(wanted))
   const safe = await openSafe(ctx, subject.id)
   const value = safe.open(row.id, wanted.value_version, wanted.sealed_value)
   if (value === undefined) refuse('internal_server_error')

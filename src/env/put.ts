@@ -3,7 +3,7 @@ import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 import { REFUSALS } from '../errors.ts'
-import { isVisible, mustBeVariable, mustTouch } from './rules.ts'
+import { isVisible, mustBeVariable, mustChange } from './rules.ts'
 import { type EnvType, type FailedEnv, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
 import { openSafe, type Safe } from './values.ts'
@@ -50,7 +50,7 @@ function spot({ key, gitBranch }: Draft): string {
 async function upsertVariable(ctx: Ctx, project: Row<'project'>, draft: PutDraft): Promise<Row<'env_var'> | NotMade> {
   const holders = holdersOf(await findByKeys(ctx, project.id, [draft]), draft)
   if (holders.some((row) => !isVisible(ctx.who, row))) return 'env_already_exists'
-  for (const row of holders) mustTouch(ctx.who, targetsIn(row))
+  for (const row of holders) mustChange(ctx.who, row)
   const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
   const type = typeFor(draft, holders)
   mustBeVariable({ ...draft, type })

@@ -115,6 +115,15 @@ export function mustTouch(who: Who, targets: readonly string[]): void {
   if (targets.includes('production')) permit(who, ['env:production'])
 }
 
+/**
+ * Refuses: missing_permission 403, when a variable that is there may not be changed: of production without the right to it, or
+ * made by another without the right to those. Who reads all variables and writes its own must not write all.
+ */
+export function mustChange(who: Who, row: Row<'env_var'>): void {
+  mustTouch(who, targetsIn(row))
+  if (row.configuration_id !== who.configurationId) permit(who, ['env:write-all'])
+}
+
 /** Whether the caller may read the value of a variable in clear: those of production need the right to production. */
 export function mayDecrypt({ permissions }: Who, targets: readonly string[]): boolean {
   if (!permissions.has('env:decrypt')) return false

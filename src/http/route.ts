@@ -53,6 +53,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   refuses?: readonly RefusalKey[]
   /** The timer that has work as soon as this is committed: it does not wait for its period. */
   wakes?: string
+  /** A GET whose answer follows from caller, address and store alone, and is asked often: given again until the next commit. */
+  remember?: true
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R

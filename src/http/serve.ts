@@ -1,18 +1,17 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. The only file that knows fastify. */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
-import { momentOf } from '../clock.ts'
-import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
+import type { Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { Refusal } from '../errors.ts'
-import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox.ts'
+import { fieldsOf, record } from '../outbox.ts'
 import { answerBrowser } from './browser.ts'
+import { contextOf } from './context-of.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import { readBodyOf, readParams, readQuery, soleHeader, splitQuery } from './input.ts'
-import { pageLinks } from './page.ts'
+import { remembered, type Written, writeAnswer } from './remember.ts'
 import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
-import { serialize } from './serialize.ts'
 import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
@@ -81,13 +80,11 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
       // Refusals too: what is asked there holds a secret.
       if (route.noStore) reply.header('cache-control', 'no-store')
       try {
-        const answer = await answerRequest(deps, route, request)
+        const { links, body } = await answerRequest(deps, route, request)
         reply.code(route.status)
-        const links = pageLinks(answer, request.originalUrl)
         if (links) reply.header('link', links)
-        if (route.textReply) return reply.type('text/plain; charset=utf-8').send(answer)
-        if (!route.reply) return reply.send()
-        return reply.type('application/json; charset=utf-8').send(serialize(route.reply, answer))
+        if (body === undefined) return reply.send()
+        return reply.type(`${route.textReply ? 'text/plain' : 'application/json'}; charset=utf-8`).send(body)
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
           deps.log.error(
@@ -115,7 +112,7 @@ function addScreen(app: FastifyInstance, deps: Deps, screen: Screen): void {
   })
 }
 
-async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<unknown> {
+async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<Written> {
   const query = splitQuery(request.originalUrl)
   const credentials = {
     authorization: soleHeader(request.raw.rawHeaders, 'authorization'),
@@ -136,16 +133,22 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
   const outside = { deps, now, route }
   if (route.method === 'GET') {
     const ctx = contextOf(outside, deps.db.read, who)
-    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+    // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
+    const make = async () => {
+      const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+      return writeAnswer(route, answer, request.originalUrl)
+    }
+    const kept = route.remember ? deps.db.answers() : undefined
+    const written = await remembered(kept, `${who?.actor.tokenId} ${request.originalUrl}`, make)
     await endOfTurn()
-    return answer
+    return written
   }
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
   const work = async (tx: Queries) => {
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
-    const ctx = contextOf(outside, tx, who)
+    const ctx = contextOf(outside, tx, who, deps.clock.stamp())
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, asked)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
@@ -157,7 +160,7 @@ async function answerRequest(deps: Deps, route: Route, request: FastifyRequest):
     throw error
   })
   if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
-  return answer
+  return writeAnswer(route, answer, request.originalUrl)
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
@@ -187,25 +190,6 @@ async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promis
   const subject = await route.on?.(ctx, input.params)
   for (const guard of route.guards ?? []) await guard(ctx, subject, input)
   return subject
-}
-
-type Outer = { deps: Deps; now: number; route: Route }
-
-function contextOf(
-  { deps, now, route }: Outer,
-  db: Queries,
-  who: Who | undefined,
-): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
-  const outgoing: Outgoing[] = []
-  const actor: Actor = who?.actor ?? { kind: route.door as 'operator' | 'client', id: route.door, tokenId: null }
-  // One reading of the clock for all that an operation writes, taken when it is its turn.
-  const stamp = route.method === 'GET' ? 0 : deps.clock.stamp()
-  const emit: Ctx['emit'] = (type, payload, about, owner) => {
-    if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
-    outgoing.push(outgoingOf(type, payload, about, owner))
-  }
-  const bare = { actor, db, now: stamp === 0 ? now : momentOf(stamp), stamp, deps, emit, outgoing }
-  return who === undefined ? bare : { ...bare, who, account: who.account }
 }
 
 /** The audit log names what was touched by its id. */

@@ -21,6 +21,7 @@ type Asked = { codeHash: string; redirectUri: string; verifier: string | undefin
  * when the code was used has lost a race, and ends nothing. Refuses as `exchangeCode` does.
  */
 export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchange): Promise<void> {
+  const began = ctx.deps.clock.stamp()
   const integration = await authenticateClient(ctx, input)
   const { codeHash, redirectUri } = askedOf(input.body)
   const used = await ctx.db
@@ -32,7 +33,7 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
     .where('used_stamp', 'is not', null)
     .executeTakeFirst()
   if (used === undefined) return
-  if (used.used_stamp! > ctx.stamp) refuse('invalid_grant')
+  if (used.used_stamp! > began) refuse('invalid_grant')
   await ctx.deps.db.write(async (db) => {
     await db
       .deleteFrom('token')

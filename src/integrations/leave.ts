@@ -1,9 +1,10 @@
 /** A project that leaves its account leaves what the account's integrations, webhooks and log drains were told of it. */
 import type { EventOwner, OperatorCtx } from '../context.ts'
+import { leaveSelections } from './selection.ts'
 
 /** Takes a project out of every selection and list of projects of its account. Installations hear that it is gone. */
 export async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
-  await leaveSelections(ctx, account, projectId)
+  await tellSelections(ctx, account, projectId)
   for (const table of ['webhook', 'log_drain'] as const) {
     const endpoints = await ctx.db
       .selectFrom(table)
@@ -21,13 +22,8 @@ export async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, p
   }
 }
 
-async function leaveSelections(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
-  const left = await ctx.db
-    .deleteFrom('configuration_project')
-    .where('project_id', '=', projectId)
-    .returning('configuration_id')
-    .execute()
-  for (const { configuration_id: id } of left) {
+async function tellSelections(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
+  for (const id of await leaveSelections(ctx, projectId)) {
     const rest = await ctx.db
       .selectFrom('configuration_project')
       .select('project_id')

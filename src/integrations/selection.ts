@@ -8,7 +8,12 @@ export async function joinSelection({ db, who }: Ctx, projectId: string): Promis
   await db.insertInto('configuration_project').values(place).execute()
 }
 
-/** A removed project is in no selection. One that is left empty stays a selection, of nothing. */
-export async function leaveSelections({ db }: Pick<Ctx, 'db'>, projectId: string): Promise<void> {
-  await db.deleteFrom('configuration_project').where('project_id', '=', projectId).execute()
+/** A removed project is in no selection; gives the installations that had it. One that is left empty stays a selection, of nothing. */
+export async function leaveSelections({ db }: Pick<Ctx, 'db'>, projectId: string): Promise<string[]> {
+  const left = await db
+    .deleteFrom('configuration_project')
+    .where('project_id', '=', projectId)
+    .returning('configuration_id')
+    .execute()
+  return left.map((row) => row.configuration_id)
 }

@@ -18,7 +18,7 @@ export type Egress = {
 }
 
 /** All in all: name, connection, request and the whole answer. */
-export const TIMEOUT_MS = 15_000
+const TIMEOUT_MS = 15_000
 const MOST_READ = 64 * 1024
 const KEPT = 1024
 /** Idle connections are kept for the next delivery, shortly: a receiver that closes one at that moment fails a delivery. */

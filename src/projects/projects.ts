@@ -168,9 +168,10 @@ export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<
   await ctx.db.deleteFrom('transfer_request').where('project_id', '=', project.id).execute()
   await deleteProjectEnv(ctx, project.id)
   await removeDeployments(ctx, project.id)
-  await leaveSelections(ctx, project.id)
+  const selectedBy = await leaveSelections(ctx, project.id)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
-  ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, project.id)
+  const about = { projectId: project.id, selectedBy }
+  ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, about)
 }
 
 /** Switches the data cache off or on. Specification: operation 8. */

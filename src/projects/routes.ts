@@ -54,6 +54,7 @@ export const projectRoutes = [
     needs: ['project:read'],
     query: ListProjectsQuery,
     run: listProjects,
+    remember: true,
     status: 200,
     reply: ProjectList,
   }),

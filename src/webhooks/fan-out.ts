@@ -3,6 +3,7 @@
  * webhooks hear what they asked for; an installation what it was granted. Specification: Events; docs/decisions/0055.
  */
 
+import { sql } from 'kysely'
 import { permissionsOf } from '../access/scopes.ts'
 import type { EventAbout, EventOwner, OperatorCtx } from '../context.ts'
 import { prepared } from '../db/db.ts'
@@ -49,6 +50,7 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
   if (aboutId !== undefined) return endpoint.configuration_id === aboutId
   if (!isGranted(endpoint, event)) return false
   if (projectId === undefined || endpoint.project_selection === 'all') return true
+  if (about.selectedBy !== undefined) return about.selectedBy.includes(endpoint.configuration_id)
   const selected = await selectSelected(ctx.db, { configurationId: endpoint.configuration_id, projectId })
   return selected.length > 0
 }
@@ -87,7 +89,8 @@ const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoin
     .leftJoin('configuration', 'configuration.id', 'webhook.configuration_id')
     .select([...OF_WEBHOOK, 'webhook.configuration_id', ...OF_CONFIGURATION])
     .where('webhook.account_id', '=', value.accountId)
-    .where('webhook.integration_id', 'is', null)
+    // Said so that no engine looks for it in the index of integrations, where all other webhooks are null.
+    .where(sql`coalesce(webhook.integration_id, '')`, '=', '')
     .where('webhook.disabled_at', 'is', null)
     .unionAll(
       db

@@ -26,7 +26,7 @@ export async function createWebhook(
   mustBeUrl(ctx, body.url)
   const events = mustBeEvents(ctx, body.events)
   const projectIds = await mustBeProjects(ctx, body.projectIds)
-  await mustHaveRoom(ctx, 'webhook')
+  await mustHaveRoom(ctx)
   const secret = newWebhookSecret()
   const id = newId('hook')
   const safe = await openSafeToWrite(ctx, ctx.account.id)
@@ -51,14 +51,20 @@ export async function createWebhook(
 }
 
 /** People on an account have room for so many, and each installation there for as many. Refuses: too_many_endpoints 400. */
-export async function mustHaveRoom(ctx: Ctx, table: 'webhook' | 'log_drain'): Promise<void> {
-  const { count } = await ctx.db
-    .selectFrom(table)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
+async function mustHaveRoom(ctx: Ctx): Promise<void> {
+  const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.who.configurationId)
+  if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
+}
+
+/** The webhooks of the account, last made first; without those of integrations that it runs. */
+async function allOf(ctx: Ctx): Promise<Row<'webhook'>[]> {
+  const rows = await ctx.db
+    .selectFrom('webhook')
+    .selectAll()
     .where('account_id', '=', ctx.account.id)
-    .where('configuration_id', ctx.who.configurationId === null ? 'is' : '=', ctx.who.configurationId)
-    .executeTakeFirstOrThrow()
-  if (Number(count) >= MOST_ENDPOINTS) refuse('too_many_endpoints')
+    .orderBy('created_stamp', 'desc')
+    .execute()
+  return rows.filter((row) => row.integration_id === null)
 }
 
 /** The webhook of the account, when the caller may know of it. That of an integration is with the integration. Refuses: not_found 404. */
@@ -85,13 +91,7 @@ export async function listWebhooks(
   _: undefined,
   { query }: Input<Static<typeof ListWebhooksQuery>>,
 ): Promise<Webhook[]> {
-  const rows = await ctx.db
-    .selectFrom('webhook')
-    .selectAll()
-    .where('account_id', '=', ctx.account.id)
-    .where('integration_id', 'is', null)
-    .orderBy('created_stamp', 'desc')
-    .execute()
+  const rows = await allOf(ctx)
   const shown = rows.filter((row) => isKnown(ctx, row)).map(showWebhook)
   const { projectId } = query
   return projectId === undefined ? shown : shown.filter((hook) => hook.projectIds?.includes(projectId) ?? true)

@@ -1,0 +1,33 @@
+/** Answers as they leave, and those that are given again as they were until the next commit. docs/decisions/0039. */
+import { pageLinks } from './page.ts'
+import type { Route } from './route.ts'
+import { serialize } from './serialize.ts'
+
+/** An answer in the form in which it is sent. */
+export type Written = { links: string | undefined; body: string | Buffer | undefined }
+
+/** A few megabytes at the most. */
+const KEPT = 50
+const LONGEST = 65_536
+
+/** Writes what an operation gave, by the schema of its route. `url` as the caller said it. */
+export function writeAnswer(route: Route, answer: unknown, url: string): Written {
+  const links = pageLinks(answer, url)
+  if (route.textReply) return { links, body: answer as string }
+  return { links, body: route.reply && serialize(route.reply, answer) }
+}
+
+/** The answer that is kept under the key, or the one that is made. `kept` is taken before anything is read: a commit replaces it. */
+export async function remembered(
+  kept: Map<string, unknown> | undefined,
+  key: string,
+  make: () => Promise<Written>,
+): Promise<Written> {
+  const before = kept?.get(key) as Written | undefined
+  if (before !== undefined) return before
+  const written = await make()
+  if (kept === undefined || (written.body?.length ?? 0) > LONGEST) return written
+  if (kept.size >= KEPT) kept.clear()
+  kept.set(key, written)
+  return written
+}
