@@ -56,7 +56,7 @@ const ORACLE: Record<string, Needs> = {
   updateProjectBranch: PROJECT_WRITE,
   updateProjectProtectionBypass: PROJECT_WRITE,
   createProjectTransferRequest: PERSONS_ONLY,
-  acceptProjectTransferRequest: PROJECT_WRITE,
+  acceptProjectTransferRequest: PERSONS_ONLY,
   // Operations 10 to 15, and what stands beside them.
   addProjectDomain: DOMAIN_WRITE,
   getProjectDomains: PROJECT_READ,
