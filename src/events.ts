@@ -4,9 +4,10 @@
  * configuration that would hear it is disabled (the four of the specification's Events chapter). `team.id` is null on a
  * personal account.
  */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import type { Permission } from './access/roles.ts'
 import { Nullable } from './http/schema.ts'
+import { Type } from './http/type.ts'
 
 const by = { team: Type.Object({ id: Nullable(Type.String()) }), user: Type.Object({ id: Nullable(Type.String()) }) }
 const project = Type.Object({ id: Type.String(), name: Type.String() })

@@ -1,7 +1,5 @@
 /** Starts the service, says where it is, and stops it in order. */
-import { flushCompileCache } from 'node:module'
 import { join, relative } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
 import { type Logger, pino } from 'pino'
 import { BadSetting, type Config } from './config.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
@@ -45,18 +43,6 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
   await listen(service, config)
   const edge = await listenToProxies(service, config, log)
   greet(service, config, edge)
-  saveMemory()
-}
-
-/**
- * From here on the heap is collected before it grows, and one optimizing compiler works instead of two: docs/decisions/0039.
- * Said at the command line these would cost a third of the start. What was compiled until now is kept first, since the cache
- * holds only for the flags that it was made with.
- */
-function saveMemory(): void {
-  flushCompileCache()
-  setFlagsFromString('--memory-saver-mode')
-  setFlagsFromString('--no-maglev')
 }
 
 /** An address that is not this machine's is a bad setting; one that is taken is not. */

@@ -1,8 +1,9 @@
 /** What callers send and get for users, teams, members and tokens. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { ROLES } from '../access/roles.ts'
 import { GRANT_PATTERN } from '../access/scopes.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 const Slug = Type.String({
   pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',

@@ -1,5 +1,5 @@
 /** The pages by which people sign in, sign out and set a password. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { type Html, html } from '../http/html.ts'
 import { localPath } from '../http/local-path.ts'
 import {
@@ -11,6 +11,7 @@ import {
   tokenField,
   type VisitorCtx,
 } from '../http/screen.ts'
+import { Type } from '../http/type.ts'
 import { findPasswordLink, setPassword } from './password-link.ts'
 import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } from './passwords.ts'
 import { endSession, startSession } from './sessions.ts'

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { operatorRoute, route } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
 import { deleteAlias, findAlias, listAliases, listAliasesOfDeployment, showAlias } from './aliases.ts'
 import {

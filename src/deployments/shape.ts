@@ -1,10 +1,11 @@
 /** What callers send and get for deployments and aliases. wire.md 6; the shapes that the SDKs of wire.md 4 decode. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Account } from '../context.ts'
 import { READY_STATES } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { Meta, substateOf } from './summary.ts'
 
 const ReadyState = OneOf(...READY_STATES)

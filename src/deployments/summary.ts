@@ -2,12 +2,13 @@
  * What the answer of a project shows of its deployments, folded into one column of the project whenever it changes: reading
  * a project, or a page of them, asks nothing more. docs/decisions/0040; wire.md 2.2.
  */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import { READY_STATES } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
 import { Moment, Nullable, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 const SHOWN_DEPLOYMENTS = 5
 /** Names that a deployment is shown with; `GET /deployments/{id}/aliases` lists them all. */

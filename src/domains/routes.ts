@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { route } from '../http/route.ts'
+import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
 import { addAlias, removeAlias } from './alias.ts'
 import {

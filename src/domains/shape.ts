@@ -1,9 +1,10 @@
 /** What callers send and get for a domain of a project. Specification: Project domain; wire.md 2.7 for what every SDK decodes. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { DomainSettings } from '../config.ts'
 import type { Row } from '../db/schema.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { type Challenge, challengeOf } from './challenge.ts'
 
 export const REDIRECT_CODES = [301, 302, 307, 308] as const

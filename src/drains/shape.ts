@@ -1,8 +1,9 @@
 /** What callers send and get for log drains. wire.md 6; the shapes of both families of upstream's routes. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { Moment, Nullable, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { ProjectIds, Url } from '../webhooks/shape.ts'
 
 const SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
@@ -19,7 +20,12 @@ const wanted = {
   projectIds: Type.Optional(Nullable(ProjectIds)),
   environments: Type.Optional(Environments),
   headers: Type.Optional(
-    Type.Record(Type.String(), Type.String(), { maxProperties: 20, description: 'sent with every delivery' }),
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      patternProperties: { '^.*$': { type: 'string' } },
+      maxProperties: 20,
+      description: 'sent with every delivery',
+    }),
   ),
   secret: Type.Optional(Type.String({ minLength: 20, maxLength: 256, description: 'signs; made when not given' })),
 }

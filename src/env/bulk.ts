@@ -2,12 +2,13 @@
  * A whole `.env` text at once: merged into what is there, or in its place. All of it happens or nothing; the answer is the
  * plan, and a dry run gives the plan alone.
  */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { type BadLine, parseDotenv, quoted } from './dotenv.ts'
 import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables, typeFor } from './put.ts'
 import { isVisible, mustBeVariable, mustChange, mustTouch, targetsOf } from './rules.ts'

@@ -1,10 +1,11 @@
 /** The history of a variable as it is read, and the way back to an earlier version. Values are kept sealed and never shown. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { Moment, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
 import type { WithVariable } from './env.ts'
 import { isVisible, mustBeVariable, mustChange, mustTouch } from './rules.ts'

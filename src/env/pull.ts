@@ -1,10 +1,11 @@
 /** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { writeDotenv } from './dotenv.ts'
 import { isReadable, mustTouch, visibleTo } from './rules.ts'
 import { LONGEST_BRANCH, TARGETS, type Target, targetsIn } from './shape.ts'

@@ -1,8 +1,9 @@
 /** What callers send and get for a variable. Specification: Environment variable; wire.md 2.8 for what every SDK version decodes. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { Moment, Nullable, OneOf, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 export const TARGETS = ['production', 'preview', 'development'] as const
 export type Target = (typeof TARGETS)[number]

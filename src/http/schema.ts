@@ -1,5 +1,6 @@
 /** The few shapes that TypeBox does not spell the way the OpenAPI document, the validator and the serializer all like. */
-import { type Static, type TSchema, Type } from 'typebox'
+import type { Static, TSchema } from 'typebox'
+import { Type } from './type.ts'
 
 /** The schema or null, as `type: [..., "null"]`: one error message instead of a union's three. */
 export function Nullable<T extends TSchema>(schema: T): ReturnType<typeof Type.Unsafe<Static<T> | null>> {

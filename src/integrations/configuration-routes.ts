@@ -1,6 +1,7 @@
 /** Installations on an account. Paths and shapes: wire.md 6; clients.md C.1. */
-import { Type } from 'typebox'
+
 import { route } from '../http/route.ts'
+import { Type } from '../http/type.ts'
 import { findConfiguration, listConfigurations, showConfiguration } from './configurations.ts'
 import { findProjectAccess, setProjectAccess, showProjectAccess } from './project-access.ts'
 import { REMOVAL_EVENTS, removeConfiguration } from './remove.ts'

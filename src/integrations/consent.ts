@@ -1,9 +1,10 @@
 /** Consent: a person sees what an integration asks for, chooses where, and approves exactly that, or does not. docs/sign-in-and-consent.md. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../accounts/acting.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown } from '../http/screen.ts'
+import { Type } from '../http/type.ts'
 import { findIntegrationBySlug } from './apps.ts'
 import { AuthorizeQuery, authorize } from './authorize.ts'
 import { accountStep, type Chosen, projectStep } from './consent-page.ts'

@@ -1,8 +1,9 @@
 /** The list of what is installed, and the pages that ask before something is uninstalled, taken over or given more access. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../accounts/acting.ts'
 import { type Html, html } from '../http/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../http/screen.ts'
+import { Type } from '../http/type.ts'
 import { lineOf } from '../mail/text.ts'
 import { DISABLED_KEPT_MS } from './disable.ts'
 import {

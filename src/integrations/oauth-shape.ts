@@ -1,6 +1,7 @@
 /** The forms that apps send and what they get. RFC 6749, 7662, 7009; wire.md 3.3. Absent fields are refused as OAuth says it. */
-import { Type } from 'typebox'
+
 import { Nullable } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 const Field = Type.Optional(Type.String({ maxLength: 4096 }))
 const client = { client_id: Field, client_secret: Field }

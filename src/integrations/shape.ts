@@ -1,7 +1,8 @@
 /** What callers send and get for integrations and their installations. wire.md 6; operator-api.md. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { GRANT_PATTERN } from '../access/scopes.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Url = Type.String({ minLength: 1, maxLength: 2000 })

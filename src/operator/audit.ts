@@ -1,10 +1,11 @@
 /** The audit log as the operator reads it: who did what to which subject, and which fields were sent. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import { DEFAULT_LIMIT, page, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
 import { Moment, Nullable, PageQuery, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 100 }))
 export const AuditQuery = Type.Object({ ...PageQuery, accountId: Text, actorId: Text, type: Text })

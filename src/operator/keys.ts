@@ -1,9 +1,10 @@
 /** Root keys as the operator sees and turns them: never a key, only its id and what it still wraps. */
-import { Type } from 'typebox'
+
 import type { OperatorCtx } from '../context.ts'
 import { activeKeyId } from '../env/root-keys.ts'
 import { beginRotation, listKeys, retireKey } from '../env/rotation.ts'
 import { operatorRoute } from '../http/route.ts'
+import { Type } from '../http/type.ts'
 import { runTimer } from '../timers.ts'
 
 const tag = 'operator'

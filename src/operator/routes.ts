@@ -1,5 +1,5 @@
 /** The operator API: what the platform around Berth knows and the public API cannot say. operator-api.md. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import {
   createTeam,
   createUser,
@@ -29,6 +29,7 @@ import type { OperatorCtx } from '../context.ts'
 import { refuse } from '../errors.ts'
 import { type Input, operatorRoute } from '../http/route.ts'
 import { Moment } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { runTimer, TIMERS, type TimerName } from '../timers.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
 

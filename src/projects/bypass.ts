@@ -1,11 +1,12 @@
 /** Secrets by which automation passes a project's protection. wire.md 2.2 and 6; docs/decisions/0070. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { openSafe, openSafeToWrite } from '../env/values.ts'
 import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { Moment, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { fingerprint, randomText } from '../ids.ts'
 
 const LENGTH = 32

@@ -1,11 +1,12 @@
 /** How an account speaks to a git provider. The operator sets it; nobody reads the token again. docs/git-links.md. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { openSafe, openSafeToWrite } from '../env/values.ts'
 import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { Moment, Nullable, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { randomText } from '../ids.ts'
 import type { GitAccess, Hook, Provider } from '../outside/git.ts'
 

@@ -1,7 +1,8 @@
 /** A link to a repository: what callers send and get, and how a project's row keeps it. wire.md 2.2. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import type { Row } from '../db/schema.ts'
 import { Moment, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 const LONGEST_BRANCH = 250
 

@@ -3,8 +3,9 @@
  * The specification's fields, and those that real clients send beside them (wire.md 2.3 and 2.5, clients.md C.2), all of
  * which are stored and answered as they came.
  */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { Nullable, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 const FRAMEWORKS =
   'blitzjs nextjs gatsby remix astro hexo eleventy docusaurus-2 docusaurus preact solidstart dojo ember vue scully ionic-angular angular polymer svelte sveltekit sveltekit-1 ionic-react create-react-app gridsome umijs sapper saber stencil nuxtjs redwoodjs hugo jekyll brunch middleman zola hydrogen vite vitepress vuepress parcel sanity storybook'.split(

@@ -1,10 +1,11 @@
 /** What callers send and get for a project. Specification: Project; wire.md 2.2 and 4.2 for what every SDK version decodes. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { ShownDeployments, showDeployments } from '../deployments/summary.ts'
 import { EnvVar, NewVariable } from '../env/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { ProtectionBypass } from './bypass.ts'
 import { GitRepository, Link, linkOf, showLink } from './link-shape.ts'
 import { PasswordProtection, SettingsBody, ShownSettings, showSettings } from './settings.ts'

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { route } from '../http/route.ts'
+import { Type } from '../http/type.ts'
 import { findProject } from './projects.ts'
 import {
   AcceptTransfer,

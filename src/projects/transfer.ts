@@ -1,5 +1,5 @@
 /** Giving a project to another account: a code, its use, and the lock that begins with it. decisions.md: Transfer; docs/transfer.md. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { ROLE_PERMISSIONS } from '../access/roles.ts'
 import { membership } from '../accounts/accounts.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
@@ -7,6 +7,7 @@ import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
 import type { EventPayload } from '../events.ts'
 import type { Input, Params } from '../http/route.ts'
+import { Type } from '../http/type.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { isNameTaken, mustBeName } from './names.ts'
 

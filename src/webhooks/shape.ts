@@ -1,9 +1,10 @@
 /** What callers send and get for webhooks and their deliveries. wire.md 3.8 and 6. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { EVENT_NAMES } from '../events.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 100 })
 export const Url = Type.String({ minLength: 1, maxLength: 2048, description: 'https:// or http://' })

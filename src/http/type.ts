@@ -1,0 +1,55 @@
+/**
+ * Schemas as TypeBox types them, made here: TypeBox's own module is 500 files and costs every start 100 ms and the process
+ * 20 MB, for the dozen functions below that only write JSON Schema down. Its types hold us to it: docs/decisions/0080.
+ */
+import type { TSchema, Type as TypeBox } from 'typebox'
+
+type Made = Pick<
+  typeof TypeBox,
+  | 'Array'
+  | 'Boolean'
+  | 'Enum'
+  | 'Integer'
+  | 'Literal'
+  | 'Null'
+  | 'Object'
+  | 'Optional'
+  | 'Partial'
+  | 'String'
+  | 'Union'
+  | 'Unknown'
+  | 'Unsafe'
+>
+type Options = Record<string, unknown>
+type Properties = Record<string, TSchema>
+
+/** Properties that may be missing; the mark is not part of the schema. */
+const optional = new WeakSet<TSchema>()
+
+export const Type = {
+  Array: (items: TSchema, options?: Options) => ({ type: 'array', items, ...options }),
+  Boolean: (options?: Options) => ({ type: 'boolean', ...options }),
+  Enum: (values: unknown[], options?: Options) => ({ enum: values, ...options }),
+  Integer: (options?: Options) => ({ type: 'integer', ...options }),
+  Literal: (value: unknown, options?: Options) => ({ type: typeof value, const: value, ...options }),
+  Null: (options?: Options) => ({ type: 'null', ...options }),
+  Object: object,
+  Optional(schema: TSchema) {
+    const copy = { ...schema }
+    optional.add(copy)
+    return copy
+  },
+  Partial({ properties, required: _, ...rest }: TSchema & { properties: Properties; required?: string[] }) {
+    const some = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)] as const)
+    return { ...rest, properties: Object.fromEntries(some) }
+  },
+  String: (options?: Options) => ({ type: 'string', ...options }),
+  Union: (anyOf: TSchema[], options?: Options) => ({ anyOf, ...options }),
+  Unknown: (options?: Options) => ({ ...options }),
+  Unsafe: (schema: TSchema) => schema,
+} as unknown as Made
+
+function object(properties: Properties, options?: Options) {
+  const required = Object.keys(properties).filter((name) => !optional.has(properties[name]!))
+  return { type: 'object', ...(required.length > 0 && { required }), properties, ...options }
+}
