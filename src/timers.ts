@@ -3,6 +3,7 @@ import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './deployments/mapping.ts'
+import { forgetEdgeChanges } from './edge/changes.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
@@ -16,6 +17,7 @@ const SLICE = 1000
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
+  'edge-changes': { periodMs: HOUR_MS, sweep: forgetEdgeChanges },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE },
