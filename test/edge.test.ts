@@ -1,7 +1,9 @@
 /** The listener for proxies: what it answers, to whom, and how soon a change is felt. docs/edge.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { listenOnPostgres } from '../src/db/open-postgres-listener.ts'
 import { SETTINGS } from './deploy-world.ts'
 import { askAt, becomes, openEdgeOf, openSite } from './edge-world.ts'
 import { makeDeployment, makeProject } from './place.ts'
@@ -316,4 +318,20 @@ test('the program says where proxies ask; a port that was chosen and is taken en
   await becomes(async () => without.out().includes('/docs'), 10_000)
   assert.doesNotMatch(without.out(), /Proxies|proxy/)
   assert.equal(await first.kill('SIGTERM'), 0)
+})
+
+test('who listens to the database can be stopped at any moment, also while it connects [postgres]', async () => {
+  const url = await newDatabase()
+  for (let waitMs = 0; waitMs < 30; waitMs += 3) {
+    const stop = listenOnPostgres(
+      url,
+      'berth_edge',
+      () => {},
+      () => {},
+    )
+    await sleep(waitMs)
+    const before = performance.now()
+    await stop()
+    assert.ok(performance.now() - before < 1500, `stopped after ${waitMs} ms`)
+  }
 })
