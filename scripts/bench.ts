@@ -6,13 +6,14 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { measureCheck } from './bench/check.ts'
 import { killAll, memoryOf, startServer, stopServer } from './bench/children.ts'
 import { openLoader } from './bench/load.ts'
 import { type Bench, CASES, measureCase, measureDurable, measureStart, seed, startService } from './bench/measure.ts'
 import { judge, type Results, show } from './bench/report.ts'
 
 const TMPFS = 0x01021994
-const NAMES = [...CASES.map(({ name }) => name), 'durable', 'start']
+const NAMES = [...CASES.map(({ name }) => name), 'durable', 'check', 'start']
 const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--seconds N] [--json]
   DATABASE_URL=postgres://… measures PostgreSQL, in an empty database that may be thrown away.`
 
@@ -66,6 +67,7 @@ function serviceSettings(): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(kept),
     PORT: '0',
+    BERTH_EDGE_PORT: '0',
     BERTH_DATA: join(folder, 'store'),
     ...(/^postgres(ql)?:/.test(given) && { DATABASE_URL: given }),
   }
@@ -79,6 +81,7 @@ async function run(bench: Bench): Promise<Results> {
   // On PostgreSQL the server decides what shares an fsync.
   const durable = embedded && wanted('durable') ? await measureDurable(bench) : undefined
   const memory = memoryOf(bench.service)
+  const check = wanted('check') ? await measureCheck(bench) : undefined
   await stopServer(bench.service)
   const start = wanted('start') ? await measureStart(bench) : undefined
   const machine = {
@@ -89,5 +92,12 @@ async function run(bench: Bench): Promise<Results> {
     memoryDisk: embedded && statfsSync(folder).type === TMPFS,
     seconds: options.seconds,
   }
-  return { machine, cases, durable, start, memory: options.only === 'start' ? undefined : memory }
+  return {
+    machine,
+    cases,
+    durable,
+    check,
+    start,
+    memory: options.only === 'start' || options.only === 'check' ? undefined : memory,
+  }
 }

@@ -6,6 +6,7 @@ import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './deployments/mapping.ts'
+import { forgetEdgeChanges } from './edge/changes.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
@@ -29,6 +30,7 @@ export const TIMERS = {
   'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
   'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
+  'edge-changes': { periodMs: HOUR_MS, sweep: forgetEdgeChanges },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
   'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },

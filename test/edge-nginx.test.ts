@@ -18,8 +18,8 @@ import {
   withProgram,
 } from './proxies.ts'
 
-/** What is known of a host stands for a second. */
-const KEPT_MS = 3000
+/** What is known of a host stands for at most two seconds. */
+const KEPT_MS = 4000
 
 withProgram('nginx', 'nginx', () => {
   processOnBothEngines(
@@ -60,11 +60,11 @@ withProgram('nginx', 'nginx', () => {
       assert.equal((await visit(ONE, '/in', basic('closed'))).status, 401)
       await protect(site, null)
       // What is kept of the host must be younger than that.
-      await sleep(1500)
+      await sleep(2500)
       await becomes(async () => (await status(ONE)) === 200, KEPT_MS)
 
       await site.kill('SIGKILL')
-      await sleep(1500)
+      await sleep(2500)
       for (let round = 0; round < 10; round++) {
         assert.equal(await status(ONE), 200)
         assert.equal((await visit(TWO, '/x')).headers.location, `http://${ONE}/x`)

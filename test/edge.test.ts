@@ -1,7 +1,10 @@
 /** The listener for proxies: what it answers, to whom, and how soon a change is felt. docs/edge.md. */
 import assert from 'node:assert/strict'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { listenOnPostgres } from '../src/db/open-postgres-listener.ts'
 import { SETTINGS } from './deploy-world.ts'
 import { askAt, becomes, openEdgeOf, openSite } from './edge-world.ts'
 import { makeDeployment, makeProject } from './place.ts'
@@ -316,4 +319,18 @@ test('the program says where proxies ask; a port that was chosen and is taken en
   await becomes(async () => without.out().includes('/docs'), 10_000)
   assert.doesNotMatch(without.out(), /Proxies|proxy/)
   assert.equal(await first.kill('SIGTERM'), 0)
+})
+
+test('who listens to the database can be stopped while it connects', { timeout: 10_000 }, async (t) => {
+  // Somebody who accepts connections and says nothing.
+  const silent = createServer((socket) => t.after(() => socket.destroy()))
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  t.after(() => silent.close())
+  const ignore = () => {}
+  const url = `postgres://berth@127.0.0.1:${(silent.address() as AddressInfo).port}/berth`
+  const stop = listenOnPostgres(url, 'berth_edge', ignore, ignore)
+  await sleep(100)
+  const before = performance.now()
+  await stop()
+  assert.ok(performance.now() - before < 1500)
 })

@@ -5,7 +5,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A server of ours: the process, and where it listens. */
-export type Server = { process: ChildProcess; origin: string }
+export type Server = {
+  process: ChildProcess
+  origin: string
+  /** Where proxies ask it, when it said so. */
+  edge?: string | undefined
+}
 /** A server, and the token that opens it. */
 export type Target = Server & { token: string }
 
@@ -34,7 +39,7 @@ export async function startServer(script: string, env: NodeJS.ProcessEnv, channe
       stdio: ['ignore', 'pipe', 'inherit', channel],
     }),
   )
-  return { process: child, origin: await originOf(child, script) }
+  return { process: child, ...(await originsOf(child, script)) }
 }
 
 /** The settings of the allocator and the runtime flags of `npm start`: every server of the bench runs with them. */
@@ -86,17 +91,17 @@ function track(child: ChildProcess): ChildProcess {
 }
 
 /** Reads on after the address is known: a server whose output nobody reads would stop. */
-function originOf(child: ChildProcess, script: string): Promise<string> {
+function originsOf(child: ChildProcess, script: string): Promise<Omit<Server, 'process'>> {
   return new Promise((resolve, reject) => {
     let text = ''
     let found = false
     child.stdout!.on('data', (chunk) => {
       if (found) return
       text += chunk
-      const origin = /listening on (http:\/\/\S+)/.exec(text)?.[1]
+      const origin = /listening on (http:\/\/\S+)\n/.exec(text)?.[1]
       if (origin === undefined) return
       found = true
-      resolve(origin)
+      resolve({ origin, edge: /^Proxies ask (http:\/\/\S+)/m.exec(text)?.[1] })
     })
     child.once('exit', (code) => reject(new Error(`${script} ended with ${code} before it listened`)))
   })

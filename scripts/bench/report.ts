@@ -1,5 +1,6 @@
 /** What was measured, for eyes: a table, and a line for each goal. */
 
+import type { CheckResult } from './check.ts'
 import type { Figures } from './load.ts'
 import type { CaseResult, DurableResult } from './measure.ts'
 import type { Spread } from './rounds.ts'
@@ -9,6 +10,7 @@ export type Results = {
   machine: { cores: number; node: string; engine: string; tool: string; memoryDisk: boolean; seconds: number }
   cases: CaseResult[]
   durable: DurableResult | undefined
+  check: CheckResult | undefined
   start: Spread | undefined
   /** Of the service, after the whole load: in RAM now, and the most it was. */
   memory: { now: number; most: number } | undefined
@@ -18,7 +20,7 @@ export type Results = {
 export type Goal = { goal: string; figure: string; reached: boolean | null }
 
 /** The goals of the project, judged by this run. */
-export function judge({ cases, durable, start, memory }: Results): Goal[] {
+export function judge({ cases, durable, check, start, memory }: Results): Goal[] {
   const get = cases.find((result) => result.case.name === 'get')?.ratio
   const clean = cases.every(({ service }) => service.errors === 0)
   return [
@@ -28,6 +30,18 @@ export function judge({ cases, durable, start, memory }: Results): Goal[] {
       durable,
       ({ overUngrouped, overFsyncs }) => `${factor(overUngrouped)}; over append + fsync alone ${factor(overFsyncs)}`,
       durable && durable.service.errors === 0 && durable.overUngrouped.median >= 5,
+    ),
+    goal(
+      'check with 100,000 domains: at least 10,000 requests a second, p99 under 5 ms',
+      check,
+      ({ figures: { perSecond, p99 } }) => `${perSecond.toFixed(0)} a second, p99 ${p99.toFixed(2)} ms`,
+      check && check.figures.errors === 0 && check.figures.perSecond >= 10_000 && check.figures.p99 < 5,
+    ),
+    goal(
+      'a pause is felt by all 100,000: within 50 ms',
+      check,
+      ({ pause: { median, low, high } }) => `${median.toFixed(1)} ms (${low.toFixed(1)} to ${high.toFixed(1)})`,
+      check && check.pause.median < 50,
     ),
     goal(
       'start to first answer on an existing store: under 400 ms',
@@ -57,6 +71,7 @@ export function show(results: Results, goals: Goal[]): string {
     '',
     ...(results.cases.length > 0 ? [...tableOf(results.cases), ''] : []),
     ...(results.durable ? [...durableLines(results.durable), ''] : []),
+    ...(results.check ? [...checkLines(results.check), ''] : []),
     ...goals.map(({ goal, figure, reached }) => `${goal}\n  ${figure}${reached === null ? '' : verdict(reached)}`),
     '',
   ].join('\n')
@@ -85,6 +100,13 @@ function durableLines({ service, ungrouped, fsyncs, overUngrouped, overFsyncs }:
     ['one transaction per create', ungrouped.perSecond.toFixed(0), ...latency(ungrouped), factor(overUngrouped)],
     ['4 KiB append + fsync, no service', fsyncs.median.toFixed(0), '', '', '', factor(overFsyncs)],
   ])
+}
+
+function checkLines({ domains, figures, start, memory }: CheckResult): string[] {
+  const head = [`check, ${domains} domains`, 'per s', 'p50 ms', 'p99 ms', 'errors', 'start ms', 'MB']
+  const { perSecond, p50, p99, errors } = figures
+  const last = [String(errors), start.toFixed(0), memory?.now.toFixed(0) ?? '']
+  return aligned([head, ['berth', perSecond.toFixed(0), p50.toFixed(2), p99.toFixed(2), ...last]])
 }
 
 function cells({ perSecond, p50, p99, memory, errors }: CaseResult['service']): string[] {

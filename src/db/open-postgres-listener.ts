@@ -15,29 +15,29 @@ export function listenOnPostgres(
   onLost: (error: Error) => void,
 ): () => Promise<void> {
   const stop = new AbortController()
-  let client: pg.Client | undefined
+  const { signal } = stop
+  // A client that is ended while it connects never says how that went.
+  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   const run = async () => {
-    while (!stop.signal.aborted) {
-      client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, keepAlive: true })
-      const ended = new Promise<void>((resolve) => client!.once('end', resolve))
+    while (!signal.aborted) {
+      const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, keepAlive: true })
+      const ended = new Promise<void>((resolve) => client.once('end', resolve))
       client.on('error', onLost)
       client.on('notification', listener)
       try {
-        await client.connect()
-        await client.query(`listen ${channel}`)
-        listener()
-        await ended
+        await Promise.race([client.connect().then(() => client.query(`listen ${channel}`)), stopped])
+        if (!signal.aborted) listener()
+        await Promise.race([ended, stopped])
       } catch (error) {
-        if (!stop.signal.aborted) onLost(error as Error)
-        await client.end().catch(() => {})
+        if (!signal.aborted) onLost(error as Error)
       }
-      await sleep(RETRY_MS, undefined, { signal: stop.signal }).catch(() => {})
+      await Promise.race([client.end().catch(() => {}), sleep(RETRY_MS, undefined, { ref: false })])
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => {})
     }
   }
   const running = run()
   return async () => {
     stop.abort()
-    await client?.end().catch(() => {})
     await running
   }
 }

@@ -11,7 +11,7 @@ const MOST_AT_ONCE = 2
 const MOST_WAITING = 32
 const MOST_REMEMBERED = 10_000
 
-export type Refused = { status: 401 | 403 | 503; error: EdgeError }
+type Refused = { status: 401 | 403 | 503; error: EdgeError }
 export type Admit = (guard: Guard, visitor: Visitor) => Promise<Refused | undefined>
 
 /**

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Deps } from '../context.ts'
 import { slices } from '../db/slices.ts'
 import { nextDeployments, nextNames, readDeployments, readNames, readProjects } from '../deployments/serving.ts'
+import { openChangeLog } from './changes.ts'
 import { type Hosts, openHosts } from './hosts.ts'
 
 const SLICE = 500
@@ -13,8 +14,6 @@ const SLICE = 500
 const POLL_MS = 2000
 /** Everything is read anew this often: the net under the net. */
 const WHOLE_MS = 15 * 60_000
-/** On PostgreSQL a transaction that noted a change early may commit late. None lasts as long as this (statement_timeout). */
-const LATEST_COMMIT_MS = 60_000
 
 export type Followed = {
   hosts(): Hosts
@@ -32,14 +31,8 @@ export async function followHosts(deps: Deps): Promise<Followed> {
   const log = openChangeLog(deps)
   let hosts = openHosts()
   let version = 0
-  let readAt = performance.now()
-  let failing = false
   let wholeAt = 0
-  let running: Promise<void> | undefined
-  let again = false
-  let stopped = false
-
-  const refresh = async () => {
+  const reader = openReader(deps, async () => {
     if (performance.now() >= wholeAt) {
       await log.begin()
       hosts = await readAll(deps)
@@ -50,44 +43,60 @@ export async function followHosts(deps: Deps): Promise<Followed> {
       await apply(deps, hosts, keys)
       version++
     }
-    readAt = performance.now()
+  })
+  await reader.read()
+  deps.db.onEdgeChange(reader.readQuietly)
+  const poll = setInterval(reader.readQuietly, POLL_MS)
+  return {
+    hosts: () => hosts,
+    version: () => version,
+    staleMs: reader.staleMs,
+    settle: reader.settle,
+    async stop() {
+      clearInterval(poll)
+      await reader.stop()
+    },
   }
-  /** One at a time; asked for while one runs, another follows it. */
-  const run = (): Promise<void> => {
+}
+
+/** One reading at a time; asked for while one runs, another follows it. */
+function openReader({ log }: Deps, readNow: () => Promise<void>) {
+  let running: Promise<void> | undefined
+  let again = false
+  let failing = false
+  let stopped = false
+  let readAt = performance.now()
+  const read = (): Promise<void> => {
     again = running !== undefined
-    running ??= refresh().finally(() => {
+    running ??= readNow().finally(() => {
       running = undefined
-      if (again) quietly()
+      if (again) readQuietly()
     })
     return running
   }
-  const quietly = () => {
+  const readQuietly = () => {
     if (stopped) return
-    run().then(
+    read().then(
       () => {
         failing = false
+        readAt = performance.now()
       },
       (error) => {
-        if (!failing) deps.log.warn({ err: error }, 'the edge cannot read the database; it goes on with what it knows')
+        if (!failing) log.warn({ err: error }, 'the edge cannot read the database; it goes on with what it knows')
         failing = true
       },
     )
   }
-
-  await run()
-  deps.db.onEdgeChange(quietly)
-  const poll = setInterval(quietly, POLL_MS)
   return {
-    hosts: () => hosts,
-    version: () => version,
+    read,
+    readQuietly,
     staleMs: () => (failing ? performance.now() - readAt : 0),
     async settle() {
       await running?.catch(() => {})
-      await run()
+      await read()
     },
     async stop() {
       stopped = true
-      clearInterval(poll)
       await running?.catch(() => {})
     },
   }
@@ -143,53 +152,4 @@ async function setDeployments({ db }: Pick<Deps, 'db'>, hosts: Hosts, ids: reado
 async function setProjects({ db }: Pick<Deps, 'db'>, hosts: Hosts, ids: readonly string[]): Promise<void> {
   const found = new Map((await readProjects(db.read, ids)).map((facts) => [facts.id, facts]))
   for (const id of ids) hosts.setProject(id, found.get(id))
-}
-
-/**
- * What changed since it was last asked. On SQLite rows become visible in the order of their stamps; on PostgreSQL one may
- * show up behind later ones, so the last minute is always looked at again, and what was seen is passed over.
- */
-function openChangeLog({ db }: Deps) {
-  const overlap = db.engine === 'sqlite' ? 0 : LATEST_COMMIT_MS
-  const seen = new Map<string, number>()
-  let newest = 0
-
-  return {
-    /** What is there now is in what will be read after this. */
-    async begin(): Promise<void> {
-      const last = await db.read
-        .selectFrom('edge_change')
-        .select('stamp')
-        .orderBy('stamp', 'desc')
-        .limit(1)
-        .executeTakeFirst()
-      newest = last?.stamp ?? 0
-    },
-    /** Slices of keys. A slice that is not dealt with, because reading what it names fails, comes again. */
-    async *next(): AsyncGenerator<string[]> {
-      const from = newest - overlap
-      let at = { stamp: from, key: '' }
-      for (;;) {
-        const { stamp, key } = at
-        const rows = await db.read
-          .selectFrom('edge_change')
-          .selectAll()
-          .where((eb) => eb.or([eb('stamp', '>', stamp), eb.and([eb('stamp', '=', stamp), eb('key', '>', key)])]))
-          .orderBy('stamp')
-          .orderBy('key')
-          .limit(SLICE)
-          .execute()
-        const fresh = rows.filter((row) => seen.get(row.key) !== row.stamp)
-        if (fresh.length > 0) yield fresh.map((row) => row.key)
-        for (const row of fresh) seen.set(row.key, row.stamp)
-        const last = rows.at(-1)
-        if (last !== undefined) {
-          at = last
-          newest = Math.max(newest, last.stamp)
-        }
-        if (rows.length < SLICE) break
-      }
-      for (const [key, stamp] of seen) if (stamp < newest - overlap) seen.delete(key)
-    },
-  }
 }

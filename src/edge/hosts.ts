@@ -33,46 +33,24 @@ export type Hosts = {
 const UNKNOWN: Found = { serving: { kind: 'unknown' } }
 const UNVERIFIED: Found = { serving: { kind: 'unverified' } }
 
+type Known = {
+  names: Map<string, NameFacts>
+  urls: Map<string, DeploymentFacts>
+  deployments: Map<string, DeploymentFacts>
+  projects: Map<string, ProjectFacts>
+}
+
 /** An empty index. */
 export function openHosts(): Hosts {
-  const names = new Map<string, NameFacts>()
-  const urls = new Map<string, DeploymentFacts>()
-  const deployments = new Map<string, DeploymentFacts>()
-  const projects = new Map<string, ProjectFacts>()
+  const known: Known = { names: new Map(), urls: new Map(), deployments: new Map(), projects: new Map() }
+  const { names, urls, deployments, projects } = known
   const lacked = { projects: new Set<string>(), deployments: new Set<string>() }
-
-  const ofName = ({ domain }: NameFacts): Found | undefined => {
-    const project = domain && projects.get(domain.projectId)
-    if (project === undefined) return undefined
-    const deployment = domain!.deploymentId === null ? undefined : deployments.get(domain!.deploymentId)
-    const serving = servingOfDomain(domain!, project, deployment)
-    return { serving, guard: guardOf(project, domain!.ofBranch, true) }
-  }
-  const ofUrl = (deployment: DeploymentFacts): Found | undefined => {
-    const project = projects.get(deployment.projectId)
-    if (project === undefined) return undefined
-    const preview = !deployment.production && project.liveDeploymentId !== deployment.id
-    return { serving: servingOfDeployment(deployment, project), guard: guardOf(project, preview, false) }
-  }
   const needs = (of: 'projects' | 'deployments', id: string) => {
-    if (!(of === 'projects' ? projects : deployments).has(id)) lacked[of].add(id)
+    if (!known[of].has(id)) lacked[of].add(id)
   }
 
   return {
-    find(host) {
-      const exact = names.get(host)
-      const url = urls.get(host)
-      const found = (exact && ofName(exact)) ?? (url && ofUrl(url))
-      if (found !== undefined) return found
-      let claimed = exact !== undefined
-      for (const wildcard of closestWildcards(host)) {
-        const covering = names.get(wildcard)
-        const served = covering && ofName(covering)
-        if (served !== undefined) return served
-        claimed ||= covering !== undefined
-      }
-      return claimed ? UNVERIFIED : UNKNOWN
-    },
+    find: (host) => find(known, host),
     *all() {
       yield* names.keys()
       for (const url of urls.keys()) if (!names.has(url)) yield url
@@ -102,6 +80,40 @@ export function openHosts(): Hosts {
     },
     missing: () => ({ projects: [...lacked.projects], deployments: [...lacked.deployments] }),
   }
+}
+
+/** A verified domain of this name, the own url of a deployment, the closest verified wildcard, and only then a claim. */
+function find(known: Known, host: string): Found {
+  const exact = known.names.get(host)
+  const url = known.urls.get(host)
+  const found = (exact && foundByName(known, exact)) ?? (url && foundByUrl(known, url))
+  if (found !== undefined) return found
+  let claimed = exact !== undefined
+  for (const wildcard of closestWildcards(host)) {
+    const covering = known.names.get(wildcard)
+    const served = covering && foundByName(known, covering)
+    if (served !== undefined) return served
+    claimed ||= covering !== undefined
+  }
+  return claimed ? UNVERIFIED : UNKNOWN
+}
+
+/** Undefined for a claim. */
+function foundByName({ projects, deployments }: Known, { domain }: NameFacts): Found | undefined {
+  const project = domain && projects.get(domain.projectId)
+  if (project === undefined) return undefined
+  const deployment = domain!.deploymentId === null ? undefined : deployments.get(domain!.deploymentId)
+  return {
+    serving: servingOfDomain(domain!, project, deployment),
+    guard: guardOf(project, domain!.ofBranch, true),
+  }
+}
+
+function foundByUrl({ projects }: Known, deployment: DeploymentFacts): Found | undefined {
+  const project = projects.get(deployment.projectId)
+  if (project === undefined) return undefined
+  const preview = !deployment.production && project.liveDeploymentId !== deployment.id
+  return { serving: servingOfDeployment(deployment, project), guard: guardOf(project, preview, false) }
 }
 
 function guardOf({ protection }: ProjectFacts, preview: boolean, throughDomain: boolean): Guard | undefined {

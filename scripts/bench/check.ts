@@ -1,0 +1,168 @@
+/** The edge with 100,000 domains of one project: `check` as a proxy asks it, for a random one each time, and how soon a pause is felt. */
+
+import { writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { openPostgres } from '../../src/db/open-postgres.ts'
+import { openSqlite } from '../../src/db/open-sqlite.ts'
+import { slices } from '../../src/db/slices.ts'
+import { ask } from './ask.ts'
+import { memoryOf, runProgram, stopServer, type Target } from './children.ts'
+import type { Figures } from './load.ts'
+import { type Bench, startService } from './measure.ts'
+import { medians, type Spread, spread } from './rounds.ts'
+
+const DOMAINS = 100_000
+const CONNECTIONS = 32
+const ROUNDS = 3
+const PAUSES = 10
+const PROJECT = 'edge-of-many'
+
+/** `start`: milliseconds from spawn to the first answer. `pause`: milliseconds from the answer of a pause to the first 503. */
+export type CheckResult = {
+  domains: number
+  figures: Figures
+  start: number
+  pause: Spread
+  memory: { now: number; most: number } | undefined
+}
+
+/** Measures over a store of its own. */
+export async function measureCheck(bench: Bench): Promise<CheckResult> {
+  const env = { ...bench.env, BERTH_DATA: join(bench.folder, 'edge'), BERTH_EDGE_PORT: '0' }
+  const first = await startService('bin/berth.mjs', env)
+  await ask(first, { path: '/v10/projects', body: JSON.stringify({ name: PROJECT }) })
+  const project = JSON.parse((await ask(first, { path: `/v9/projects/${PROJECT}` })).body) as Project
+  await stopServer(first)
+  bench.say(`check: ${DOMAINS} domains are made`)
+  await seedDomains(env, project)
+  const before = performance.now()
+  const service = await startService('bin/berth.mjs', env)
+  try {
+    const origin = service.edge
+    if (origin === undefined) throw new Error('the service did not say where proxies ask')
+    const start = performance.now() - before
+    await load(bench, origin, 1)
+    const rounds: Figures[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      bench.say(`check: round ${round + 1} of ${ROUNDS}`)
+      rounds.push(await load(bench, origin, bench.seconds))
+    }
+    const pauses: number[] = []
+    for (let at = 0; at < PAUSES + 1; at++) pauses.push(await feltAfter(service, origin, at % 2 === 0))
+    return { domains: DOMAINS, figures: medians(rounds), start, pause: spread(pauses), memory: memoryOf(service) }
+  } finally {
+    await stopServer(service)
+  }
+}
+
+type Project = { id: string; accountId: string }
+
+const hostOf = (n: number) => `site-${String(n).padStart(6, '0')}.example.com`
+
+/** All domains lead to one deployment. */
+async function seedDomains(env: NodeJS.ProcessEnv, { id, accountId }: Project): Promise<void> {
+  const fail = (error: unknown) => {
+    throw error
+  }
+  const db =
+    env.DATABASE_URL === undefined
+      ? await openSqlite({ file: join(env.BERTH_DATA!, 'berth.db'), onDiskFault: fail })
+      : await openPostgres(env.DATABASE_URL, fail)
+  const common = { account_id: accountId, project_id: id, created_stamp: 1, updated_at: 1 }
+  const deployment = { id: 'dpl_bench', url: 'bench.example.net', name: PROJECT, target: 'production' } as const
+  const state = { ready_state: 'READY', meta_json: '{}', upstream: 'http://10.0.0.1:3000', plan: 'pro' } as const
+  await db.write((tx) =>
+    tx
+      .insertInto('deployment')
+      .values({ account_id: accountId, project_id: id, created_stamp: 1, ...deployment, ...state })
+      .execute(),
+  )
+  for (const numbers of slices(Array.from({ length: DOMAINS }, (_, n) => n))) {
+    const rows = numbers.map((n) => ({ ...common, name: hostOf(n), created_stamp: n + 1 }))
+    await db.write(async (tx) => {
+      const verified = { apex_name: 'example.com', challenge_token: 'x', verified_at: 1 }
+      await tx
+        .insertInto('project_domain')
+        .values(rows.map((row) => ({ ...row, ...verified })))
+        .execute()
+      const leading = { deployment_id: deployment.id, target: deployment.target }
+      await tx
+        .insertInto('alias')
+        .values(rows.map((row) => ({ ...row, ...leading })))
+        .execute()
+    })
+  }
+  await db.close()
+}
+
+/** Pauses or unpauses, and asks until it shows. */
+async function feltAfter(service: Target, origin: string, paused: boolean): Promise<number> {
+  const verb = paused ? 'pause' : 'unpause'
+  const { status } = await ask(service, { path: `/v1/projects/${PROJECT}/${verb}`, body: '{}' })
+  if (status !== 200) throw new Error(`${verb} answered ${status}`)
+  const before = performance.now()
+  for (;;) {
+    const headers = { 'x-forwarded-host': hostOf(Math.floor(Math.random() * DOMAINS)) }
+    const answer = await fetch(`${origin}/edge/v1/check`, { headers })
+    await answer.text()
+    if (answer.status === (paused ? 503 : 200)) return performance.now() - before
+    if (performance.now() - before > 5000) throw new Error(`${verb} was not felt in 5 s: ${answer.status}`)
+  }
+}
+
+function load({ loader, folder }: Bench, origin: string, seconds: number): Promise<Figures> {
+  return loader.tool === 'wrk'
+    ? loadByWrk(origin, seconds, join(folder, 'check.lua'))
+    : loadByAutocannon(origin, seconds)
+}
+
+async function loadByWrk(origin: string, seconds: number, file: string): Promise<Figures> {
+  writeFileSync(
+    file,
+    `function request()
+  return "GET /edge/v1/check HTTP/1.1\\r\\nHost: " .. string.format("site-%06d.example.com", math.random(0, ${DOMAINS - 1}))
+    .. "\\r\\nX-Forwarded-Proto: https\\r\\nX-Forwarded-Uri: /some/page?with=query\\r\\nUser-Agent: Mozilla/5.0\\r\\n\\r\\n"
+end
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format('FIGURES {"requests":%d,"duration":%d,"p50":%d,"p99":%d,"errors":%d}\\n', summary.requests,
+    summary.duration, latency:percentile(50), latency:percentile(99), e.connect + e.read + e.write + e.status + e.timeout))
+end
+`,
+  )
+  const text = await runProgram('wrk', ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', file, origin])
+  const said = /^FIGURES (.*)$/m.exec(text)?.[1]
+  if (said === undefined) throw new Error(`wrk gave no figures: ${text}`)
+  const { requests, duration, p50, p99, errors } = JSON.parse(said) as Record<string, number>
+  return { perSecond: requests! / (duration! / 1e6), p50: p50! / 1000, p99: p99! / 1000, errors: errors! }
+}
+
+type Seen = {
+  requests: { total: number }
+  duration: number
+  latency: { p50: number; p99: number }
+  errors: number
+  non2xx: number
+}
+
+async function loadByAutocannon(url: string, seconds: number): Promise<Figures> {
+  const autocannon = createRequire(import.meta.url)('autocannon') as (options: object) => Promise<Seen>
+  const requests = Array.from({ length: 1000 }, () => ({
+    path: '/edge/v1/check',
+    headers: { 'x-forwarded-host': hostOf(Math.floor(Math.random() * DOMAINS)) },
+  }))
+  const {
+    requests: made,
+    duration,
+    latency,
+    errors,
+    non2xx,
+  } = await autocannon({
+    url,
+    connections: CONNECTIONS,
+    duration: seconds,
+    requests,
+  })
+  return { perSecond: made.total / duration, p50: latency.p50, p99: latency.p99, errors: errors + non2xx }
+}

@@ -1,0 +1,76 @@
+/** What visitors feel and has changed: the rows that triggers write into `edge_change`. docs/decisions/0073. */
+import type { Deps, OperatorCtx } from '../context.ts'
+
+const SLICE = 500
+/** On PostgreSQL a transaction that noted a change early may commit late; none takes as long as this. */
+const LATEST_COMMIT_MS = 60_000
+/** Far longer than any instance needs to read them. One that was away for longer reads all hosts anew. */
+const KEPT_MS = 60 * 60_000
+
+/**
+ * What changed since it was last asked. On SQLite rows become visible in the order of their stamps; on PostgreSQL one may
+ * show up behind later ones, so the last minute is always looked at again, and what was seen is passed over.
+ */
+export function openChangeLog({ db }: Deps) {
+  const overlap = db.engine === 'sqlite' ? 0 : LATEST_COMMIT_MS
+  const seen = new Map<string, number>()
+  let newest = 0
+
+  return {
+    /** What is there now is in what will be read after this. */
+    async begin(): Promise<void> {
+      const last = await db.read
+        .selectFrom('edge_change')
+        .select('stamp')
+        .orderBy('stamp', 'desc')
+        .limit(1)
+        .executeTakeFirst()
+      newest = last?.stamp ?? 0
+    },
+    /** Slices of keys. A slice that is not dealt with, because reading what it names fails, comes again. */
+    async *next(): AsyncGenerator<string[]> {
+      const from = newest - overlap
+      let at = { stamp: from, key: '' }
+      for (;;) {
+        const { stamp, key } = at
+        const rows = await db.read
+          .selectFrom('edge_change')
+          .selectAll()
+          .where((eb) => eb.or([eb('stamp', '>', stamp), eb.and([eb('stamp', '=', stamp), eb('key', '>', key)])]))
+          .orderBy('stamp')
+          .orderBy('key')
+          .limit(SLICE)
+          .execute()
+        const fresh = rows.filter((row) => seen.get(row.key) !== row.stamp)
+        if (fresh.length > 0) yield fresh.map((row) => row.key)
+        for (const row of fresh) seen.set(row.key, row.stamp)
+        const last = rows.at(-1)
+        if (last !== undefined) {
+          at = last
+          newest = Math.max(newest, last.stamp)
+        }
+        if (rows.length < SLICE) break
+      }
+      for (const [key, stamp] of seen) if (stamp < newest - overlap) seen.delete(key)
+    },
+  }
+}
+
+/** Sweep: notes that everybody has read. The newest stays: on SQLite stamps are counted on from it. */
+export async function forgetEdgeChanges(ctx: OperatorCtx, limit: number): Promise<number> {
+  const newest = await ctx.db
+    .selectFrom('edge_change')
+    .select('stamp')
+    .orderBy('stamp', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (newest === undefined) return 0
+  const old = ctx.db
+    .selectFrom('edge_change')
+    .select('key')
+    .where('stamp', '<', Math.min(ctx.now - KEPT_MS, newest.stamp))
+    .orderBy('stamp')
+    .limit(limit)
+  const gone = await ctx.db.deleteFrom('edge_change').where('key', 'in', old).returning('key').execute()
+  return gone.length
+}
