@@ -82,7 +82,7 @@ function present(secrets: (string | undefined)[]): string[] {
   return secrets.filter((secret) => secret !== undefined)
 }
 
-/** Lines of a log drain. A drain whose installation is disabled hears nothing, then or later. */
+/** Lines of a log drain. A drain whose installation is disabled, or lost the scope, hears nothing, then or later. */
 async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
   const { read } = deps.db
   const drain = await read.selectFrom('log_drain').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
@@ -91,12 +91,12 @@ async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
   if (drain.configuration_id !== null) {
     const active = await read
       .selectFrom('configuration')
-      .select('id')
+      .select('scopes_json')
       .where('id', '=', drain.configuration_id)
       .where('disabled_at', 'is', null)
       .where('deleted_at', 'is', null)
       .executeTakeFirst()
-    if (active === undefined) return 'drop'
+    if (active === undefined || !permissionsOf('OWNER', active.scopes_json).has('drain:read')) return 'drop'
   }
   const safe = await openSafe({ db: read, deps }, drain.account_id)
   const secret = safe.openSecret('log-drain', drain.id, drain.sealed_secret)
