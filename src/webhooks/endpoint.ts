@@ -60,8 +60,9 @@ async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Pro
     if (before && delivery.held_at === null) return 'hold'
   }
   const granted = permissionsOf('OWNER', configuration.scopes_json)
-  const own = event.configuration_id === id
-  return own || needs.every((permission) => granted.has(permission)) ? undefined : 'drop'
+  if (event.configuration_id === id) return undefined
+  if (event.type.startsWith('project.env-variable.') && event.made_by !== id && !granted.has('env:all')) return 'drop'
+  return needs.every((permission) => granted.has(permission)) ? undefined : 'drop'
 }
 
 /** A webhook's own secret, or the client secrets of its integration, the oldest first. */
