@@ -48,6 +48,7 @@ const insertEvent = prepared<
     accountId: string
     projectId: string | null
     configurationId: string | null
+    madeBy: string | null
     type: string
     payload: string
     stamp: number
@@ -59,6 +60,7 @@ const insertEvent = prepared<
     account_id: value.accountId,
     project_id: value.projectId,
     configuration_id: value.configurationId,
+    made_by: value.madeBy,
     type: value.type,
     payload_json: value.payload,
     stamp: value.stamp,
@@ -99,6 +101,7 @@ export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?
       accountId: owner.id,
       projectId: about.projectId ?? null,
       configurationId: about.configurationId ?? null,
+      madeBy: about.madeBy ?? null,
       type,
       payload: JSON.stringify({ team, user, ...payload }),
       stamp,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { install } from './installed.ts'
-import { makeIntegration } from './integration-world.ts'
+import { makeInstallation, makeIntegration } from './integration-world.ts'
 import { makeProject } from './place.ts'
 import { deliver, deliveries, LOCAL, receiver } from './receiver.ts'
 import { onBothEngines, type World } from './world.ts'
@@ -232,6 +232,27 @@ onBothEngines(
     assert.equal((await deliveries(world, '&status=dropped')).length, 1)
     const bodies = await world.deps.db.read.selectFrom('delivery').select('body').execute()
     assert.ok(bodies.every(({ body }) => body === null))
+  },
+  LOCAL,
+)
+
+onBothEngines(
+  'a drain of an installation whose log-drain scope was taken away hears nothing more, nor what was waiting',
+  async (world, t) => {
+    const { teamId } = world.credentials
+    const team = `?teamId=${teamId}`
+    const hook = await receiver(t)
+    const app = await makeIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain', 'read:project'] })
+    const { call } = await makeInstallation(world, { app })
+    const made = await call('POST', `/v2/integrations/log-drains${team}`, { url: hook.url, name: 'logs' })
+    assert.equal(made.status, 200, made.text)
+    const id = await makeProject(world, 'web', team)
+    assert.equal((await hand(world, id, [{ ...LINE, message: 'waiting' }])).body.drains, 1)
+    const patched = await world.operator('PATCH', `/operator/v1/integrations/${app.id}`, { scopes: ['read:project'] })
+    assert.equal(patched.status, 200, patched.text)
+    assert.equal((await hand(world, id, [{ ...LINE, message: 'after' }])).body.drains, 0)
+    await deliver(world)
+    assert.deepEqual(hook.got, [])
   },
   LOCAL,
 )

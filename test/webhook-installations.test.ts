@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import type { Row } from '../src/db/schema.ts'
 import { install } from './installed.ts'
-import { type App, makeIntegration } from './integration-world.ts'
+import { type App, makeInstallation, makeIntegration } from './integration-world.ts'
 import { makeProject } from './place.ts'
 import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from './receiver.ts'
 import { onBothEngines, type World } from './world.ts'
@@ -288,6 +288,35 @@ onBothEngines(
     await deliver(world)
     assert.equal(hook.got.length, 0)
     assert.equal((await deliveries(world, '&status=dropped')).length, 6)
+  },
+  LOCAL,
+)
+
+onBothEngines(
+  'a variable of others that waits is not told once the scope to see it was taken away; an own one is',
+  async (world, t) => {
+    const { teamId } = world.credentials
+    const team = `?teamId=${teamId}`
+    const hook = await receiver(t)
+    const scopes = ['read:global-project-env-vars', 'read-write:project-env-vars']
+    const app = await makeIntegration(world, { slug: 'keys', scopes, webhookUrl: hook.url })
+    const { call } = await makeInstallation(world, { app })
+    await makeProject(world, 'web', team)
+    hook.answer((response) => response.writeHead(500).end())
+    const variable = { value: 'x', type: 'encrypted', target: ['preview'] }
+    assert.equal((await world.call('POST', `/v10/projects/web/env${team}`, { ...variable, key: 'THEIRS' })).status, 201)
+    assert.equal((await call('POST', `/v10/projects/web/env${team}`, { ...variable, key: 'OWN' })).status, 201)
+    await deliver(world)
+    assert.ok(hook.got.length > 0)
+    hook.got.length = 0
+    const less = { scopes: ['read-write:project-env-vars'] }
+    assert.equal((await world.operator('PATCH', `/operator/v1/integrations/${app.id}`, less)).status, 200)
+    hook.answer((response) => response.end())
+    await deliver(world, Date.now() + 60_000)
+    assert.deepEqual(
+      hook.got.map(({ body }) => body.payload.envVar.key),
+      ['OWN'],
+    )
   },
   LOCAL,
 )

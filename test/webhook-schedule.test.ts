@@ -181,3 +181,27 @@ onBothEngines(
   },
   LOCAL,
 )
+
+onBothEngines(
+  'what an address answers after it was replaced says nothing of the new one',
+  async (world, t) => {
+    const old = await receiver(t)
+    const next = await receiver(t)
+    const { id } = await register(world, old.url)
+    let answer = () => {}
+    old.answer((response) => {
+      answer = () => response.writeHead(410).end()
+    })
+    await makeProject(world, 'one')
+    const delivering = deliver(world)
+    await old.until(1)
+    assert.equal((await world.call('PATCH', `/v1/webhooks/${id}`, { url: next.url })).status, 200)
+    answer()
+    await delivering
+    assert.equal('disabledAt' in (await world.call('GET', `/v1/webhooks/${id}`)).body, false)
+    await makeProject(world, 'two')
+    await deliver(world, Date.now() + 60_000)
+    assert.deepEqual(next.got.map(({ body }) => body.payload.project.name).sort(), ['one', 'two'])
+  },
+  LOCAL,
+)

@@ -10,6 +10,7 @@ import * as deployments from './migrations/0010-deployments.ts'
 import * as links from './migrations/0011-links.ts'
 import * as transfer from './migrations/0012-transfer.ts'
 import * as edge from './migrations/0013-edge.ts'
+import * as makers from './migrations/0014-makers.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -48,6 +49,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0011-links': links,
   '0012-transfer': transfer,
   '0013-edge': edge,
+  '0014-makers': makers,
 }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */

@@ -125,6 +125,8 @@ type CoreTables = {
     payload_json: string
     /** The installation that it is about: no other one hears it. */
     configuration_id: string | null
+    /** Of a variable: the installation that made it; null when a person did, and of all else. */
+    made_by: string | null
   }
   audit: {
     stamp: number

@@ -1,5 +1,6 @@
 /** Log lines as the platform hands them in, on their way to the drains that hear them. operator-api.md. */
 import type { Static } from 'typebox'
+import { permissionsOf } from '../access/scopes.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
@@ -69,7 +70,7 @@ async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines
   }))
 }
 
-/** The drains of the account that may hear of the project: enabled, of an installation that is active and may see it. */
+/** The drains of the account that may hear of the project: enabled, of an installation that is active, may see it and still has the scope. */
 async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
   const rows = await ctx.db
     .selectFrom('log_drain')
@@ -80,7 +81,11 @@ async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
         .on('configuration_project.project_id', '=', project.id),
     )
     .selectAll('log_drain')
-    .select(['configuration.project_selection', 'configuration_project.project_id as selected'])
+    .select([
+      'configuration.project_selection',
+      'configuration.scopes_json',
+      'configuration_project.project_id as selected',
+    ])
     .where('log_drain.account_id', '=', project.account_id)
     .where('log_drain.disabled_at', 'is', null)
     .where((eb) =>
@@ -92,6 +97,7 @@ async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
     .execute()
   return rows.filter((row) => {
     if (row.project_selection === 'selected' && row.selected === null) return false
+    if (row.scopes_json !== null && !permissionsOf('OWNER', row.scopes_json).has('drain:read')) return false
     return row.project_ids_json === null || (JSON.parse(row.project_ids_json) as string[]).includes(project.id)
   })
 }

@@ -144,7 +144,9 @@ async function attempt(deps: Deps, delivery: Leased, nowOf: () => number, stop: 
         ? { error: 'the secret does not open' }
         : await deps.outside.egress.post(decision.send, stop)
     if ('error' in posted && stop.aborted) return await giveBack(deps, delivery, nowOf())
-    await recordOutcome(deps, { delivery, posted, durationMs: performance.now() - before, now: nowOf() })
+    const durationMs = performance.now() - before
+    const url = decision === 'unreadable' ? undefined : decision.send.url
+    await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() })
   } catch (error) {
     deps.log.warn({ err: error, deliveryId: delivery.id }, 'a delivery could not be written down; it is made again')
   }

@@ -60,8 +60,9 @@ async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Pro
     if (before && delivery.held_at === null) return 'hold'
   }
   const granted = permissionsOf('OWNER', configuration.scopes_json)
-  const own = event.configuration_id === id
-  return own || needs.every((permission) => granted.has(permission)) ? undefined : 'drop'
+  if (event.configuration_id === id) return undefined
+  if (event.type.startsWith('project.env-variable.') && event.made_by !== id && !granted.has('env:all')) return 'drop'
+  return needs.every((permission) => granted.has(permission)) ? undefined : 'drop'
 }
 
 /** A webhook's own secret, or the client secrets of its integration, the oldest first. */
@@ -82,7 +83,7 @@ function present(secrets: (string | undefined)[]): string[] {
   return secrets.filter((secret) => secret !== undefined)
 }
 
-/** Lines of a log drain. A drain whose installation is disabled hears nothing, then or later. */
+/** Lines of a log drain. A drain whose installation is disabled, or lost the scope, hears nothing, then or later. */
 async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
   const { read } = deps.db
   const drain = await read.selectFrom('log_drain').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
@@ -91,12 +92,12 @@ async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
   if (drain.configuration_id !== null) {
     const active = await read
       .selectFrom('configuration')
-      .select('id')
+      .select('scopes_json')
       .where('id', '=', drain.configuration_id)
       .where('disabled_at', 'is', null)
       .where('deleted_at', 'is', null)
       .executeTakeFirst()
-    if (active === undefined) return 'drop'
+    if (active === undefined || !permissionsOf('OWNER', active.scopes_json).has('drain:read')) return 'drop'
   }
   const safe = await openSafe({ db: read, deps }, drain.account_id)
   const secret = safe.openSecret('log-drain', drain.id, drain.sealed_secret)

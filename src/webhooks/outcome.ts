@@ -7,7 +7,8 @@ import type { Posted } from '../outside/egress.ts'
 import { type Leased, releaseNext } from './queue.ts'
 import { nextAttemptAt } from './schedule.ts'
 
-export type Attempt = { delivery: Leased; posted: Posted; durationMs: number; now: number }
+/** `url`: where it was sent; undefined when it was not. */
+export type Attempt = { delivery: Leased; url: string | undefined; posted: Posted; durationMs: number; now: number }
 
 const FAILING_MS = 5 * 86_400_000
 const GONE = 410
@@ -16,7 +17,7 @@ type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 
 /** Writes the outcome, in one transaction. One whose lease has ended, or that was dropped meanwhile, is another's to write. */
 export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<void> {
-  const { delivery, posted, durationMs, now } = attempt
+  const { delivery, url, posted, durationMs, now } = attempt
   const number = delivery.attempts + 1
   const delivered = 'statusCode' in posted && posted.statusCode >= 200 && posted.statusCode < 300
   const retryAfter = 'statusCode' in posted ? posted.retryAfter : undefined
@@ -43,15 +44,20 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<void>
       error: 'error' in posted ? posted.error : null,
       response: 'statusCode' in posted ? posted.response : null,
     })
-    await judgeEndpoint({ db, deps, now }, delivery.endpoint_id, posted, delivered)
+    await judgeEndpoint({ db, deps, now }, { id: delivery.endpoint_id, url, posted, delivered })
     const { configuration_id } = delivery
     if (delivery.held_at !== null && dueAt === null && configuration_id !== null)
       await releaseNext(db, configuration_id, delivery.endpoint_id, now)
   })
 }
 
-/** Keeps since when an endpoint fails, and disables it when it says 410 or nothing arrived in five days. */
-async function judgeEndpoint(ctx: Writing, id: string, posted: Posted, delivered: boolean): Promise<void> {
+type Judged = { id: string; url: string | undefined; posted: Posted; delivered: boolean }
+
+/**
+ * Keeps since when an endpoint fails, and disables it when it says 410 or nothing arrived in five days. What an address says
+ * that was replaced meanwhile says nothing of the new one.
+ */
+async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered }: Judged): Promise<void> {
   const table = id.startsWith('ld_') ? 'log_drain' : 'webhook'
   const endpoint = await ctx.db
     .selectFrom(table)
@@ -59,6 +65,7 @@ async function judgeEndpoint(ctx: Writing, id: string, posted: Posted, delivered
     .where('id', '=', id)
     .executeTakeFirst()
   if (endpoint === undefined || endpoint.disabled_at !== null) return
+  if (url !== undefined && url !== endpoint.url) return
   if (delivered) {
     if (endpoint.failing_since !== null)
       await ctx.db.updateTable(table).set({ failing_since: null }).where('id', '=', id).execute()

@@ -117,6 +117,8 @@ export async function updateWebhook(
       events_json: JSON.stringify(events),
       project_ids_json: projectIds && JSON.stringify(projectIds),
       updated_at: ctx.now,
+      // Another address begins anew: how long the one before failed says nothing of it.
+      ...(body.url !== undefined && body.url !== row.url && { failing_since: null }),
       ...(body.enabled && { failing_since: null, disabled_at: null, disabled_reason: null }),
     })
     .where('id', '=', row.id)
