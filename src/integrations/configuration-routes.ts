@@ -1,5 +1,6 @@
 /** Installations on an account. Paths and shapes: wire.md 6; clients.md C.1. */
 import { Type } from 'typebox'
+import { notLimitedToProjects } from '../access/guards.ts'
 import { route } from '../http/route.ts'
 import { findConfiguration, listConfigurations, showConfiguration } from './configurations.ts'
 import { findProjectAccess, setProjectAccess, showProjectAccess } from './project-access.ts'
@@ -44,6 +45,7 @@ export const configurationRoutes = [
     tag,
     needs: write,
     on: findConfiguration,
+    guards: [notLimitedToProjects],
     run: async (ctx, configuration) => void (await removeConfiguration(ctx, configuration)),
     emits: REMOVAL_EVENTS,
     refuses: ['not_found'],
@@ -71,6 +73,7 @@ export const configurationRoutes = [
     needs: ['integration:write', 'integration:grant'],
     body: ProjectAccess,
     on: findProjectAccess,
+    guards: [notLimitedToProjects],
     run: setProjectAccess,
     emits: ['integration-configuration.permission-upgraded'],
     refuses: ['not_found'],
