@@ -6,7 +6,7 @@
  */
 import type { Static } from 'typebox'
 import type { Permission } from './access/roles.ts'
-import { Nullable } from './http/schema.ts'
+import { Nullable, OneOf } from './http/schema.ts'
 import { Type } from './http/type.ts'
 
 const by = { team: Type.Object({ id: Nullable(Type.String()) }), user: Type.Object({ id: Nullable(Type.String()) }) }
@@ -107,10 +107,11 @@ export const EVENTS = {
   'project.domain.verified': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
   /** Another account proved the name: told to the account that had it, with no user. */
   'project.domain.unverified': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
+  /** From one project of the account to another: told once of each, which names that project alone. */
   'project.domain.moved': {
     needs: needs('domain:read'),
     sentWhileDisabled: false,
-    payload: Type.Object({ ...ofDomain.properties, previousProject: project }),
+    payload: Type.Object({ ...ofDomain.properties, direction: OneOf('in', 'out') }),
   },
   'project.env-variable.created': variable,
   'project.env-variable.updated': variable,

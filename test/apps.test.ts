@@ -156,7 +156,7 @@ onBothEngines('what an integration may not be is refused by name, and nothing is
       'read:project',
       Array(12).fill('read:user'),
     ].map((scopes): [object, RegExp] => [{ scopes }, /`scopes/]),
-    [{ name: '' }, /`name`/],
+    ...['', '  ', 'a\nb', '\u200b', '\u202eevil'].map((name): [object, RegExp] => [{ name }, /`name`/]),
   ]
   const before = await world.deps.db.read.selectFrom('integration').selectAll().execute()
   for (const [field, message] of wrong) {

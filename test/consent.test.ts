@@ -201,6 +201,7 @@ onBothEngines('a selection of projects is kept as it was ticked, and what is unc
     [{ selection: 'selected', project: ['prj_unknown'] }, /not there any more/],
     [{ scope: ['read:project'] }, /has changed while you looked/],
     [{ scope: [...SCOPES, 'read:user'] }, /has changed while you looked/],
+    [{ redirect: 'https://elsewhere.example/callback' }, /has changed while you looked/],
   ] as const) {
     const asked = await client.post(url, approve(fields))
     assert.equal(asked.status, 422, JSON.stringify(fields))

@@ -34,10 +34,17 @@ onBothEngines(
     assert.equal((await call('GET', '/v9/projects/web/domains/a.apps.example.net')).status, 404)
     assert.deepEqual((await call('GET', '/v9/projects/second/domains/a.apps.example.net')).body, moved.body)
     assert.equal((await call('GET', '/v9/projects/web/domains/b.apps.example.net')).body.redirect, null)
-    const event = (await events(world)).at(-1)!
-    assert.equal(event.type, 'project.domain.moved')
-    assert.equal(event.payload.project.id, second.id)
-    assert.deepEqual(event.payload.previousProject, { id: web.id, name: 'web' })
+    // One event for each project, which names that project and not the other.
+    const told = (await events(world)).slice(-2)
+    assert.deepEqual(
+      told.map(({ type, payload }) => [type, payload.project.id, payload.direction]),
+      [
+        ['project.domain.moved', web.id, 'out'],
+        ['project.domain.moved', second.id, 'in'],
+      ],
+    )
+    assert.equal(JSON.stringify(told[0]).includes(second.id), false)
+    assert.equal(JSON.stringify(told[1]).includes(web.id), false)
 
     const claim = await move('u.example.com', { projectId: second.id })
     assert.equal(claim.body.verified, false)

@@ -43,6 +43,13 @@ const holdProject = prepared<{ accountId: string; id: string }, { id: string }>(
     .forNoKeyUpdate(),
 )
 
+/** Integrations and their installations reach beyond the projects that a narrow token sees. An installation acts on itself by its scopes. */
+export const notLimitedToProjects = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => {
+  if (who.projectIds !== null && who.configurationId === null) {
+    refuse('missing_permission', 'This token is limited to some projects: integrations are the whole account\u2019s.')
+  }
+})
+
 /** Makes a guard of a check and the refusals it may give. */
 export function guard<C, S>(
   refuses: readonly RefusalKey[],

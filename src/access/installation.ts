@@ -90,6 +90,19 @@ export async function waitForWritesOf(db: Queries, configurationIds: readonly st
   }
 }
 
+/**
+ * Say it before a token of the installation ends by itself: waits as `waitForWritesOf`, and writes the row as it is, so that
+ * a write which had read the token by then and waits for its turn loses (PostgreSQL: 40001), begins anew and is refused.
+ */
+export async function endWritesOf(db: Queries, configurationId: string): Promise<void> {
+  await waitForWritesOf(db, [configurationId])
+  await db
+    .updateTable('configuration')
+    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+    .where('id', '=', configurationId)
+    .execute()
+}
+
 const selectProjects = prepared<{ configurationId: string }, { project_id: string }>(
   (db, value) =>
     db.selectFrom('configuration_project').select('project_id').where('configuration_id', '=', value.configurationId),

@@ -62,7 +62,9 @@ function teamsOf(ctx: Ctx) {
     .selectAll('account')
     .select(['member.role', 'member.created_at as joined_at'])
     .where('member.user_id', '=', ctx.who.userId)
-  return ctx.who.tokenTeamId === null ? mine : mine.where('member.team_id', '=', ctx.who.tokenTeamId)
+  // An installation acts for the account that it is on: on a personal one it sees no team.
+  const only = ctx.who.tokenTeamId ?? (ctx.who.configurationId === null ? null : '')
+  return only === null ? mine : mine.where('member.team_id', '=', only)
 }
 
 type TeamRow = Row<'account'> & { role: Role; joined_at: number }

@@ -39,7 +39,8 @@ export async function moveDomain(
     .returningAll()
     .executeTakeFirstOrThrow()
   await followDomain(ctx, target, row)
-  const previousProject = { id: project.id, name: project.name }
-  ctx.emit('project.domain.moved', { ...showEvent(target, row), previousProject }, target.id)
+  // Each side is told of its own project only: who hears of one may not know that the other is there.
+  ctx.emit('project.domain.moved', { ...showEvent(project, domain), direction: 'out' }, project.id)
+  ctx.emit('project.domain.moved', { ...showEvent(target, row), direction: 'in' }, target.id)
   return showDomain(row, ctx.deps.config.domains)
 }

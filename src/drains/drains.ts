@@ -68,7 +68,7 @@ function mustBeHeaders(headers: Record<string, string>): Record<string, string> 
   const kept: Record<string, string> = {}
   for (const [said, value] of Object.entries(headers)) {
     const name = said.toLowerCase()
-    const fault = headerFault(name, value) ?? (name in kept ? 'is given twice' : undefined)
+    const fault = headerFault(name, value) ?? (Object.hasOwn(kept, name) ? 'is given twice' : undefined)
     if (fault !== undefined) refuse('bad_request', `Invalid request: \`headers.${said.slice(0, 100)}\` ${fault}.`)
     kept[name] = value
   }

@@ -1,4 +1,5 @@
 /** The team's own routes for its integrations, and the operator's. operator-api.md; docs/decisions/0047. */
+import { notLimitedToProjects } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { operatorRoute, route } from '../http/route.ts'
 import { teamOnly } from './app-rules.ts'
@@ -43,7 +44,7 @@ const ofTeams = [
     tag,
     needs: write,
     body: NewIntegration,
-    guards: [teamOnly],
+    guards: [teamOnly, notLimitedToProjects],
     run: createIntegration,
     refuses: ['integration_slug_taken'],
     status: 201,
@@ -85,6 +86,7 @@ const ofTeams = [
     needs: write,
     body: PatchIntegration,
     on: findOwnIntegration,
+    guards: [notLimitedToProjects],
     run: updateIntegration,
     refuses: ['not_found'],
     status: 200,
@@ -98,6 +100,7 @@ const ofTeams = [
     tag,
     needs: write,
     on: findOwnIntegration,
+    guards: [notLimitedToProjects],
     run: deleteIntegration,
     refuses: ['not_found', 'integration_installed'],
     status: 204,
@@ -110,6 +113,7 @@ const ofTeams = [
     tag,
     needs: write,
     on: findOwnIntegration,
+    guards: [notLimitedToProjects],
     run: (ctx: Ctx, integration) => addSecret(ctx, integration),
     refuses: ['not_found', 'secrets_full'],
     status: 201,
@@ -124,6 +128,7 @@ const ofTeams = [
     tag,
     needs: write,
     on: findOwnIntegration,
+    guards: [notLimitedToProjects],
     run: deleteSecret,
     refuses: ['not_found', 'last_secret'],
     status: 204,

@@ -12,6 +12,7 @@ export const teamOnly = guard(['missing_permission'], (ctx: Ctx, _subject: unkno
 
 /** What of an integration is checked; what is not said is not. */
 type Said = {
+  name?: string | undefined
   redirectUrl?: string | undefined
   webhookUrl?: string | null | undefined
   logoUrl?: string | null | undefined
@@ -19,7 +20,11 @@ type Said = {
 }
 
 /** Refuses, naming the field, what an integration may not be. Refuses: bad_request 400. */
-export function mustBeIntegration({ redirectUrl, webhookUrl, logoUrl, scopes }: Said): void {
+export function mustBeIntegration({ name, redirectUrl, webhookUrl, logoUrl, scopes }: Said): void {
+  // People decide by it: it is seen, and turns no text around.
+  if (name !== undefined && (name.trim() === '' || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))) {
+    fault('name', 'should be visible characters')
+  }
   if (redirectUrl !== undefined) mustBeRedirectUrl(redirectUrl)
   if (webhookUrl) urlOf('webhookUrl', webhookUrl, ['https:', 'http:'])
   if (logoUrl) urlOf('logoUrl', logoUrl, ['https:'])

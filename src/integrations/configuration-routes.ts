@@ -1,5 +1,6 @@
 /** Installations on an account. Paths and shapes: wire.md 6; clients.md C.1. */
 
+import { notLimitedToProjects } from '../access/guards.ts'
 import { route } from '../http/route.ts'
 import { Type } from '../http/type.ts'
 import { findConfiguration, listConfigurations, showConfiguration } from './configurations.ts'
@@ -45,6 +46,7 @@ export const configurationRoutes = [
     tag,
     needs: write,
     on: findConfiguration,
+    guards: [notLimitedToProjects],
     run: async (ctx, configuration) => void (await removeConfiguration(ctx, configuration)),
     emits: REMOVAL_EVENTS,
     refuses: ['not_found'],
@@ -72,6 +74,7 @@ export const configurationRoutes = [
     needs: ['integration:write', 'integration:grant'],
     body: ProjectAccess,
     on: findProjectAccess,
+    guards: [notLimitedToProjects],
     run: setProjectAccess,
     emits: ['integration-configuration.permission-upgraded'],
     refuses: ['not_found'],

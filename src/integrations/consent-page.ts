@@ -73,6 +73,7 @@ ${listScopes(scopes)}
 <form method="post" action="${consentPath(integration, query, account.id)}">
 ${noAccident}${tokenField(ctx)}
 ${scopes.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
+<input type="hidden" name="redirect" value="${integration.redirect_url}">
 ${projectChoice(projects, chosen)}
 <h2>What happens next</h2>
 <p>Approve, and you go on to <strong>${hostOf(integration)}</strong>. ${name} keeps this access until you uninstall it, which you can

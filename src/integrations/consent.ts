@@ -19,6 +19,8 @@ const Decision = Type.Object({
   find: Type.Optional(Type.String({ maxLength: 100 })),
   /** What the page listed: what is approved is what was seen. */
   scope: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 })),
+  /** Where the page said that the code goes. */
+  redirect: Type.Optional(Type.String({ maxLength: 2000 })),
 })
 type DecisionInput = ScreenInput<ConsentQuery, Static<typeof Decision>>
 
@@ -74,8 +76,7 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
     find: form.find ?? '',
     renews: (await chosenBefore(ctx, integration, account)).renews,
   }
-  const fault =
-    form.decision === 'approve' ? await faultIn(ctx, integration, account, chosen, form.scope ?? []) : undefined
+  const fault = form.decision === 'approve' ? await faultIn(ctx, integration, account, chosen, form) : undefined
   if (form.decision === 'find' || fault !== undefined) {
     const shown = await shownProjects(ctx, account, chosen)
     return projectStep(ctx, integration, query, account, shown, { ...chosen, fault })
@@ -138,10 +139,10 @@ async function faultIn(
   integration: Row<'integration'>,
   account: OwnAccount,
   { selection, projectIds }: Chosen,
-  seen: readonly string[],
+  { scope: seen = [], redirect = integration.redirect_url }: Static<typeof Decision>,
 ): Promise<string | undefined> {
   const asked = JSON.parse(integration.scopes_json) as string[]
-  if ([...asked].sort().join() !== [...seen].sort().join()) {
+  if ([...asked].sort().join() !== [...seen].sort().join() || redirect !== integration.redirect_url) {
     return 'What the integration asks for has changed while you looked. Read it again before you approve.'
   }
   if (selection === undefined) return 'Choose whether it may work on all projects or on some.'

@@ -1,6 +1,7 @@
 /** Operation 21: a code for a token. Specification: Code exchange; decisions.md: Integrations; docs/decisions/0045. */
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
+import { endWritesOf } from '../access/installation.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../errors.ts'
@@ -35,6 +36,7 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
   if (used === undefined) return
   if (used.used_stamp! > began) refuse('invalid_grant')
   await ctx.deps.db.write(async (db) => {
+    await endWritesOf(db, used.configuration_id)
     await db
       .deleteFrom('token')
       .where('id', '=', used.token_id ?? '')

@@ -1,5 +1,6 @@
 /** What an app may ask and say about its own tokens: RFC 7662 and RFC 7009. Another's token is to it like no token. */
 import type { Static } from 'typebox'
+import { endWritesOf } from '../access/installation.ts'
 import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Input } from '../http/route.ts'
@@ -44,12 +45,16 @@ export async function introspectToken(
 /** Ends a token of the client's own; of what is none, nothing is said. Gives the installation for the audit log. Refuses: invalid_client 401, invalid_request 400. */
 export async function revokeToken(ctx: OperatorCtx, _: undefined, input: Asked): Promise<{ id: string } | undefined> {
   const integration = await authenticateClient(ctx, input)
-  const own = ctx.db.selectFrom('configuration').select('id').where('integration_id', '=', integration.id)
-  const gone = await ctx.db
-    .deleteFrom('token')
-    .where('hash', '=', fingerprint(fieldOf(input.body, 'token')))
-    .where('configuration_id', 'in', own)
-    .returning('configuration_id')
+  const hash = fingerprint(fieldOf(input.body, 'token'))
+  const own = await ctx.db
+    .selectFrom('token')
+    .innerJoin('configuration', 'configuration.id', 'token.configuration_id')
+    .select('configuration.id')
+    .where('token.hash', '=', hash)
+    .where('configuration.integration_id', '=', integration.id)
     .executeTakeFirst()
-  return gone && { id: gone.configuration_id! }
+  if (own === undefined) return undefined
+  await endWritesOf(ctx.db, own.id)
+  await ctx.db.deleteFrom('token').where('hash', '=', hash).execute()
+  return own
 }

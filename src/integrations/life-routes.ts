@@ -1,5 +1,6 @@
 /** What a person decides of an installation later: to grant what it asks anew, to answer for it. docs/integrations-life-cycle.md. */
 import type { Static } from 'typebox'
+import { notLimitedToProjects } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { type Input, route } from '../http/route.ts'
 import { type FoundConfiguration, findConfiguration, showConfiguration } from './configurations.ts'
@@ -20,6 +21,7 @@ export const lifeRoutes = [
     needs: write,
     body: ConfirmScopes,
     on: findConfiguration,
+    guards: [notLimitedToProjects],
     run: confirmAndShow,
     emits: ['integration-configuration.scope-change-confirmed'],
     refuses: ['not_found', 'scopes_changed'],
@@ -34,6 +36,7 @@ export const lifeRoutes = [
     tag,
     needs: write,
     on: findConfiguration,
+    guards: [notLimitedToProjects],
     run: transferAndShow,
     emits: ['integration-configuration.transferred'],
     refuses: ['not_found'],

@@ -6,6 +6,7 @@ import type { Row } from '../db/schema.ts'
 import { openSafe } from '../env/values.ts'
 import { EVENTS, type EventName } from '../events.ts'
 import type { Post } from '../outside/egress.ts'
+import { listed } from './fan-out.ts'
 import type { Leased } from './queue.ts'
 import { bodySignature, signatureHeaders } from './sign.ts'
 
@@ -25,6 +26,7 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
   if (webhook === undefined || webhook.disabled_at !== null) return 'gone'
   const event = await read.selectFrom('event').selectAll().where('stamp', '=', stamp).executeTakeFirst()
   if (event === undefined) return 'drop'
+  if (!listed(webhook.events_json, event.type)) return 'drop'
   const stopped = await stoppedBy(deps, delivery, event)
   if (stopped !== undefined) return stopped
   const secrets = await secretsOf(deps, webhook)

@@ -55,7 +55,8 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
   return selected.length > 0
 }
 
-function listed(json: string | null, wanted: string): boolean {
+/** Whether a list, kept as JSON, has it; without a list everything is in it. */
+export function listed(json: string | null, wanted: string): boolean {
   return json === null || (JSON.parse(json) as string[]).includes(wanted)
 }
 

@@ -44,20 +44,20 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<void>
       error: 'error' in posted ? posted.error : null,
       response: 'statusCode' in posted ? posted.response : null,
     })
-    await judgeEndpoint({ db, deps, now }, { id: delivery.endpoint_id, url, posted, delivered })
+    await judgeEndpoint({ db, deps, now }, { id: delivery.endpoint_id, url, posted, delivered, attempts: number })
     const { configuration_id } = delivery
     if (delivery.held_at !== null && dueAt === null && configuration_id !== null)
       await releaseNext(db, configuration_id, delivery.endpoint_id, now)
   })
 }
 
-type Judged = { id: string; url: string | undefined; posted: Posted; delivered: boolean }
+type Judged = { id: string; url: string | undefined; posted: Posted; delivered: boolean; attempts: number }
 
 /**
  * Keeps since when an endpoint fails, and disables it when it says 410 or nothing arrived in five days. What an address says
  * that was replaced meanwhile says nothing of the new one.
  */
-async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered }: Judged): Promise<void> {
+async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempts }: Judged): Promise<void> {
   const table = id.startsWith('ld_') ? 'log_drain' : 'webhook'
   const endpoint = await ctx.db
     .selectFrom(table)
@@ -73,7 +73,9 @@ async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered }: Judge
   }
   const gone = 'statusCode' in posted && posted.statusCode === GONE
   const since = endpoint.failing_since ?? ctx.now
-  if (gone || ctx.now - since >= FAILING_MS) return disable(ctx, table, endpoint, gone ? 'gone' : 'failing')
+  // A first attempt that fails after days of silence says little: the second one decides.
+  if (gone || (attempts > 1 && ctx.now - since >= FAILING_MS))
+    return disable(ctx, table, endpoint, gone ? 'gone' : 'failing')
   if (endpoint.failing_since === null)
     await ctx.db.updateTable(table).set({ failing_since: since }).where('id', '=', id).execute()
 }
