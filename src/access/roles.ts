@@ -9,6 +9,7 @@ export const PERMISSIONS = [
   'project:delete',
   /** To give a project, with all that it holds, to another account: persons only, no scope opens it. */
   'project:transfer',
+  'project:receive',
   'domain:read',
   'domain:write',
   'env:read',
@@ -54,6 +55,7 @@ const read: Permission[] = [
 const develop: Permission[] = [
   ...read,
   'project:write',
+  'project:receive',
   'domain:write',
   'env:write',
   'env:write-all',

@@ -36,7 +36,7 @@ export const transferRoutes = [
     operationId: 'acceptProjectTransferRequest',
     summary: 'Take a project over into this account',
     tag,
-    needs: ['project:write', 'project:transfer'],
+    needs: ['project:write', 'project:receive'],
     body: AcceptTransfer,
     on: findOffer,
     guards: [accountInGoodStanding],
