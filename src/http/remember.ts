@@ -28,6 +28,8 @@ export async function remembered(
   const written = await make()
   if (kept === undefined || (written.body?.length ?? 0) > LONGEST) return written
   if (kept.size >= KEPT) kept.clear()
-  kept.set(key, written)
-  return written
+  // As bytes: text would be made into bytes anew for everybody who asks, 20 KB of garbage each time.
+  const bytes = written.body === undefined ? written : { ...written, body: Buffer.from(written.body as string) }
+  kept.set(key, bytes)
+  return bytes
 }
