@@ -31,10 +31,25 @@ withProgram('nginx', 'nginx', () => {
         askAt(origin, path, { host, ...headers }, method)
       const status = async (host: string) => (await visit(host)).status
 
-      const forged = { 'x-edge-status': '404', 'x-edge-upstream': 'http://127.0.0.1:1', 'x-forwarded-host': 'evil.com' }
+      const edges = ['Project', 'Deployment', 'Address', 'Location', 'Error', 'Stale'].map((name) => [
+        `x-edge-${name}`,
+        'x',
+      ])
+      const forged = {
+        ...Object.fromEntries(edges),
+        'x-edge-status': '404',
+        'x-edge-upstream': 'http://127.0.0.1:1',
+        'x-forwarded-host': 'evil.com',
+        'x-forwarded-uri': '/evil',
+      }
       const first = await visit(ONE, '/a?b=c', forged, 'POST')
       assert.equal(first.status, 200, first.text)
       assert.deepEqual([arrived(first).method, arrived(first).url], ['POST', '/a?b=c'])
+      const names = Object.keys(arrived(first).headers)
+      assert.deepEqual(
+        names.filter((name) => /^x-(edge-|forwarded-uri)/.test(name)),
+        [],
+      )
       assert.deepEqual([arrived(first).headers.host, arrived(first).headers['x-forwarded-host']], [ONE, ONE])
       for (const code of [301, 302, 307, 308]) {
         await site.call('PATCH', `/v9/projects/web/domains/${TWO}`, { redirect: ONE, redirectStatusCode: code })

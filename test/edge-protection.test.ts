@@ -130,7 +130,7 @@ onBothEngines(
     assert.equal(await status({ [name]: secret }), 401, 'revoked')
 
     await protect({ passwordProtection: { deploymentType: 'preview' } })
-    await web.deploy({ target: 'preview', url: 'preview.host.test' })
+    await web.deploy({ target: 'preview', url: 'preview.host.test', upstream: 'http://127.0.0.1:9' })
     await settle()
     assert.equal(await status(), 200)
     assert.equal((await ask(CHECK, { host: 'preview.host.test' })).status, 401)

@@ -71,6 +71,29 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a host that DNS cannot hold is none, also under a wildcard, and a deployment without an upstream lets nobody in',
+  async (world) => {
+    const projectId = await makeProject(world, 'web')
+    await makeDeployment(world, projectId, { url: 'web-1.example.net', upstream: UPSTREAM })
+    assert.equal((await world.call('POST', '/v10/projects/web/domains', { name: '*.wild.com' })).status, 200)
+    await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+    const { ask } = await openEdgeOf(world)
+    const certificate = async (name: string) => (await ask(`/edge/v1/ask?domain=${encodeURIComponent(name)}`)).status
+    assert.equal(await certificate('A-b.wild.com'), 200)
+    for (const name of ['.wild.com', 'a..wild.com', 'e@x.wild.com', 'a"b.wild.com', `${'x'.repeat(64)}.wild.com`]) {
+      assert.equal(await certificate(name), 404, name)
+    }
+    const odd = await ask(CHECK, { host: 'a"b.wild.com' })
+    assert.deepEqual([odd.status, odd.headers['x-edge-error']], [404, 'DOMAIN_NOT_FOUND'])
+    await makeDeployment(world, projectId, { url: 'web-2.example.net' })
+    await becomes(async () => (await ask(CHECK, { host: 'web-2.example.net' })).status !== 200, 500)
+    const nowhere = await ask(CHECK, { host: 'web-2.example.net' })
+    assert.deepEqual([nowhere.status, nowhere.headers['x-edge-error']], [404, 'DEPLOYMENT_NOT_FOUND'])
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'unknown, unverified and undeployed hosts are 404 with a page of their own and, the first two, without a certificate',
   async (world) => {
     const projectId = await makeProject(world, 'web')

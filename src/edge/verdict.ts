@@ -50,6 +50,10 @@ export function judge(hosts: Hosts, { host, port, scheme }: Visitor): Verdict {
     case 'undeployed':
       return { status: 404, error: 'DEPLOYMENT_NOT_FOUND', projectId: serving.projectId }
     case 'live':
+      // Let in without a place to go to, a visitor would get a bare error of the proxy, or what a forged header says.
+      if (serving.upstream === null) {
+        return { status: 404, error: 'DEPLOYMENT_NOT_FOUND', projectId: serving.projectId }
+      }
       return { status: 200, live: serving, guard }
   }
 }

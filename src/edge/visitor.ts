@@ -16,7 +16,7 @@ export function readVisitor(headers: IncomingHttpHeaders, path: string): Visitor
     uri,
     ip: lastOf(headers['x-forwarded-for']) ?? '',
     password: readPassword(headers.authorization),
-    bypass: lone(headers[BYPASS]) ?? bypassIn(uri),
+    bypass: lone(headers[BYPASS]) || bypassIn(uri),
   }
 }
 
@@ -34,8 +34,8 @@ function readPassword(authorization = ''): string | undefined {
   return said.includes(':') ? said.slice(said.indexOf(':') + 1) : undefined
 }
 
-/** A name, without its final dot, and a port. */
-const HOST = /^([^:\s/]{1,253}?)\.?(:\d{1,5})?$/
+/** A name of labels that DNS can hold, without its final dot, and a port. Under a wildcard anything else would be a name too. */
+const HOST = /^(?=[^:]{1,254}(?::|$))((?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63})\.?(:\d{1,5})?$/i
 
 /** A name as `ask` is given it. */
 export function readName(said: string): string {
