@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../src/config.ts'
 import { apexOf, canonicalName, wildcardsOver } from '../src/domains/names.ts'
-import { Refusal } from '../src/errors.ts'
+import { Refusal } from '../src/refusal.ts'
 import { BAD } from './bad-names.ts'
 
 const settings = readConfig({}).domains

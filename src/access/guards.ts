@@ -2,8 +2,9 @@
 import type { Ctx } from '../context.ts'
 import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { type RefusalKey, refuse } from '../errors.ts'
+import type { RefusalKey } from '../errors.ts'
 import type { Guard, Input } from '../http/route.ts'
+import { refuse } from '../refusal.ts'
 
 /** Operations 1, 4, 6, 10 and 16 answer 402 while the account owes something. decisions.md: Plans and billing. */
 export const accountInGoodStanding = guard(

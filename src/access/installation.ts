@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Who } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import { slices } from '../db/slices.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 import type { Permission } from './roles.ts'
 import { permissionsOf } from './scopes.ts'
 

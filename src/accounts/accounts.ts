@@ -3,10 +3,10 @@ import type { Role } from '../access/roles.ts'
 import type { OperatorCtx } from '../context.ts'
 import { violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { disableConfigurationsOf, mayOwnInstallations } from '../integrations/disable.ts'
+import { refuse } from '../refusal.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './shape.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>

@@ -3,8 +3,8 @@ import type { Role } from '../access/roles.ts'
 import { permissionsOf } from '../access/scopes.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import type { PersonCtx } from '../http/screen.ts'
+import { refuse } from '../refusal.ts'
 
 /** An account with the person's role in it; of the personal one a person is OWNER. */
 export type OwnAccount = Row<'account'> & { role: Role }

@@ -1,9 +1,9 @@
 /** A link by which a user sets a password, once, within 24 hours. The operator asks for it; the user's mail brings it. decisions/0060. */
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { queueMail } from '../mail/mail.ts'
+import { refuse } from '../refusal.ts'
 import { endSessionsOf } from './sessions.ts'
 
 const LINK_MS = 24 * 3_600_000

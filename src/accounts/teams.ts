@@ -4,9 +4,9 @@ import type { Role } from '../access/roles.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
+import { refuse } from '../refusal.ts'
 import type { Team, TeamList, TeamsQuery, User } from './shape.ts'
 
 /** The user behind the token, as much of it as an API token may see. */

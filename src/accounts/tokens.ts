@@ -1,9 +1,9 @@
 /** Personal tokens: made here, shown once, kept as a hash. decisions.md: Tokens. */
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { fingerprint, newId, newToken } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 import { membership } from './accounts.ts'
 import type { NewToken } from './shape.ts'
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 import { type Db, migrate } from './db.ts'
 import { listenOnPostgres } from './open-postgres-listener.ts'
 import type { Schema } from './schema.ts'

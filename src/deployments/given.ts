@@ -1,6 +1,6 @@
 /** What the build system gives of a deployment, read strictly. */
 import type { OperatorCtx } from '../context.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 

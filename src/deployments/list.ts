@@ -4,9 +4,9 @@ import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import { READY_STATES, type ReadyState } from '../db/deployment-tables.ts'
 import type { Schema } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
+import { refuse } from '../refusal.ts'
 import { type DeploymentList, type ListDeploymentsQuery, showListed } from './shape.ts'
 
 type Builder = ExpressionBuilder<Schema, 'deployment' | 'project'>

@@ -7,7 +7,7 @@ import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 import { foldDeployments } from './summary.ts'
 
 type Writing = Pick<OperatorCtx, 'db' | 'stamp'>

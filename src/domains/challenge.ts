@@ -3,8 +3,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { DomainSettings } from '../config.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import type { Found } from '../outside/dns.ts'
+import { refuse } from '../refusal.ts'
 
 export type Challenge = { type: 'TXT'; domain: string; value: string; reason: 'pending_domain_verification' }
 

@@ -2,7 +2,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { getDomain } from 'tldts'
 import type { DomainSettings } from '../config.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 
 /** What a URL parser would read as something other than a part of the name, or drop. */
 const NOT_IN_NAMES = /[\s\p{Cc}%/:@\\?#[\]]/u

@@ -2,8 +2,8 @@
 import { momentOf } from '../clock.ts'
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { Refusal, refuse } from '../errors.ts'
 import { linkOf } from '../projects/link-shape.ts'
+import { Refusal, refuse } from '../refusal.ts'
 import { canonicalName, isWildcard } from './names.ts'
 import type { UpdateDomain } from './shape.ts'
 

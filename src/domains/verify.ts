@@ -1,8 +1,8 @@
 /** Verify: ask DNS, compare, take the name. Specification: operation 15; States and transitions, Project domain verification. */
 import type { Ctx } from '../context.ts'
 import { followDomain } from '../deployments/pointing.ts'
-import { refuse } from '../errors.ts'
 import type { Found as Records } from '../outside/dns.ts'
+import { refuse } from '../refusal.ts'
 import { challengeOf, mustBeProven } from './challenge.ts'
 import type { Found } from './domains.ts'
 import { mustBeAllowed, takeName } from './proof.ts'

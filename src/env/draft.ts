@@ -1,6 +1,6 @@
 /** From what a request says of a variable to what is to be stored. */
 import type { Ctx } from '../context.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 import type { PutDraft } from './put.ts'
 import { mustBeVariable, mustNameNoCustomEnvironment, mustTouch, targetsOf } from './rules.ts'
 import { MOST_VARIABLES, type NewVariable } from './shape.ts'

@@ -2,8 +2,8 @@
 import { sql } from 'kysely'
 import type { Deps, OperatorCtx } from '../context.ts'
 import type { Db, Queries } from '../db/db.ts'
-import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
+import { refuse } from '../refusal.ts'
 import { activeKeyId, register } from './root-keys.ts'
 import { rewrap } from './values.ts'
 

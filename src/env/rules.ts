@@ -3,7 +3,8 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { permit } from '../access/authenticate.ts'
 import type { Ctx, Who } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
-import { type RefusalKey, refuse } from '../errors.ts'
+import type { RefusalKey } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 import { type EnvType, TARGETS, type Target, targetsIn } from './shape.ts'
 
 const KEY_LENGTH = 256

@@ -1,7 +1,8 @@
 /** What goes wrong before or beside an operation, as the refusal that the caller is told. */
 import type { Socket } from 'node:net'
 import type { Deps } from '../context.ts'
-import { REFUSALS, Refusal, type RefusalKey } from '../errors.ts'
+import { REFUSALS, type RefusalKey } from '../errors.ts'
+import { Refusal } from '../refusal.ts'
 
 /** What the server framework finds wrong with a request. */
 const OF_FRAMEWORK: Record<string, RefusalKey> = {

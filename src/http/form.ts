@@ -1,7 +1,7 @@
 /** Forms of the pages: what is sent, and whether it was sent from a page of ours. */
 import { timingSafeEqual } from 'node:crypto'
 import type { TSchema } from 'typebox'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 import { decodeText, soleHeader, validate } from './input.ts'
 
 /** The field of the token; every form has it. */

@@ -1,7 +1,7 @@
 /** What stands around every page: the document, its style, and the headers that shut everything else out. */
 import { hash } from 'node:crypto'
 import type { Visitor } from '../access/session.ts'
-import type { Refusal } from '../errors.ts'
+import type { Refusal } from '../refusal.ts'
 import { TOKEN_FIELD } from './form.ts'
 import { escapeText, type Html, html } from './html.ts'
 import { STYLESHEET } from './stylesheet.ts'

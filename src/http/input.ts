@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import { Refusal, refuse } from '../errors.ts'
+import { Refusal, refuse } from '../refusal.ts'
 import type { Params } from './route.ts'
 
 const DEEPEST = 32

@@ -1,18 +1,12 @@
-/** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. The only file that knows fastify. */
+/** HTTP: routes, pages and screens on a server, and what goes wrong on it. The only file that knows fastify. */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
-import type { Deps, OperatorCtx, Who } from '../context.ts'
-import type { Queries } from '../db/db.ts'
-import { Refusal } from '../errors.ts'
-import { fieldsOf, record } from '../outbox.ts'
+import type { Deps } from '../context.ts'
+import { Refusal } from '../refusal.ts'
+import { answerRequest } from './answer.ts'
 import { answerBrowser } from './browser.ts'
-import { contextOf } from './context-of.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
-import { readBodyOf, readParams, readQuery, soleHeader, splitQuery } from './input.ts'
-import { remembered, type Written, writeAnswer } from './remember.ts'
-import { type Input, type Params, type Route, refusalsOf, unversioned, versionOf, withoutVersion } from './route.ts'
+import { type Params, type Route, refusalsOf, unversioned, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
-import { endOfTurn } from './turn.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
 export type OpenPage = { path: string; contentType: string; body: () => string }
@@ -80,7 +74,13 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
       // Refusals too: what is asked there holds a secret.
       if (route.noStore) reply.header('cache-control', 'no-store')
       try {
-        const { links, body } = await answerRequest(deps, route, request)
+        const { links, body } = await answerRequest(deps, route, {
+          url: request.originalUrl,
+          headers: request.raw.rawHeaders,
+          contentType: request.headers['content-type'],
+          params: request.params as Params,
+          body: request.body as Buffer | undefined,
+        })
         reply.code(route.status)
         if (links) reply.header('link', links)
         if (body === undefined) return reply.send()
@@ -110,91 +110,6 @@ function addScreen(app: FastifyInstance, deps: Deps, screen: Screen): void {
     handler: (request, reply) => answer(request, reply),
     errorHandler: (error, request, reply) => answer(request, reply, error as Error),
   })
-}
-
-async function answerRequest(deps: Deps, route: Route, request: FastifyRequest): Promise<Written> {
-  const query = splitQuery(request.originalUrl)
-  const credentials = {
-    authorization: soleHeader(request.raw.rawHeaders, 'authorization'),
-    teamId: query.values.teamId,
-    slug: query.values.slug,
-  }
-  const now = deps.clock.now()
-  const who = await admit(deps, route, deps.db.read, credentials, now)
-  const contentType = request.headers['content-type']
-  const bytes = request.body as Buffer | undefined
-  const input: Input = {
-    params: readParams(request.params as Params),
-    query: readQuery(route.query, query),
-    body: readBodyOf(route, contentType, bytes),
-    version: versionOf(request.originalUrl),
-    ...(route.door === 'client' && { authorization: credentials.authorization }),
-  }
-  const outside = { deps, now, route }
-  if (route.method === 'GET') {
-    const ctx = contextOf(outside, deps.db.read, who)
-    // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
-    const make = async () => {
-      const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
-      return writeAnswer(route, answer, request.originalUrl)
-    }
-    const kept = route.remember ? deps.db.answers() : undefined
-    const written = await remembered(kept, `${who?.actor.tokenId} ${request.originalUrl}`, make)
-    await endOfTurn()
-    return written
-  }
-
-  const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  const work = async (tx: Queries) => {
-    // Who acts is read again inside the transaction: access that ended while this waited has ended.
-    const who = await admit(deps, route, tx, credentials, deps.clock.now())
-    const ctx = contextOf(outside, tx, who, deps.clock.stamp())
-    const subject = await findAllowed(ctx, route, input)
-    const answer = await route.run(ctx, subject, input, asked)
-    await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
-    return answer
-  }
-  const answer = await deps.db.write(work).catch(async (error) => {
-    // A store that is away may have taken the write: what was done for it stays.
-    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(contextOf(outside, deps.db.read, who), asked)
-    throw error
-  })
-  if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
-  return writeAnswer(route, answer, request.originalUrl)
-}
-
-/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
-async function admit(
-  deps: Deps,
-  route: Route,
-  db: Queries,
-  credentials: Credentials,
-  now: number,
-): Promise<Who | undefined> {
-  if (route.door === 'client') return undefined
-  if (route.door === 'operator') {
-    authenticateOperator(credentials.authorization, deps.operatorTokenHash)
-    return undefined
-  }
-  const who = await authenticate(db, credentials, now)
-  permit(who, route.needs ?? [])
-  return who
-}
-
-async function askOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
-  return route.ask!(ctx, await findAllowed(ctx, route, input), input)
-}
-
-/** The subject, found and with every guard holding. */
-async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
-  const subject = await route.on?.(ctx, input.params)
-  for (const guard of route.guards ?? []) await guard(ctx, subject, input)
-  return subject
-}
-
-/** The audit log names what was touched by its id. */
-function subjectId(touched: unknown, input: Input): string | null {
-  return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
 }
 
 function routed(route: Route): string {

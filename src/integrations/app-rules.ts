@@ -1,7 +1,7 @@
 /** What an integration may be registered with. docs/decisions/0047. */
 import { guard } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 
 /** An integration belongs to a team. */
 export const teamOnly = guard(['missing_permission'], (ctx: Ctx, _subject: unknown) => {

@@ -1,8 +1,8 @@
 /** The authorization endpoint as OAuth clients know it, which leads to the consent page. RFC 6749 4.1.1 and 4.1.2.1. */
 import type { Static } from 'typebox'
-import { refuse } from '../errors.ts'
 import type { PersonCtx, ScreenInput, Shown } from '../http/screen.ts'
 import { Type } from '../http/type.ts'
+import { refuse } from '../refusal.ts'
 import { ConsentQuery, challengeFault, consentPath, redirectTo } from './consent-request.ts'
 
 const { state, next, redirect_uri, code_challenge, code_challenge_method } = ConsentQuery.properties

@@ -2,9 +2,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { fingerprint } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 
 export type ClientForm = { client_id?: string; client_secret?: string }
 

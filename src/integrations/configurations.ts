@@ -3,8 +3,8 @@ import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
-import { refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
+import { refuse } from '../refusal.ts'
 import type { Configuration, ConfigurationsQuery } from './shape.ts'
 
 /** An account has one installation of an integration; this many integrations are listed. */

@@ -1,8 +1,8 @@
 /** What an integration sends a person to consent with, and where the answer goes. RFC 6749 4.1, RFC 7636, RFC 9207. */
 import type { Static } from 'typebox'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import { Type } from '../http/type.ts'
+import { refuse } from '../refusal.ts'
 
 /** What comes back to the integration is echoed as it is, so it is bounded here. */
 const Echoed = Type.Optional(Type.String({ maxLength: 2000 }))

@@ -4,9 +4,9 @@ import { membership } from '../accounts/accounts.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
-import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { fingerprint, newCode, newId } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 import type { NewInstallation } from './shape.ts'
 
 /** Specification: Limits. */

@@ -3,8 +3,8 @@
 import { permissionsOf } from '../access/scopes.ts'
 import { findOwnAccount, type OwnAccount } from '../accounts/acting.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import type { PersonCtx } from '../http/screen.ts'
+import { refuse } from '../refusal.ts'
 
 export type Installation = {
   configuration: Row<'configuration'>

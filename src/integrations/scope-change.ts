@@ -6,9 +6,9 @@
 import { waitForWritesOf } from '../access/installation.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import { queueMail } from '../mail/mail.ts'
 import { lineOf } from '../mail/text.ts'
+import { refuse } from '../refusal.ts'
 import { ownerOf } from './remove.ts'
 import { normalScopes, scopesBeyond, scopesWithin } from './scope-levels.ts'
 

@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { openSafeToWrite } from '../env/values.ts'
-import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { fingerprint, newClientSecret, newId } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 
 const MOST_SECRETS = 2
 

@@ -1,7 +1,7 @@
 /** An owner of the team takes an installation over, which ends its being disabled. Specification: Integration configuration. */
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 
 /**
  * Makes the caller the owner of an installation. A disabled one is enabled with it: its tokens act again, and what was held

@@ -26,10 +26,10 @@ import {
 } from '../accounts/shape.ts'
 import { createToken, deleteToken, findToken } from '../accounts/tokens.ts'
 import type { OperatorCtx } from '../context.ts'
-import { refuse } from '../errors.ts'
 import { type Input, operatorRoute } from '../http/route.ts'
 import { Moment } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
+import { refuse } from '../refusal.ts'
 import { runTimer, TIMERS, type TimerName } from '../timers.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
 

@@ -3,11 +3,11 @@ import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { openSafe, openSafeToWrite } from '../env/values.ts'
-import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { Moment, OneOf } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 import { fingerprint, randomText } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 
 const LENGTH = 32
 const MOST = 20

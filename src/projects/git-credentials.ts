@@ -3,12 +3,12 @@ import type { Static } from 'typebox'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { openSafe, openSafeToWrite } from '../env/values.ts'
-import { refuse } from '../errors.ts'
 import type { Input } from '../http/route.ts'
 import { Moment, Nullable, OneOf } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 import { randomText } from '../ids.ts'
 import type { GitAccess, Hook, Provider } from '../outside/git.ts'
+import { refuse } from '../refusal.ts'
 
 const BASE_URLS: Record<Provider, string> = { gitlab: 'https://gitlab.com', bitbucket: 'https://api.bitbucket.org' }
 

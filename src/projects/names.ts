@@ -1,6 +1,6 @@
 /** Names of projects. decisions.md: Projects. */
 import type { OperatorCtx } from '../context.ts'
-import { refuse } from '../errors.ts'
+import { refuse } from '../refusal.ts'
 
 /** `transfer-request` is a word of the paths below /projects. */
 const NAME = /^(?!.*---)(?!prj_)(?!(\.{1,2}|transfer-request)$)[a-z0-9._-]{1,100}$/

@@ -4,11 +4,11 @@ import { ROLE_PERMISSIONS } from '../access/roles.ts'
 import { membership } from '../accounts/accounts.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import type { EventPayload } from '../events.ts'
 import type { Input, Params } from '../http/route.ts'
 import { Type } from '../http/type.ts'
 import { fingerprint, randomText } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 import { isNameTaken, mustBeName } from './names.ts'
 
 const CODE_LENGTH = 32

@@ -3,9 +3,9 @@ import type { Static } from 'typebox'
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { refuse } from '../errors.ts'
 import { DEFAULT_LIMIT, page, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
+import { refuse } from '../refusal.ts'
 import { type Delivery, type DeliveryList, type ListDeliveriesQuery, showDelivery } from './shape.ts'
 
 const KEPT_MS = 30 * 86_400_000

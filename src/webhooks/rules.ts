@@ -2,10 +2,10 @@
 import { isIP } from 'node:net'
 import { permit } from '../access/authenticate.ts'
 import type { Ctx } from '../context.ts'
-import { refuse } from '../errors.ts'
 import { EVENT_NAMES, EVENTS, type EventName } from '../events.ts'
 import { isPublicAddress } from '../outside/addresses.ts'
 import { urlFault } from '../outside/egress.ts'
+import { refuse } from '../refusal.ts'
 
 /** Endpoints of one kind that people register on an account, and that one installation does there. */
 export const MOST_ENDPOINTS = 20

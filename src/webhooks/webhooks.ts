@@ -3,9 +3,9 @@ import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { openSafeToWrite } from '../env/values.ts'
-import { refuse } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 import { isKnown, MOST_ENDPOINTS, mustBeEvents, mustBeProjects, mustBeUrl } from './rules.ts'
 import {
   type ListWebhooksQuery,

@@ -1,0 +1,105 @@
+/** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
+import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import type { Deps, OperatorCtx, Who } from '../context.ts'
+import type { Queries } from '../db/db.ts'
+import { fieldsOf, record } from '../outbox.ts'
+import { contextOf } from './context-of.ts'
+import { readBodyOf, readParams, readQuery, soleHeader, splitQuery } from './input.ts'
+import { remembered, type Written, writeAnswer } from './remember.ts'
+import { type Input, type Params, type Route, versionOf } from './route.ts'
+import { endOfTurn } from './turn.ts'
+
+/** A request as it came in: nothing of it has been looked at. */
+export type Asked = {
+  /** Path and query, with the version. */
+  url: string
+  /** Name, value, name, value, as they were sent. */
+  headers: readonly string[]
+  contentType: string | undefined
+  params: Params
+  body: Buffer | undefined
+}
+
+/** Answers a request of a route, or refuses with what the route declares. architecture.md 2, 3: the order of refusal, the life of a write. */
+export async function answerRequest(deps: Deps, route: Route, request: Asked): Promise<Written> {
+  const query = splitQuery(request.url)
+  const credentials = {
+    authorization: soleHeader(request.headers, 'authorization'),
+    teamId: query.values.teamId,
+    slug: query.values.slug,
+  }
+  const now = deps.clock.now()
+  const who = await admit(deps, route, deps.db.read, credentials, now)
+  const input: Input = {
+    params: readParams(request.params),
+    query: readQuery(route.query, query),
+    body: readBodyOf(route, request.contentType, request.body),
+    version: versionOf(request.url),
+    ...(route.door === 'client' && { authorization: credentials.authorization }),
+  }
+  const outside = { deps, now, route }
+  if (route.method === 'GET') {
+    const ctx = contextOf(outside, deps.db.read, who)
+    // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
+    const make = async () => {
+      const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+      return writeAnswer(route, answer, request.url)
+    }
+    const kept = route.remember ? deps.db.answers() : undefined
+    const written = await remembered(kept, `${who?.actor.tokenId} ${request.url}`, make)
+    await endOfTurn()
+    return written
+  }
+
+  const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
+  const work = async (tx: Queries) => {
+    // Who acts is read again inside the transaction: access that ended while this waited has ended.
+    const who = await admit(deps, route, tx, credentials, deps.clock.now())
+    const ctx = contextOf(outside, tx, who, deps.clock.stamp())
+    const subject = await findAllowed(ctx, route, input)
+    const answer = await route.run(ctx, subject, input, asked)
+    await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
+    return answer
+  }
+  const answer = await deps.db.write(work).catch(async (error) => {
+    // A store that is away may have taken the write: what was done for it stays.
+    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(contextOf(outside, deps.db.read, who), asked)
+    throw error
+  })
+  if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
+  return writeAnswer(route, answer, request.url)
+}
+
+/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
+async function admit(
+  deps: Deps,
+  route: Route,
+  db: Queries,
+  credentials: Credentials,
+  now: number,
+): Promise<Who | undefined> {
+  if (route.door === 'client') return undefined
+  if (route.door === 'operator') {
+    authenticateOperator(credentials.authorization, deps.operatorTokenHash)
+    return undefined
+  }
+  const who = await authenticate(db, credentials, now)
+  permit(who, route.needs ?? [])
+  return who
+}
+
+async function askOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  return route.ask!(ctx, await findAllowed(ctx, route, input), input)
+}
+
+/** The subject, found and with every guard holding. */
+async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  const subject = await route.on?.(ctx, input.params)
+  for (const guard of route.guards ?? []) await guard(ctx, subject, input)
+  return subject
+}
+
+/** The audit log names what was touched by its id. */
+function subjectId(touched: unknown, input: Input): string | null {
+  return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
+}

@@ -1,0 +1,25 @@
+/** How code says no: `refuse(key)` with a row of the table in errors.ts. */
+import { REFUSALS, type RefusalKey } from './errors.ts'
+
+/** An expected no. Anything else that is thrown is a bug and a 500 that says nothing of its inside. */
+export class Refusal extends Error {
+  readonly key: RefusalKey
+  readonly status: number
+  readonly extra: Record<string, unknown>
+
+  constructor(key: RefusalKey, message: string, extra: Record<string, unknown>) {
+    super(message)
+    this.key = key
+    this.status = REFUSALS[key][0]
+    this.extra = extra
+  }
+}
+
+/** Refuses with a row of the table. `message` replaces its sentence, `extra` is sent beside code and message. */
+export function refuse(
+  key: RefusalKey,
+  message: string = REFUSALS[key][2],
+  extra: Record<string, unknown> = {},
+): never {
+  throw new Refusal(key, message, extra)
+}
