@@ -1,0 +1,95 @@
+/**
+ * `npm run test:clients [-- --only <part of a test file's name>] [-- --write]`: installs the clients of other people into
+ * `.cache/clients`, drives each against Berth on both engines, and compares what was seen with the table in docs/clients.md.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Seen } from '../test/clients/ledger.ts'
+import { CLIENTS, type Client } from './clients.ts'
+
+const root = join(import.meta.dirname, '..')
+const cache = join(root, '.cache', 'clients')
+const page = join(root, 'docs', 'clients.md')
+const [BEGIN, END] = ['<!-- table: npm run test:clients -- --write -->', '<!-- end of table -->']
+
+const { values: asked } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } })
+for (const client of CLIENTS) await install(client)
+
+const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
+const ledger = join(scratch, 'ledger')
+writeFileSync(ledger, '')
+const files = globSync(`test/clients/*${asked.only ?? ''}*.test.ts`, { cwd: root })
+const ran = spawnSync(process.execPath, ['--test', '--test-global-setup=test/postgres.ts', ...files], {
+  cwd: root,
+  stdio: 'inherit',
+  env: { ...process.env, BERTH_CLIENTS: cache, BERTH_CLIENTS_LEDGER: ledger },
+})
+const seen = readFileSync(ledger, 'utf8')
+  .split('\n')
+  .filter(Boolean)
+  .map((line) => JSON.parse(line) as Seen)
+rmSync(scratch, { recursive: true })
+if (ran.status !== 0) process.exit(1)
+if (asked.only === undefined) compare(tableOf(seen))
+
+/** Into a folder of its own, outside Berth's dependencies; scripts of packages do not run. Kept until the version changes. */
+async function install({ name, package: wanted, version, overrides }: Client): Promise<void> {
+  const folder = join(cache, name)
+  const mark = join(folder, 'installed')
+  if (existsSync(mark)) return
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ private: true, dependencies: { [wanted]: version }, overrides }),
+  )
+  console.log(`installing ${wanted}@${version}`)
+  const words = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--no-package-lock']
+  const npm = spawn('npm', words, { cwd: folder, stdio: 'inherit' })
+  const code = await new Promise((resolve) => npm.on('close', resolve))
+  if (code !== 0) throw new Error(`npm could not install ${wanted}@${version}`)
+  writeFileSync(mark, '')
+}
+
+/** A row an operation, a column a client; a cell is what was seen on both engines. What differs is explained below the table. */
+function tableOf(rows: readonly Seen[]): string {
+  const columns = CLIENTS.map(({ name }) => name).filter((name) => rows.some(({ client }) => client === name))
+  for (const { client } of rows) if (!columns.includes(client)) columns.push(client)
+  const families = Map.groupBy(columns, (name) => name.split('-', 1)[0]!)
+  return [...families.values()].map((family) => tableOfFamily(rows, family)).join('\n\n')
+}
+
+function tableOfFamily(rows: readonly Seen[], columns: readonly string[]): string {
+  const whys: string[] = []
+  const cell = (operation: string, client: string) => {
+    const here = rows.filter((row) => row.operation === operation && row.client === client)
+    const differs = here.find((row) => row.outcome === 'differs')
+    if (differs !== undefined) {
+      if (!whys.includes(differs.why)) whys.push(differs.why)
+      return `no (${whys.indexOf(differs.why) + 1})`
+    }
+    return here.some(({ outcome }) => outcome === 'works') ? 'yes' : '-'
+  }
+  const operations = [...new Set(rows.filter(({ client }) => columns.includes(client)).map((row) => row.operation))]
+  return [
+    `| | ${columns.join(' | ')} |`,
+    `|---|${columns.map(() => '---|').join('')}`,
+    ...operations.toSorted().map((name) => `| ${name} | ${columns.map((client) => cell(name, client)).join(' | ')} |`),
+    ...(whys.length === 0 ? [] : ['']),
+    ...whys.map((why, at) => `${at + 1}. ${why}`),
+  ].join('\n')
+}
+
+function compare(table: string): void {
+  const text = readFileSync(page, 'utf8')
+  const [before, rest] = text.split(BEGIN) as [string, string]
+  const wanted = `${before}${BEGIN}\n\n${table}\n\n${END}${rest.split(END)[1]}`
+  if (asked.write) writeFileSync(page, wanted)
+  else if (wanted !== text) {
+    console.error('the table in docs/clients.md is not what was seen: npm run test:clients -- --write')
+    process.exit(1)
+  }
+}

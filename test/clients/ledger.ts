@@ -1,0 +1,23 @@
+/** What the clients were seen to do: each test notes it here, and the run writes docs/clients.md from it. */
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** `works`, `absent` (this client has no such operation) or `differs`: it does not work, and `why` is the sentence that a reader gets. */
+export type Seen = { client: string; operation: string; engine: string } & (
+  | { outcome: 'works' | 'absent' }
+  | { outcome: 'differs'; why: string }
+)
+
+/** Notes one cell of the table. Needs the run that `npm run test:clients` makes. */
+export function note(seen: Seen): void {
+  const file = process.env.BERTH_CLIENTS_LEDGER
+  if (file === undefined) throw new Error('run these by: npm run test:clients')
+  appendFileSync(file, `${JSON.stringify(seen)}\n`)
+}
+
+/** The folder that a client is installed in, `name` as in scripts/clients.ts: `sdk-1.1.0`, `cli-64.0.2`. */
+export function folderOf(name: string): string {
+  const cache = process.env.BERTH_CLIENTS
+  if (cache === undefined) throw new Error('run these by: npm run test:clients')
+  return join(cache, name, 'node_modules')
+}
