@@ -68,7 +68,7 @@ export const NewToken = Type.Object({
 export type NewToken = Static<typeof NewToken>
 export const MadeToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
 
-/** The limited forms of user and team that every SDK version decodes: what an API token may see. */
+/** The forms of user and team that every SDK version decodes: limited, as an API token may see them, with what some demand of the whole one. */
 export const User = Type.Object({
   user: Type.Object({
     id: Type.String(),
@@ -91,6 +91,10 @@ export const Team = Type.Object(
     billing: Type.Object({ plan: Plan }),
     created: Type.String({ description: 'ISO 8601' }),
     createdAt: Moment,
+    updatedAt: Type.Integer({ description: 'when it was made: who changed what is in the audit log' }),
+    creatorId: Type.String({ description: 'the team itself stands for who made it' }),
+    description: Type.Null(),
+    stagingPrefix: Type.String(),
     limited: Type.Boolean(),
     limitedBy: Type.Array(Type.String()),
     membership: Type.Object({

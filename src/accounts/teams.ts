@@ -79,6 +79,10 @@ export function showTeam(row: TeamRow): Static<typeof Team> {
     billing: { plan: row.plan },
     created: new Date(createdAt).toISOString(),
     createdAt,
+    updatedAt: createdAt,
+    creatorId: row.id,
+    description: null,
+    stagingPrefix: '',
     limited: true,
     limitedBy: [],
     membership: {
