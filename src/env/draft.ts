@@ -2,7 +2,7 @@
 import type { Ctx } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { PutDraft } from './put.ts'
-import { mustBeVariable, mustNameNoCustomEnvironment, mustTouch, targetsOf } from './rules.ts'
+import { mustBeVariable, mustNameNoCustomEnvironment, mustTouch, targetsOf, typeIn } from './rules.ts'
 import { MOST_VARIABLES, type NewVariable } from './shape.ts'
 
 /** The drafts of a create, each one checked: one thing wrong anywhere refuses the request whole, naming the item. */
@@ -12,7 +12,8 @@ export function createDrafts(ctx: Ctx, body: NewVariable | readonly NewVariable[
   if (items.length > MOST_VARIABLES) refuse('env_too_many')
   return items.map((item, at) => {
     mustNameNoCustomEnvironment(item.customEnvironmentIds)
-    const draft = draftOf(item)
+    const wanted = draftOf(item)
+    const draft = { ...wanted, type: typeIn(ctx.account, wanted.type, wanted.targets) }
     mustBeVariable(draft, many ? `Item ${at}: ` : '')
     mustTouch(ctx.who, draft.targets)
     return draft

@@ -8,7 +8,16 @@ import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 import { createDrafts, draftOf } from './draft.ts'
 import { isSameValue, putVariables } from './put.ts'
-import { mayDecrypt, mustBeVariable, mustChange, mustNameNoCustomEnvironment, mustTouch, visibleTo } from './rules.ts'
+import {
+  mayDecrypt,
+  mustBeVariable,
+  mustChange,
+  mustNameNoCustomEnvironment,
+  mustTouch,
+  targetsOf,
+  typeIn,
+  visibleTo,
+} from './rules.ts'
 import {
   type CreatedEnv,
   type CreateEnv,
@@ -118,12 +127,15 @@ function read(ctx: Ctx, safe: Safe, row: Row<'env_var'>, asked: boolean): Readin
 export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
   const { variable: row } = subject
   mustNameNoCustomEnvironment(body.customEnvironmentIds)
+  const targets = body.target === undefined ? targetsIn(row) : targetsOf(body.target)
+  // A comment or a name alone leaves a variable as it is, also under a policy that came after it.
+  const written = body.value !== undefined || body.type !== undefined || body.target !== undefined
   const { value, ...rest } = draftOf({
     ...body,
     key: body.key ?? row.key,
     value: body.value ?? '',
-    type: body.type ?? row.type,
-    target: body.target ?? targetsIn(row),
+    type: written ? typeIn(ctx.account, body.type ?? row.type, targets) : row.type,
+    target: targets,
     gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
   })
   mustChange(ctx.who, row)
