@@ -158,7 +158,7 @@ onBothEngines(
       [null, 'New'],
     )
     assert.equal((await patch({ defaultTeamId: teamId })).body.defaultTeamId, teamId)
-    assert.equal((await call('GET', '/v2/user')).body.user.version, 'northstar')
+    assert.equal((await call('GET', '/v2/user')).body.user.defaultTeamId, teamId)
     await operator('DELETE', `/operator/v1/teams/${teamId}/members/${userId}`)
     assert.equal((await call('GET', '/v2/user')).body.user.defaultTeamId, null)
   },
@@ -176,7 +176,7 @@ onBothEngines(
         username: 'admin',
         avatar: null,
         defaultTeamId: credentials.teamId,
-        version: 'northstar',
+        version: null,
         limited: true,
       },
     })
@@ -212,9 +212,46 @@ onBothEngines('teams are listed newest first with pages, and found by id and slu
     assert.equal(body.created, new Date(body.createdAt).toISOString())
   }
   const unknown = await call('GET', '/teams/unknown')
-  for (const said of ['foreign', foreign.id, 'admin', credentials.userId, rival.id, 'TEAM', '%25', '_eam']) {
+  for (const said of ['foreign', foreign.id, 'admin', rival.id, 'TEAM', '%25', '_eam']) {
     const answer = await call('GET', `/teams/${said}`)
     const plain = decodeURIComponent(said)
     assert.deepEqual([answer.status, answer.text.replace(plain, 'unknown')], [404, unknown.text], said)
   }
 })
+
+onBothEngines('the owner of a personal project is found as a team is, and only by who acts for it', async (world) => {
+  const { call, credentials, operator } = world
+  const { accountId } = (await call('POST', '/v10/projects', { name: 'mine' })).body
+  assert.equal(accountId, credentials.userId)
+  const { body } = await call('GET', `/teams/${accountId}`)
+  assert.deepEqual([body.id, body.slug, body.name, body.membership.role], [accountId, 'admin', 'Admin', 'OWNER'])
+  assert.deepEqual(
+    (await call('GET', '/v2/teams')).body.teams.map((team: { id: string }) => team.id),
+    [credentials.teamId],
+  )
+  const bound = await world.token({ teamId: credentials.teamId })
+  const other = await world.user('other')
+  await operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${other.id}`, { role: 'OWNER' })
+  for (const asked of [
+    bound('GET', `/teams/${accountId}`),
+    other.call('GET', `/teams/${accountId}`),
+    call('GET', `/teams/${accountId}?teamId=${credentials.teamId}`),
+  ]) {
+    assert.equal((await asked).status, 404)
+  }
+})
+
+onBothEngines(
+  'who acts for a team without naming it is a northstar of that team, and nobody else is',
+  async (world) => {
+    const { credentials, operator, call } = world
+    const made = await operator('POST', '/operator/v1/teams', { slug: 'new', name: 'New', ownerId: credentials.userId })
+    const bound = await world.token({ teamId: made.body.id })
+    const { user } = (await bound('GET', '/v2/user')).body
+    assert.deepEqual([user.version, user.defaultTeamId], ['northstar', made.body.id])
+    assert.equal((await bound('POST', '/v10/projects', { name: 'web' })).body.accountId, made.body.id)
+    const person = (await call('GET', '/v2/user')).body.user
+    assert.deepEqual([person.version, person.defaultTeamId], [null, credentials.teamId])
+    assert.equal((await call('POST', '/v10/projects', { name: 'web' })).body.accountId, credentials.userId)
+  },
+)

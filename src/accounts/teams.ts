@@ -19,9 +19,9 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
       name: row.name,
       username: row.slug,
       avatar: null,
-      defaultTeamId: row.default_team_id,
-      // Without it the CLI offers the personal account beside the teams (clients.md B.2, 11).
-      version: row.default_team_id === null ? null : 'northstar',
+      defaultTeamId: ctx.who.tokenTeamId ?? row.default_team_id,
+      // To the CLI a `northstar` has no personal account: what names no team is for the default one. decisions/0114.
+      version: ctx.who.tokenTeamId === null ? null : 'northstar',
       limited: true,
     },
   }
@@ -53,6 +53,14 @@ export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
     .executeTakeFirst()
   if (row === undefined) refuse('not_found', `Team "${said.slice(0, 100)}" not found.`)
   return row
+}
+
+/** As `findTeam`; and the personal account that the request acts for, by its id: the CLI asks there who owns a project. */
+export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
+  const { account } = ctx
+  if (account.kind !== 'user' || params.idOrSlug !== account.id) return findTeam(ctx, params)
+  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', account.id).executeTakeFirstOrThrow()
+  return { ...row, role: 'OWNER', joined_at: momentOf(row.created_stamp) }
 }
 
 function teamsOf(ctx: Ctx) {
