@@ -166,8 +166,9 @@ onBothEngines(
 
 onBothEngines(
   'GET /v2/user is the user behind the token, also for a team and at other versions',
-  async ({ call, credentials }) => {
+  async ({ call, credentials, operator }) => {
     const { body } = await call('GET', '/v2/user')
+    assert.ok(Math.abs(Date.now() - body.user.createdAt) < 60_000)
     assert.deepEqual(body, {
       user: {
         id: credentials.userId,
@@ -177,9 +178,19 @@ onBothEngines(
         avatar: null,
         defaultTeamId: credentials.teamId,
         version: null,
-        limited: true,
+        limited: false,
+        createdAt: body.user.createdAt,
+        softBlock: null,
+        billing: null,
+        resourceConfig: {},
+        stagingPrefix: '',
+        hasTrialAvailable: false,
       },
     })
+    await operator('PATCH', `/operator/v1/accounts/${credentials.userId}`, { softBlocked: true })
+    const blocked = (await call('GET', '/v2/user')).body.user.softBlock
+    assert.ok(Math.abs(Date.now() - blocked.blockedAt) < 60_000)
+    await operator('PATCH', `/operator/v1/accounts/${credentials.userId}`, { softBlocked: false })
     for (const url of ['/v2/user?slug=team', `/user?teamId=${credentials.teamId}`, '/v1/user/']) {
       assert.deepEqual((await call('GET', url)).body, body, url)
     }
