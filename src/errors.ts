@@ -55,7 +55,11 @@ export const REFUSALS = {
     'SYSTEM_ENV_WITH_VALUE',
     'The value of a variable of type "system" is the name of a platform variable.',
   ],
-  env_missing_target: [400, 'MISSING_TARGET', 'A variable needs at least one of production, preview and development.'],
+  env_missing_target: [
+    400,
+    'MISSING_TARGET',
+    'A variable needs at least one of production, preview, development and a custom environment.',
+  ],
   env_stays_sensitive: [
     400,
     'bad_request',
@@ -74,12 +78,27 @@ export const REFUSALS = {
     'Another variable with the same key, environment and branch exists in the project.',
   ],
   env_too_many_ids: [400, 'TOO_MANY_IDS', 'One request names at most 1,000 variables.'],
+  invalid_environment_slug: [
+    400,
+    'bad_request',
+    'Invalid request: `slug` should be 1 to 32 lowercase letters, digits and "-", begin with no "-", and not be production, preview or development.',
+  ],
+  too_many_environments: [
+    400,
+    'bad_request',
+    'The project has 12 custom environments, which is the most. Remove one first.',
+  ],
   gitlab_webhook_failed: [400, 'gitlab_webhook_failed', 'The webhook could not be made at GitLab.'],
   bitbucket_webhook_failed: [400, 'bitbucket_webhook_failed', 'The webhook could not be made at Bitbucket.'],
   not_linked: [400, 'bad_request', 'The project is linked to no repository.'],
   production_branch: [400, 'production_branch', '`gitBranch` is the production branch; null serves production.'],
   invalid_domain: [400, 'invalid_domain', 'The domain name is not valid.'],
   domain_on_project: [400, 'domain_already_in_use', 'The domain is already on this project.'],
+  environment_of_domain: [
+    400,
+    'bad_request',
+    'Invalid request: `customEnvironmentId` cannot be set. A domain serves production, or the branch that `gitBranch` names.',
+  ],
   branch_and_redirect: [
     400,
     'branch_and_redirect',
@@ -124,6 +143,7 @@ export const REFUSALS = {
   secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],
   last_secret: [409, 'conflict', 'This is the only client secret. Make another one first.'],
   integration_slug_taken: [409, 'conflict', 'An integration with this slug already exists.'],
+  environment_slug_taken: [409, 'conflict', 'The project has a custom environment with this slug already.'],
   bypass_exists: [409, 'conflict', 'The project has this bypass secret already.'],
   already_linked: [409, 'conflict', 'The project is linked to another repository.'],
   project_name_taken: [409, 'conflict', 'A project with this name already exists.'],

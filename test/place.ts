@@ -58,6 +58,7 @@ export async function openPlace(world: World): Promise<Place> {
   await world.call('POST', '/v9/projects/web/link', { type: 'github', repo: 'acme/web' })
   const credentials = `/operator/v1/accounts/${world.credentials.teamId}/git-credentials/bitbucket`
   await world.operator('PUT', credentials, { token: 't', webhookUrl: 'https://build.example.com' })
+  assert.equal((await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })).status, 201)
   const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
   const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
@@ -115,6 +116,9 @@ const BODIES: Record<string, object> = {
   editProjectEnv: { comment: 'sample' },
   batchRemoveProjectEnv: { ids: ['env_unknown'] },
   putProjectEnvFile: new Blob(['SAMPLE=v'], { type: 'text/plain' }),
+  createCustomEnvironment: { slug: 'sample' },
+  updateCustomEnvironment: { description: 'sample' },
+  removeCustomEnvironment: {},
   addProjectDomain: { name: 'added.example.com' },
   updateProjectDomain: { gitBranch: 'next' },
   removeProjectDomain: {},
@@ -184,6 +188,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     idOrAlias: 'kept.example.com',
     secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',
     target: 'preview',
+    environmentSlugOrId: 'staging',
     gitBranch: 'dev',
     version: '1',
     name: 'old-events',

@@ -82,6 +82,12 @@ const ORACLE: Record<string, Needs> = {
   pullProjectEnvOfBranch: ENV_READ,
   getProjectEnvHistory: ENV_READ,
   restoreProjectEnv: ENV_WRITE,
+  // Custom environments are settings of the project.
+  createCustomEnvironment: PROJECT_WRITE,
+  getProjectCustomEnvironments: PROJECT_READ,
+  getCustomEnvironment: PROJECT_READ,
+  updateCustomEnvironment: PROJECT_WRITE,
+  removeCustomEnvironment: PROJECT_WRITE,
   // Deployments and promote.
   getDeployments: DEPLOYMENT_READ,
   getDeployment: DEPLOYMENT_READ,

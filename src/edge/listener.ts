@@ -3,7 +3,7 @@
  * Bare node:http, because it answers each visitor's request once more (docs/decisions/0075).
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Deps } from '../context.ts'
 import { openAdmission } from './admit.ts'
@@ -12,6 +12,9 @@ import { type Followed, followHosts } from './follow.ts'
 import { openSnapshots, type SnapshotForm } from './snapshot.ts'
 import { deservesCertificate } from './verdict.ts'
 import { readName, readVisitor } from './visitor.ts'
+
+/** Not by `import`: that reads every export, and reading WebSocket loads a whole HTTP client (16 MB, 45 ms at start). */
+const { createServer } = process.getBuiltinModule('node:http')
 
 export type Edge = {
   /** Listens; gives the address as a URL. */

@@ -4,7 +4,7 @@ import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 import { REFUSALS } from '../errors.ts'
 import { isVisible, mustBeVariable, mustChange } from './rules.ts'
-import { type EnvType, type FailedEnv, type Target, targetsIn } from './shape.ts'
+import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
 import { openSafe, type Safe } from './values.ts'
 import { changeVariable, type Draft, insertVariables, type NotMade, removeVariables } from './write.ts'
@@ -140,13 +140,15 @@ async function explain(
 /** What the caller cannot see is in the way without its id being told. */
 function errorOf(ctx: Ctx, draft: Draft, failed: NotMade, holder: Row<'env_var'> | undefined): FailedEnv['error'] {
   const [, code, message] = REFUSALS[failed]
+  const { target, customEnvironmentIds } = showTargets(draft.targets)
   return {
     code,
     message,
     key: draft.key,
     envVarKey: draft.key,
     ...(holder !== undefined && isVisible(ctx.who, holder) && { envVarId: holder.id }),
-    target: draft.targets,
+    target,
+    ...(customEnvironmentIds.length > 0 && { customEnvironmentIds }),
     ...(draft.gitBranch !== '' && { gitBranch: draft.gitBranch }),
   }
 }

@@ -22,6 +22,8 @@ const STOP_MS = 3000
 type Rounds = {
   /** Takes what is due and there is room for, and begins to deliver it. Gives how many it took. */
   begin(now: number): Promise<number>
+  /** How many have ended so far: one that ends while it is looked for what is due may have made the next one due. */
+  ended(): number
   /** Resolves when one of those in flight has ended; at once when there is none. */
   oneEnded(): Promise<unknown>
   allEnded(): Promise<unknown>
@@ -31,9 +33,10 @@ type Rounds = {
 export async function deliverDue(deps: Deps, now: number): Promise<number> {
   const rounds = openRounds(deps, () => now, new AbortController().signal)
   for (let done = 0; ; ) {
+    const ended = rounds.ended()
     const begun = await rounds.begin(now)
     done += begun
-    if (begun === 0 && (await rounds.oneEnded()) === undefined) return done
+    if (begun === 0 && rounds.ended() === ended && (await rounds.oneEnded()) === undefined) return done
   }
 }
 
@@ -84,6 +87,7 @@ export function startDeliveries(deps: Deps): () => Promise<void> {
 function openRounds(deps: Deps, nowOf: () => number, stop: AbortSignal, onEnd = () => {}): Rounds {
   const inFlight = new Map<string, number>()
   const running = new Map<Promise<boolean>, boolean>()
+  let ended = 0
 
   const begin = (delivery: Leased, failing: boolean) => {
     const { endpoint_id: id } = delivery
@@ -93,6 +97,7 @@ function openRounds(deps: Deps, nowOf: () => number, stop: AbortSignal, onEnd = 
       if (left === 0) inFlight.delete(id)
       else inFlight.set(id, left)
       running.delete(run)
+      ended++
       onEnd()
       return true
     })
@@ -109,6 +114,7 @@ function openRounds(deps: Deps, nowOf: () => number, stop: AbortSignal, onEnd = 
       for (const delivery of taken) begin(delivery, failing.has(delivery.endpoint_id))
       return taken.length
     },
+    ended: () => ended,
     oneEnded: () => Promise.race([...running.keys(), ...(running.size === 0 ? [Promise.resolve(undefined)] : [])]),
     allEnded: () => Promise.all(running.keys()),
   }
