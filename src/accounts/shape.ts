@@ -77,7 +77,10 @@ export const TeamSettings = Type.Object({
   remoteCaching: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
 })
 
-/** The limited forms of user and team that every SDK version decodes: what an API token may see. */
+/**
+ * What every SDK version decodes as a whole user and a whole team; to a `limited` one the CLI does not switch before a new
+ * login. clients.md B.3
+ */
 export const User = Type.Object({
   user: Type.Object({
     id: Type.String(),
@@ -88,6 +91,12 @@ export const User = Type.Object({
     defaultTeamId: Nullable(Type.String()),
     version: Nullable(Type.String()),
     limited: Type.Boolean(),
+    createdAt: Moment,
+    softBlock: Nullable(Type.Object({ blockedAt: Moment, reason: Type.String() })),
+    billing: Nullable(Type.Object({})),
+    resourceConfig: Type.Object({}),
+    stagingPrefix: Type.String(),
+    hasTrialAvailable: Type.Boolean(),
   }),
 })
 

@@ -9,7 +9,7 @@ import type { Input, Params } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './shape.ts'
 
-/** The user behind the token, as much of it as an API token may see. */
+/** The user behind the token. */
 export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', ctx.who.userId).executeTakeFirstOrThrow()
   return {
@@ -19,10 +19,18 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
       name: row.name,
       username: row.slug,
       avatar: null,
-      defaultTeamId: row.default_team_id,
-      // Without it the CLI offers the personal account beside the teams (clients.md B.2, 11).
-      version: row.default_team_id === null ? null : 'northstar',
-      limited: true,
+      defaultTeamId: ctx.who.tokenTeamId ?? row.default_team_id,
+      // To the CLI a `northstar` has no personal account: what names no team is for the default one. decisions/0114.
+      version: ctx.who.tokenTeamId === null ? null : 'northstar',
+      limited: false,
+      createdAt: momentOf(row.created_stamp),
+      // The account's own block has no reason beyond that the operator set it.
+      softBlock:
+        row.soft_blocked_at === null ? null : { blockedAt: row.soft_blocked_at, reason: 'BLOCKED_FOR_PLATFORM_ABUSE' },
+      billing: null,
+      resourceConfig: {},
+      stagingPrefix: '',
+      hasTrialAvailable: false,
     },
   }
 }
@@ -43,6 +51,18 @@ export async function listTeams(
     .execute()
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
   return { teams: shown.map(showTeam), pagination }
+}
+
+/**
+/**
+ * One team of the user, by id or slug; and the personal account that the request acts for, by its id: the CLI asks there
+ * who owns a project. Refuses: not_found 404, also for a team that the user is not in.
+ */
+export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
+  const { account } = ctx
+  if (account.kind !== 'user' || params.idOrSlug !== account.id) return findTeam(ctx, params)
+  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', account.id).executeTakeFirstOrThrow()
+  return { ...row, role: 'OWNER', joined_at: momentOf(row.created_stamp) }
 }
 
 /**
@@ -88,7 +108,7 @@ export function showTeam(row: TeamRow): Static<typeof Team> {
     billing: { plan: row.plan },
     created: new Date(createdAt).toISOString(),
     createdAt,
-    limited: true,
+    limited: false,
     limitedBy: [],
     description: row.description,
     sensitiveEnvironmentVariablePolicy: row.sensitive_env_policy,
