@@ -14,6 +14,8 @@ type Entry = Omit<Row<'audit'>, keyof Link>
 /** What the first entry follows. */
 export const START: Link = { position: 0, hash: '' }
 export const LINK_SLICE = 500
+/** More that wait for the sweep are not counted. */
+export const MOST_UNLINKED = 10_000
 
 /** The link of an entry that follows `previous`. Every column counts, and which is which. */
 export function linkAfter(previous: Link, entry: Entry): Link {
@@ -67,6 +69,13 @@ export async function linkEntries({ db }: OperatorCtx, limit: number): Promise<n
     with link(stamp, position, hash) as (values ${sql.join(links)})
     update audit set position = link.position, hash = link.hash from link where audit.stamp = link.stamp`.execute(db)
   return entries.length
+}
+
+/** How many entries wait for the sweep. */
+export async function countUnlinked(db: Queries): Promise<number> {
+  const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MOST_UNLINKED)
+  const counted = db.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('count'))
+  return (await counted.executeTakeFirstOrThrow()).count
 }
 
 const selectHead = prepared<Record<string, never>, Link>((db) =>

@@ -89,7 +89,10 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
       return dealt
     })
     swept += count
-    if (count < slice) return swept
+    deps.metrics.counter('berth_timer_swept_total', name).value += count
+    if (count >= slice) continue
+    deps.metrics.gauge('berth_timer_last_run_timestamp_seconds', name).value = deps.clock.now() / 1000
+    return swept
   }
 }
 
@@ -127,6 +130,7 @@ async function runDue(deps: Deps, due: Map<string, number>, watch: ClockWatch): 
     try {
       await runTimer(deps, name, now)
     } catch (error) {
+      deps.metrics.counter('berth_timer_failures_total', name).value++
       deps.log.error({ err: error, timer: name }, 'a sweep failed; it runs again in its next period')
     }
   }

@@ -37,7 +37,17 @@ export type Db = {
    * committed some (LISTEN). On PostgreSQL a call may be missed while the connection is away. Ends with `close`.
    */
   onEdgeChange(listener: () => void): void
+  /** Connections by their state; undefined where there is no pool. */
+  connections?(): Record<string, number>
   close(): Promise<void>
+}
+
+/** Hears what the store does, for the figures. */
+export type StoreWatch = {
+  /** So many writes were made durable together, in so many milliseconds. */
+  committed(writes: number, ms: number): void
+  /** A transaction lost a race and is run again. */
+  lostRace(): void
 }
 
 /** The migrations travel with the program; a name, once released, is never changed. */

@@ -1,8 +1,7 @@
 /** Whether the audit log is still what was written: its chain, walked from the first entry to the last. docs/operations.md. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { sql } from 'kysely'
 import type { Static } from 'typebox'
-import { headOf, type Link, linkAfter, START } from '../audit-chain.ts'
+import { countUnlinked, headOf, type Link, linkAfter, START } from '../audit-chain.ts'
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
@@ -15,8 +14,6 @@ import { Type } from '../http/type.ts'
 const SLICE = 1000
 /** No transaction lasts as long, and no two clocks differ by as much: who comes later than this was put in, or a clock was set. */
 const LATE = 60_000 * STAMPS_PER_MS
-/** More that wait for the sweep are not counted. */
-const MOST_UNLINKED = 10_000
 
 export const VerifyQuery = Type.Object({
   head: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}\\.[A-Za-z0-9_-]{43}$', maxLength: 60 })),
@@ -91,15 +88,6 @@ function nextEntries(db: Queries, after: number, to: number): Promise<Row<'audit
 async function chainBegan(db: Queries): Promise<number> {
   const fact = db.selectFrom('fact').select('value').where('name', '=', 'audit_chain_began')
   return Number((await fact.executeTakeFirst())?.value ?? 0)
-}
-
-async function countUnlinked(db: Queries): Promise<number> {
-  const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MOST_UNLINKED)
-  const { count } = await db
-    .selectFrom(some.as('some'))
-    .select(sql<number>`count(*)`.as('count'))
-    .executeTakeFirstOrThrow()
-  return count
 }
 
 function readAnchor(text: string | undefined): Link | undefined {
