@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
+import { logOptions } from '../src/log.ts'
 import type { StartCredentials } from '../src/operator/bootstrap.ts'
 import { openService, type Service } from '../src/service.ts'
 
@@ -83,7 +84,7 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     ...settings,
   })
   const lines: string[] = []
-  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const log = pino(logOptions('debug'), { write: (line: string) => void lines.push(line) })
   const service = await openService(config, log, (error) => {
     throw error
   })

@@ -144,6 +144,9 @@ type CoreTables = {
     type: string
     subject_id: string | null
     fields_json: string
+    /** Where it stands in the chain, and its hash (audit-chain.ts); null: not linked yet. */
+    position: number | null
+    hash: string | null
   }
   /** A root key of the keyring that this store knows: never the key, only what proves that a key is it. */
   root_key: {
