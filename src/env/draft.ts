@@ -16,21 +16,22 @@ export function createDrafts(
   const items: readonly NewVariable[] = many ? body : [body as NewVariable]
   if (items.length > MOST_VARIABLES) refuse('env_too_many')
   return items.map((item, at) => {
-    const draft = draftOf(project, item)
-    mustBeVariable(draft, many ? `Item ${at}: ` : '')
+    const where = many ? `Item ${at}: ` : ''
+    const draft = draftOf(project, item, where)
+    mustBeVariable(draft, where)
     mustTouch(ctx.who, draft.targets)
     return draft
   })
 }
 
 /** The draft of an item. No type is `encrypted`; no branch, and an empty one, is every branch. Refuses as `targetsOf` does. */
-export function draftOf(project: Row<'project'>, item: NewVariable): PutDraft {
+export function draftOf(project: Row<'project'>, item: NewVariable, where = ''): PutDraft {
   return {
     key: item.key,
     value: item.value,
     type: item.type ?? 'encrypted',
     keepType: item.type === undefined,
-    targets: targetsOf(project, item),
+    targets: targetsOf(project, item, where),
     gitBranch: item.gitBranch ?? '',
     extras: {
       ...(item.comment !== undefined && { comment: item.comment || null }),
