@@ -88,7 +88,7 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
   const service = await openService(config, log, (error) => {
     throw error
   })
-  const as = (token: string | undefined) => caller(service, token)
+  const as = (token: string | undefined) => callerOf(service, token)
   const operator = as(service.credentials.operatorToken)
   return {
     ...service,
@@ -118,7 +118,8 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
   }
 }
 
-function caller({ app }: Service, token: string | undefined): Call {
+/** A way to speak HTTP to a service, with this bearer token (or none). */
+export function callerOf({ app }: Pick<Service, 'app'>, token: string | undefined): Call {
   return async (method, url, body, headers = {}) => {
     // A Blob brings its own type; all else is JSON.
     const payload = body instanceof Blob ? Buffer.from(await body.arrayBuffer()) : body
