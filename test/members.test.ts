@@ -1,5 +1,7 @@
 /** Members of a team, who sees a project, and the settings of a team. */
 import assert from 'node:assert/strict'
+import { type Kysely, sql } from 'kysely'
+import { up } from '../src/db/migrations/0016-members.ts'
 import { exchange, install, makeIntegration } from './integration-world.ts'
 import { digest, makeProject } from './place.ts'
 import { type Answer, type Call, onBothEngines, type World } from './world.ts'
@@ -505,3 +507,36 @@ onBothEngines(
     assert.equal(await read(), undefined)
   },
 )
+
+onBothEngines('members of an older store keep when they came, each at a stamp of its own', async ({ deps }) => {
+  const members = [
+    ['team_a', 'usr_b', 1_700_000_000_000],
+    ['team_a', 'usr_a', 1_700_000_000_000],
+    ['team_a', 'usr_c', 1_600_000_000_000],
+    ['team_b', 'usr_a', 1_700_000_000_000],
+  ] as const
+  const rows = await deps.db.write(async (tx) => {
+    // Back to what the migration finds.
+    await sql`drop index member_stamp`.execute(tx)
+    for (const column of ['description', 'sensitive_env_policy', 'settings_json']) {
+      await tx.schema.alterTable('account').dropColumn(column).execute()
+    }
+    await tx.schema.alterTable('member').dropColumn('created_stamp').execute()
+    await sql`delete from member`.execute(tx)
+    await sql`alter table member add column created_at bigint not null default 0`.execute(tx)
+    for (const [team, user, at] of members) {
+      await sql`insert into member (team_id, user_id, role, created_at) values (${team}, ${user}, 'MEMBER', ${at})`.execute(
+        tx,
+      )
+    }
+    await up(tx as unknown as Kysely<unknown>)
+    return tx.selectFrom('member').select(['team_id', 'user_id', 'created_stamp']).execute()
+  })
+  const stamps = Object.fromEntries(rows.map((row) => [`${row.team_id} ${row.user_id}`, row.created_stamp]))
+  assert.deepEqual(stamps, {
+    'team_a usr_a': 1_700_000_000_000 * 1024,
+    'team_a usr_b': 1_700_000_000_000 * 1024 + 1,
+    'team_a usr_c': 1_600_000_000_000 * 1024,
+    'team_b usr_a': 1_700_000_000_000 * 1024,
+  })
+})
