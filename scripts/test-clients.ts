@@ -5,7 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Seen } from '../test/clients/ledger.ts'
 import { CLIENTS, type Client } from './clients.ts'
@@ -16,12 +16,14 @@ const page = join(root, 'docs', 'clients.md')
 const [BEGIN, END] = ['<!-- table: npm run test:clients -- --write -->', '<!-- end of table -->']
 
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } })
-for (const client of CLIENTS) await install(client)
+const files = globSync(`test/clients/*${asked.only ?? ''}*.test.ts`, { cwd: root })
+// A test file is named for the family of clients that it drives: `sdk.test.ts`, `cli-env.test.ts`.
+const families = files.map((file) => /[a-z]+/.exec(basename(file))![0])
+for (const client of CLIENTS) if (families.includes(familyOf(client.name))) await install(client)
 
 const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
 const ledger = join(scratch, 'ledger')
 writeFileSync(ledger, '')
-const files = globSync(`test/clients/*${asked.only ?? ''}*.test.ts`, { cwd: root })
 const ran = spawnSync(process.execPath, ['--test', '--test-global-setup=test/postgres.ts', ...files], {
   cwd: root,
   stdio: 'inherit',
@@ -54,11 +56,15 @@ async function install({ name, package: wanted, version, overrides }: Client): P
   writeFileSync(mark, '')
 }
 
+function familyOf(client: string): string {
+  return client.split('-', 1)[0]!
+}
+
 /** A row an operation, a column a client; a cell is what was seen on both engines. What differs is explained below the table. */
 function tableOf(rows: readonly Seen[]): string {
   const columns = CLIENTS.map(({ name }) => name).filter((name) => rows.some(({ client }) => client === name))
   for (const { client } of rows) if (!columns.includes(client)) columns.push(client)
-  const families = Map.groupBy(columns, (name) => name.split('-', 1)[0]!)
+  const families = Map.groupBy(columns, familyOf)
   return [...families.values()].map((family) => tableOfFamily(rows, family)).join('\n\n')
 }
 

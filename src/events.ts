@@ -39,7 +39,12 @@ const variable = {
   payload: Type.Object({
     ...by,
     project,
-    envVar: Type.Object({ id: Type.String(), key: Type.String(), target: Type.Array(Type.String()) }),
+    envVar: Type.Object({
+      id: Type.String(),
+      key: Type.String(),
+      target: Type.Array(Type.String()),
+      customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
+    }),
   }),
 }
 

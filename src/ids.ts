@@ -21,7 +21,7 @@ export function randomText(length: number): string {
 }
 
 /** An id such as `prj_` + 28 characters (167 bits): never reused, never guessed. */
-export function newId(prefix: Prefix): string {
+export function newId<P extends Prefix>(prefix: P): `${P}_${string}` {
   return `${prefix}_${randomText(SHORT.has(prefix) ? 24 : 28)}`
 }
 

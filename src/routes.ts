@@ -4,6 +4,7 @@ import { deploymentRoutes } from './deployments/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { drainRoutes } from './drains/routes.ts'
 import { envRoutes } from './env/routes.ts'
+import { environmentRoutes } from './environments/routes.ts'
 import type { Route } from './http/route.ts'
 import { integrationRoutes } from './integrations/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
@@ -19,6 +20,7 @@ export const ROUTES: readonly Route[] = [
   ...transferRoutes,
   ...domainRoutes,
   ...envRoutes,
+  ...environmentRoutes,
   ...deploymentRoutes,
   ...accountRoutes,
   ...webhookRoutes,

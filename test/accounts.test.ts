@@ -148,7 +148,7 @@ onBothEngines(
 
 onBothEngines(
   'a user is patched, and their default team must be one of theirs',
-  async ({ operator, credentials, call }) => {
+  async ({ operator, credentials, call, user }) => {
     const { userId, teamId } = credentials
     const patch = (body: object) => operator('PATCH', `/operator/v1/users/${userId}`, body)
     assert.equal((await patch({ name: 'New' })).body.name, 'New')
@@ -158,7 +158,9 @@ onBothEngines(
       [null, 'New'],
     )
     assert.equal((await patch({ defaultTeamId: teamId })).body.defaultTeamId, teamId)
-    assert.equal((await call('GET', '/v2/user')).body.user.version, 'northstar')
+    assert.equal((await call('GET', '/v2/user')).body.user.defaultTeamId, teamId)
+    const { id: heir } = await user('heir')
+    await operator('PUT', `/operator/v1/teams/${teamId}/members/${heir}`, { role: 'OWNER' })
     await operator('DELETE', `/operator/v1/teams/${teamId}/members/${userId}`)
     assert.equal((await call('GET', '/v2/user')).body.user.defaultTeamId, null)
   },
@@ -166,8 +168,9 @@ onBothEngines(
 
 onBothEngines(
   'GET /v2/user is the user behind the token, also for a team and at other versions',
-  async ({ call, credentials }) => {
+  async ({ call, credentials, operator }) => {
     const { body } = await call('GET', '/v2/user')
+    assert.ok(Math.abs(Date.now() - body.user.createdAt) < 60_000)
     assert.deepEqual(body, {
       user: {
         id: credentials.userId,
@@ -176,10 +179,20 @@ onBothEngines(
         username: 'admin',
         avatar: null,
         defaultTeamId: credentials.teamId,
-        version: 'northstar',
-        limited: true,
+        version: null,
+        limited: false,
+        createdAt: body.user.createdAt,
+        softBlock: null,
+        billing: null,
+        resourceConfig: {},
+        stagingPrefix: '',
+        hasTrialAvailable: false,
       },
     })
+    await operator('PATCH', `/operator/v1/accounts/${credentials.userId}`, { softBlocked: true })
+    const blocked = (await call('GET', '/v2/user')).body.user.softBlock
+    assert.ok(Math.abs(Date.now() - blocked.blockedAt) < 60_000)
+    await operator('PATCH', `/operator/v1/accounts/${credentials.userId}`, { softBlocked: false })
     for (const url of ['/v2/user?slug=team', `/user?teamId=${credentials.teamId}`, '/v1/user/']) {
       assert.deepEqual((await call('GET', url)).body, body, url)
     }
@@ -222,9 +235,46 @@ onBothEngines('teams are listed newest first with pages, and found by id and slu
     assert.equal(body.created, new Date(body.createdAt).toISOString())
   }
   const unknown = await call('GET', '/teams/unknown')
-  for (const said of ['foreign', foreign.id, 'admin', credentials.userId, rival.id, 'TEAM', '%25', '_eam']) {
+  for (const said of ['foreign', foreign.id, 'admin', rival.id, 'TEAM', '%25', '_eam']) {
     const answer = await call('GET', `/teams/${said}`)
     const plain = decodeURIComponent(said)
     assert.deepEqual([answer.status, answer.text.replace(plain, 'unknown')], [404, unknown.text], said)
   }
 })
+
+onBothEngines('the owner of a personal project is found as a team is, and only by who acts for it', async (world) => {
+  const { call, credentials, operator } = world
+  const { accountId } = (await call('POST', '/v10/projects', { name: 'mine' })).body
+  assert.equal(accountId, credentials.userId)
+  const { body } = await call('GET', `/teams/${accountId}`)
+  assert.deepEqual([body.id, body.slug, body.name, body.membership.role], [accountId, 'admin', 'Admin', 'OWNER'])
+  assert.deepEqual(
+    (await call('GET', '/v2/teams')).body.teams.map((team: { id: string }) => team.id),
+    [credentials.teamId],
+  )
+  const bound = await world.token({ teamId: credentials.teamId })
+  const other = await world.user('other')
+  await operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${other.id}`, { role: 'OWNER' })
+  for (const asked of [
+    bound('GET', `/teams/${accountId}`),
+    other.call('GET', `/teams/${accountId}`),
+    call('GET', `/teams/${accountId}?teamId=${credentials.teamId}`),
+  ]) {
+    assert.equal((await asked).status, 404)
+  }
+})
+
+onBothEngines(
+  'who acts for a team without naming it is a northstar of that team, and nobody else is',
+  async (world) => {
+    const { credentials, operator, call } = world
+    const made = await operator('POST', '/operator/v1/teams', { slug: 'new', name: 'New', ownerId: credentials.userId })
+    const bound = await world.token({ teamId: made.body.id })
+    const { user } = (await bound('GET', '/v2/user')).body
+    assert.deepEqual([user.version, user.defaultTeamId], ['northstar', made.body.id])
+    assert.equal((await bound('POST', '/v10/projects', { name: 'web' })).body.accountId, made.body.id)
+    const person = (await call('GET', '/v2/user')).body.user
+    assert.deepEqual([person.version, person.defaultTeamId], [null, credentials.teamId])
+    assert.equal((await call('POST', '/v10/projects', { name: 'web' })).body.accountId, credentials.userId)
+  },
+)

@@ -139,10 +139,11 @@ onBothEngines('a .env text is merged, and the plan is what then happens', async 
   const plan = { created: ['NEW'], updated: ['TOKEN'], removed: [], unchanged: ['SAME'] }
   const before = (await world.call('GET', URL)).text
   const dry = await put(world, 'mode=merge&target=preview&dryRun=true', body)
-  assert.deepEqual(dry.body, { mode: 'merge', target: ['preview'], dryRun: true, plan })
+  const places = { target: ['preview'], customEnvironmentIds: [] }
+  assert.deepEqual(dry.body, { mode: 'merge', ...places, dryRun: true, plan })
   assert.equal((await world.call('GET', URL)).text, before)
   const done = await put(world, 'target=preview', body)
-  assert.deepEqual(done.body, { mode: 'merge', target: ['preview'], dryRun: false, plan })
+  assert.deepEqual(done.body, { mode: 'merge', ...places, dryRun: false, plan })
   assert.deepEqual(await shown(world, 'preview'), { NEW: 'a\nb', SAME: '1', TOKEN: 'changed', KEPT: 'k' })
   // Production shared the variable with preview and keeps its value.
   assert.deepEqual(await shown(world, 'production'), { TOKEN: 'first-value' })

@@ -48,6 +48,13 @@ test('only http/serve.ts imports fastify', () => {
   )
 })
 
+test('nothing imports node:http for its values: that reads every export, and WebSocket among them loads an HTTP client of 16 MB', () => {
+  assert.deepEqual(
+    offenders((file, named) => named === 'node:http' && file.path.startsWith('src/')),
+    [],
+  )
+})
+
 test('only db/open-*.ts imports a database driver', () => {
   const driver = (named: string) => named === 'pg' || named === 'node:sqlite'
   assert.deepEqual(

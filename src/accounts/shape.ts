@@ -5,12 +5,12 @@ import { GRANT_PATTERN } from '../access/scopes.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
-const Slug = Type.String({
+export const Slug = Type.String({
   pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
   description: 'lower case letters, digits, . _ -',
 })
-const Name = Type.String({ minLength: 1, maxLength: 100 })
-const Id = Type.String({ minLength: 1, maxLength: 64 })
+export const Name = Type.String({ minLength: 1, maxLength: 100 })
+export const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
 export const NewUser = Type.Object({
@@ -68,7 +68,19 @@ export const NewToken = Type.Object({
 export type NewToken = Static<typeof NewToken>
 export const MadeToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
 
-/** The forms of user and team that every SDK version decodes: limited, as an API token may see them, with what some demand of the whole one. */
+export const Preference = OneOf('on', 'off', 'default')
+/** Settings of a team that are kept and said again: nothing here acts on them. */
+export const TeamSettings = Type.Object({
+  previewDeploymentSuffix: Type.Optional(Nullable(Type.String({ maxLength: 253 }))),
+  enablePreviewFeedback: Type.Optional(Preference),
+  enableProductionFeedback: Type.Optional(Preference),
+  remoteCaching: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
+})
+
+/**
+ * What every SDK version decodes as a whole user and a whole team; to a `limited` one the CLI does not switch before a new
+ * login. clients.md B.3
+ */
 export const User = Type.Object({
   user: Type.Object({
     id: Type.String(),
@@ -79,6 +91,12 @@ export const User = Type.Object({
     defaultTeamId: Nullable(Type.String()),
     version: Nullable(Type.String()),
     limited: Type.Boolean(),
+    createdAt: Moment,
+    softBlock: Nullable(Type.Object({ blockedAt: Moment, reason: Type.String() })),
+    billing: Nullable(Type.Object({})),
+    resourceConfig: Type.Object({}),
+    stagingPrefix: Type.String(),
+    hasTrialAvailable: Type.Boolean(),
   }),
 })
 
@@ -93,10 +111,14 @@ export const Team = Type.Object(
     createdAt: Moment,
     updatedAt: Type.Integer({ description: 'when it was made: who changed what is in the audit log' }),
     creatorId: Type.String({ description: 'the team itself stands for who made it' }),
-    description: Type.Null(),
     stagingPrefix: Type.String(),
     limited: Type.Boolean(),
     limitedBy: Type.Array(Type.String()),
+    description: Nullable(Type.String()),
+    sensitiveEnvironmentVariablePolicy: Nullable(Preference),
+    hideIpAddresses: Type.Boolean(),
+    hideIpAddressesInLogDrains: Type.Boolean(),
+    ...TeamSettings.properties,
     membership: Type.Object({
       role: OneOf(...ROLES),
       confirmed: Type.Boolean(),

@@ -7,9 +7,9 @@ import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
-import type { Team, TeamList, TeamsQuery, User } from './shape.ts'
+import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './shape.ts'
 
-/** The user behind the token, as much of it as an API token may see. */
+/** The user behind the token. */
 export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', ctx.who.userId).executeTakeFirstOrThrow()
   return {
@@ -19,10 +19,18 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
       name: row.name,
       username: row.slug,
       avatar: null,
-      defaultTeamId: row.default_team_id,
-      // Without it the CLI offers the personal account beside the teams (clients.md B.2, 11).
-      version: row.default_team_id === null ? null : 'northstar',
-      limited: true,
+      defaultTeamId: ctx.who.tokenTeamId ?? row.default_team_id,
+      // To the CLI a `northstar` has no personal account: what names no team is for the default one. decisions/0114.
+      version: ctx.who.tokenTeamId === null ? null : 'northstar',
+      limited: false,
+      createdAt: momentOf(row.created_stamp),
+      // The account's own block has no reason beyond that the operator set it.
+      softBlock:
+        row.soft_blocked_at === null ? null : { blockedAt: row.soft_blocked_at, reason: 'BLOCKED_FOR_PLATFORM_ABUSE' },
+      billing: null,
+      resourceConfig: {},
+      stagingPrefix: '',
+      hasTrialAvailable: false,
     },
   }
 }
@@ -45,12 +53,25 @@ export async function listTeams(
   return { teams: shown.map(showTeam), pagination }
 }
 
-/** One team of the user, by id or slug. Refuses: not_found 404, also for a team that the user is not in. */
+/**
+ * One team of the user, by id or slug; and the personal account that the request acts for, by its id: the CLI asks there
+ * who owns a project. Refuses: not_found 404, also for a team that the user is not in.
+ */
+export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
+  const { account } = ctx
+  if (account.kind !== 'user' || params.idOrSlug !== account.id) return findTeam(ctx, params)
+  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', account.id).executeTakeFirstOrThrow()
+  return { ...row, role: 'OWNER', joined_stamp: row.created_stamp }
+}
+
+/**
+ * One team of the user, by id or slug; within a write on PostgreSQL their place in it stays until the commit. Refuses:
+ * not_found 404, also for a team that the user is not in.
+ */
 export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
   const said = params.idOrSlug ?? ''
-  const row = await teamsOf(ctx)
-    .where((eb) => eb.or([eb('account.id', '=', said), eb('account.slug', '=', said)]))
-    .executeTakeFirst()
+  const mine = teamsOf(ctx).where((eb) => eb.or([eb('account.id', '=', said), eb('account.slug', '=', said)]))
+  const row = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
   if (row === undefined) refuse('not_found', `Team "${said.slice(0, 100)}" not found.`)
   return row
 }
@@ -60,17 +81,24 @@ function teamsOf(ctx: Ctx) {
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.team_id')
     .selectAll('account')
-    .select(['member.role', 'member.created_at as joined_at'])
+    .select(['member.role', 'member.created_stamp as joined_stamp'])
     .where('member.user_id', '=', ctx.who.userId)
   // An installation acts for the account that it is on: on a personal one it sees no team.
   const only = ctx.who.tokenTeamId ?? (ctx.who.configurationId === null ? null : '')
   return only === null ? mine : mine.where('member.team_id', '=', only)
 }
 
-type TeamRow = Row<'account'> & { role: Role; joined_at: number }
+/** A team with the caller's role in it. */
+export type TeamRow = Row<'account'> & { role: Role; joined_stamp: number }
+
+/** What is kept for clients beside the settings that mean something here. */
+export function settingsOf({ settings_json }: Pick<Row<'account'>, 'settings_json'>): Static<typeof TeamSettings> {
+  return settings_json === null ? {} : JSON.parse(settings_json)
+}
 
 export function showTeam(row: TeamRow): Static<typeof Team> {
   const createdAt = momentOf(row.created_stamp)
+  const joinedAt = momentOf(row.joined_stamp)
   return {
     id: row.id,
     slug: row.slug,
@@ -81,16 +109,20 @@ export function showTeam(row: TeamRow): Static<typeof Team> {
     createdAt,
     updatedAt: createdAt,
     creatorId: row.id,
-    description: null,
     stagingPrefix: '',
-    limited: true,
+    limited: false,
     limitedBy: [],
+    description: row.description,
+    sensitiveEnvironmentVariablePolicy: row.sensitive_env_policy,
+    hideIpAddresses: false,
+    hideIpAddressesInLogDrains: false,
+    ...settingsOf(row),
     membership: {
       role: row.role,
       confirmed: true,
-      confirmedAt: row.joined_at,
-      created: row.joined_at,
-      createdAt: row.joined_at,
+      confirmedAt: joinedAt,
+      created: joinedAt,
+      createdAt: joinedAt,
     },
   }
 }

@@ -11,6 +11,9 @@ import * as links from './migrations/0011-links.ts'
 import * as transfer from './migrations/0012-transfer.ts'
 import * as edge from './migrations/0013-edge.ts'
 import * as makers from './migrations/0014-makers.ts'
+import * as environments from './migrations/0015-custom-environments.ts'
+import * as members from './migrations/0016-members.ts'
+import * as auditChain from './migrations/0018-audit-chain.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -36,11 +39,21 @@ export type Db = {
    * committed some (LISTEN). On PostgreSQL a call may be missed while the connection is away. Ends with `close`.
    */
   onEdgeChange(listener: () => void): void
+  /** Connections by their state; undefined where there is no pool. */
+  connections?(): Record<string, number>
   close(): Promise<void>
 }
 
+/** Hears what the store does, for the figures. */
+export type StoreWatch = {
+  /** So many writes were made durable together, in so many milliseconds. */
+  committed(writes: number, ms: number): void
+  /** A transaction lost a race and is run again. */
+  lostRace(): void
+}
+
 /** The migrations travel with the program; a name, once released, is never changed. */
-const MIGRATIONS: Record<string, Migration> = {
+export const MIGRATIONS: Record<string, Migration> = {
   '0001-start': start,
   '0002-domains': domains,
   '0003-env': env,
@@ -50,6 +63,9 @@ const MIGRATIONS: Record<string, Migration> = {
   '0012-transfer': transfer,
   '0013-edge': edge,
   '0014-makers': makers,
+  '0015-custom-environments': environments,
+  '0016-members': members,
+  '0018-audit-chain': auditChain,
 }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */

@@ -25,9 +25,14 @@ type CoreTables = {
     soft_blocked_at: number | null
     payment_missing_at: number | null
     add_ons_json: string
+    /** Teams only, as are the next two. */
+    description: string | null
+    sensitive_env_policy: 'on' | 'off' | 'default' | null
+    /** Settings that clients keep here and Berth does nothing with, as accounts/teams.ts reads them; null: none. */
+    settings_json: string | null
     created_stamp: number
   }
-  member: { team_id: string; user_id: string; role: Role; created_at: number }
+  member: { team_id: string; user_id: string; role: Role; created_stamp: number }
   token: {
     id: string
     hash: string
@@ -68,6 +73,8 @@ type CoreTables = {
     link_json: string | null
     /** The secrets by which automation passes its protection, sealed, as projects/bypass.ts reads them; null: none. */
     bypass_json: string | null
+    /** Its custom environments, as environments/shape.ts reads them; null: none. */
+    custom_environments_json: string | null
     created_at: number
     updated_stamp: number
   }
@@ -137,6 +144,9 @@ type CoreTables = {
     type: string
     subject_id: string | null
     fields_json: string
+    /** Where it stands in the chain, and its hash (audit-chain.ts); null: not linked yet. */
+    position: number | null
+    hash: string | null
   }
   /** A root key of the keyring that this store knows: never the key, only what proves that a key is it. */
   root_key: {
@@ -152,7 +162,10 @@ type CoreTables = {
     id: string
     key: string
     type: EnvType
-    /** The targets as `production,preview`; env_target says the same, one row a place, and decides who has it. */
+    /**
+     * The targets as `production,preview,env_…`, custom environments by their ids; env_target says the same, one row a place,
+     * and decides who has it. '': in no environment, since the only one it was in was removed.
+     */
     targets: string
     /** '' when the variable is for every branch. */
     git_branch: string
@@ -174,7 +187,7 @@ type CoreTables = {
   }
   /** A place that a variable takes. Its primary key says that a place is taken once. */
   env_target: { project_id: string; key: string; target: string; git_branch: string; env_id: string }
-  /** What the variables of a project and target add up to, so that a limit is asked of one row. */
+  /** What the variables of a project and target add up to, so that a limit is asked of one row. Target '': those in no environment. */
   env_usage: { project_id: string; target: string; variables: number; bytes: number }
   /** A variable as it was from `at` on, one row a version. */
   env_history: {

@@ -34,6 +34,7 @@ export type Found = { project: Row<'project'>; domain: Row<'project_domain'> }
 
 /** What every route that takes routing may refuse. */
 export const ROUTING_REFUSALS = [
+  'environment_of_domain',
   'branch_and_redirect',
   'production_branch',
   'redirect_to_itself',

@@ -87,6 +87,7 @@ function filters(eb: Builder, query: ListDomainsQuery): Expression<SqlBool>[] {
   if (query.gitBranch !== undefined) all.push(eb('git_branch', '=', query.gitBranch))
   if (query.redirects === false) all.push(eb('redirect', 'is', null))
   if (query.redirect !== undefined) all.push(eb('redirect', '=', query.redirect))
+  if (query.customEnvironmentId) all.push(eb.lit(false))
   if (query.verified !== undefined) all.push(eb('verified_at', query.verified ? 'is not' : 'is', null))
   return all
 }

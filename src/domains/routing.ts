@@ -17,7 +17,7 @@ const MOST_HOPS = 10
 
 /**
  * `before` with what a request says laid over it; null clears, and a redirect takes its status code with it.
- * Refuses: branch_and_redirect 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
+ * Refuses: environment_of_domain 400, branch_and_redirect 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
  * circle), bad_request 400 (a status code without a redirect).
  */
 export async function readRouting(
@@ -27,6 +27,8 @@ export async function readRouting(
   before: Routing,
   said: UpdateDomain,
 ): Promise<Routing> {
+  // Dropped, it would put the domain in front of production instead.
+  if (said.customEnvironmentId) refuse('environment_of_domain')
   const target = said.redirect && canonicalTarget(ctx, said.redirect)
   const redirect = target === undefined ? before.redirect : target
   const kept = redirect === null && said.redirect === null ? null : before.redirect_status_code

@@ -18,6 +18,7 @@ const Routing = {
   gitBranch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 250 }))),
   redirect: Type.Optional(Nullable(Name)),
   redirectStatusCode: Type.Optional(RedirectCode),
+  customEnvironmentId: Type.Optional(Nullable(Type.String({ maxLength: 100, description: 'refused: see 400' }))),
 }
 
 export const AddDomain = Type.Object({ name: Name, ...Routing })
@@ -55,6 +56,7 @@ export const ListDomainsQuery = Type.Object({
   gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
   redirects: Switch('`false`: leave out domains that redirect'),
   redirect: Type.Optional(Type.String({ maxLength: 300, description: 'only domains that redirect to this one' })),
+  customEnvironmentId: Type.Optional(Type.String({ maxLength: 100, description: 'no domain is in one' })),
   verified: Switch('only domains that are verified, or only those that are not'),
 })
 export type ListDomainsQuery = Static<typeof ListDomainsQuery>

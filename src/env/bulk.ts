@@ -11,18 +11,19 @@ import { Type } from '../http/type.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { type BadLine, parseDotenv, quoted } from './dotenv.ts'
 import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables, typeFor } from './put.ts'
-import { isVisible, mustBeVariable, mustChange, mustTouch, targetsOf } from './rules.ts'
-import { MOST_VARIABLES, TARGETS, type Target, targetsIn } from './shape.ts'
+import { isVisible, mustBeVariable, mustChange, mustTouch, targetsNamed, typeIn } from './rules.ts'
+import { MOST_VARIABLES, showTargets, TARGETS, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
 import { openSafe } from './values.ts'
 
-const NAME = '(production|preview|development)'
+const NAME = '[A-Za-z0-9_-]{1,100}'
 
 export const BulkQuery = Type.Object({
   mode: Type.Optional(OneOf('merge', 'replace')),
   target: Type.String({
-    pattern: `^${NAME}(,${NAME})*$`,
-    description: 'one of production, preview and development, or several with commas between',
+    pattern: `^${NAME}(,${NAME}){0,19}$`,
+    description:
+      'one of production, preview, development and the slugs or ids of custom environments, or several with commas between',
   }),
   gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
   type: Type.Optional(OneOf('plain', 'encrypted', 'sensitive')),
@@ -33,6 +34,7 @@ const Keys = Type.Array(Type.String())
 export const BulkAnswer = Type.Object({
   mode: OneOf('merge', 'replace'),
   target: Type.Array(OneOf(...TARGETS)),
+  customEnvironmentIds: Type.Array(Type.String()),
   gitBranch: Type.Optional(Type.String()),
   dryRun: Type.Boolean(),
   plan: Type.Object({ created: Keys, updated: Keys, removed: Keys, unchanged: Keys }),
@@ -42,8 +44,8 @@ type Plan = Static<typeof BulkAnswer>['plan']
 
 /**
  * Merges a `.env` text into the variables of these targets (and branch), or puts it in their place. Variables that other
- * targets share keep their value there. Replacing leaves alone what integrations made. Refuses: bad_request 400 with the
- * number of every bad line, what no variable may be, env_already_exists 403, env_limit 400, missing_permission 403.
+ * targets share keep their value there. Replacing leaves alone what integrations made. Refuses: bad_request 400 (no such
+ * environment; the number of every bad line), what no variable may be, env_already_exists 403, env_limit 400, missing_permission 403.
  */
 export async function putEnvFile(
   ctx: Ctx,
@@ -51,7 +53,7 @@ export async function putEnvFile(
   { body, query }: Input<Static<typeof BulkQuery>, string>,
 ): Promise<Static<typeof BulkAnswer>> {
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
-  const targets = targetsOf(query.target.split(',') as Target[])
+  const targets = targetsNamed(project, query.target.split(','), 'target')
   mustTouch(ctx.who, targets)
   const wanted = await readText(ctx, project, body, targets, query)
   if (wanted.length === 0 && mode === 'replace') {
@@ -64,7 +66,7 @@ export async function putEnvFile(
   await mustFitTogether(ctx, project, steps, targets)
   if (!dryRun) await carryOut(ctx, project, steps, targets)
   const { plan } = steps
-  return { mode, target: targets, ...(gitBranch !== '' && { gitBranch }), dryRun, plan }
+  return { mode, ...showTargets(targets), ...(gitBranch !== '' && { gitBranch }), dryRun, plan }
 }
 
 /** A draft, and the variables whose places it takes. */
@@ -124,7 +126,7 @@ async function readText(
   )
   const steps = entries.map(({ key, value }): Step => {
     const holders = byKey.get(key) ?? []
-    const kept = typeFor({ keepType: true, type }, holders)
+    const kept = typeIn(ctx.account, typeFor({ keepType: true, type }, holders), targets)
     return { draft: { key, value, type: kept, keepType: true, targets, gitBranch, extras: {} }, holders }
   })
   for (const step of steps) mustReplace(ctx, step)

@@ -1,14 +1,16 @@
 /** Environment variables of a project: create, list, get, edit, delete. Specification: operations 16 to 20. */
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
-import type { Row } from '../db/schema.ts'
+import type { Row, Schema } from '../db/schema.ts'
+import { environmentOf } from '../environments/shape.ts'
 import { page, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 import { createDrafts, draftOf } from './draft.ts'
 import { isSameValue, putVariables } from './put.ts'
-import { mayDecrypt, mustBeVariable, mustChange, mustNameNoCustomEnvironment, mustTouch, visibleTo } from './rules.ts'
+import { mayDecrypt, mustBeVariable, mustChange, mustTouch, targetsNamed, typeIn, visibleTo } from './rules.ts'
 import {
   type CreatedEnv,
   type CreateEnv,
@@ -22,6 +24,8 @@ import {
   MOST_VARIABLES,
   type Reading,
   showEnv,
+  showTargets,
+  type Target,
   targetsIn,
 } from './shape.ts'
 import { openSafe, type Safe } from './values.ts'
@@ -60,7 +64,7 @@ export async function createEnv(
   if (many && version !== undefined && version < FIRST_VERSION_WITH_ARRAYS) {
     refuse('bad_request', 'Invalid request: should be object.')
   }
-  const outcomes = await putVariables(ctx, project, createDrafts(ctx, body), query.upsert === true)
+  const outcomes = await putVariables(ctx, project, createDrafts(ctx, project, body), query.upsert === true)
   const safe = await openSafe(ctx, project.id)
   const created = outcomes.flatMap((end) => ('row' in end ? [showEnv(end.row, read(ctx, safe, end.row, false))] : []))
   const failed = outcomes.flatMap((end) => ('failed' in end ? [end] : []))
@@ -69,7 +73,10 @@ export async function createEnv(
   return { created: created[0]!, failed: [] }
 }
 
-/** Lists the variables that the caller may see, last made first: all of them, or a page when `limit` is given. */
+/**
+ * Lists the variables that the caller may see, last made first: all of them, or a page when `limit` is given. A custom
+ * environment that is not there has none. Refuses: bad_request 400 (such a one as `target`).
+ */
 export async function listEnv(
   ctx: Ctx,
   project: Row<'project'>,
@@ -84,15 +91,29 @@ export async function listEnv(
     .orderBy('created_stamp', 'desc')
   if (until !== undefined) wanted = wanted.where('created_stamp', '<', stampBefore(until))
   if (gitBranch !== undefined) wanted = wanted.where('git_branch', '=', gitBranch)
-  if (target !== undefined) wanted = wanted.where('targets', 'like', `%${target}%`)
+  if (target !== undefined) wanted = wanted.where(within(project, targetsNamed(project, [target], 'target')[0]))
   if (limit !== undefined) wanted = wanted.limit(limit + 1)
-  // There are no custom environments, so nothing is in one.
-  if (query.customEnvironmentId || query.customEnvironmentSlug) wanted = wanted.limit(0)
+  for (const name of [query.customEnvironmentId, query.customEnvironmentSlug]) {
+    if (name) wanted = wanted.where(within(project, environmentOf(project, name)?.id))
+  }
   const found = await wanted.execute()
   const { rows, pagination } = page(found, limit ?? found.length, until, (row) => row.created_stamp)
   const safe = await openSafe(ctx, project.id)
   const envs = rows.map((row) => ({ ...showEnv(row, read(ctx, safe, row, decrypt)), securityIssues: [] }))
   return { envs, pagination }
+}
+
+function within({ id }: Row<'project'>, target: Target | undefined) {
+  return (eb: ExpressionBuilder<Schema, 'env_var'>): Expression<SqlBool> =>
+    eb(
+      'id',
+      'in',
+      eb
+        .selectFrom('env_target')
+        .select('env_id')
+        .where('project_id', '=', id)
+        .where('target', '=', target ?? ''),
+    )
 }
 
 /** One variable, in clear where the caller may read it. A value that does not open is a fault of ours: 500. */
@@ -117,15 +138,21 @@ function read(ctx: Ctx, safe: Safe, row: Row<'env_var'>, asked: boolean): Readin
  */
 export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
   const { variable: row } = subject
-  mustNameNoCustomEnvironment(body.customEnvironmentIds)
-  const { value, ...rest } = draftOf({
+  const before = showTargets(targetsIn(row))
+  const moved = body.target !== undefined || body.customEnvironmentIds !== undefined
+  const { value, ...wanted } = draftOf(subject, {
     ...body,
     key: body.key ?? row.key,
     value: body.value ?? '',
     type: body.type ?? row.type,
-    target: body.target ?? targetsIn(row),
+    target: body.target === undefined ? before.target : body.target,
+    customEnvironmentIds:
+      body.customEnvironmentIds === undefined ? before.customEnvironmentIds : body.customEnvironmentIds,
     gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
   })
+  // A comment or a name alone leaves a variable as it is, also under a policy that came after it.
+  const written = moved || body.value !== undefined || body.type !== undefined
+  const rest = written ? { ...wanted, type: typeIn(ctx.account, wanted.type, wanted.targets) } : wanted
   mustChange(ctx.who, row)
   mustTouch(ctx.who, rest.targets)
   if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')

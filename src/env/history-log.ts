@@ -2,6 +2,7 @@
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
+import { showTargets, targetsIn } from './shape.ts'
 
 /** Who writes, when, and where. */
 type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>
@@ -10,6 +11,26 @@ type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>
 const VERSIONS_KEPT = 100
 const DAY_MS = 86_400_000
 const DELETED_KEPT_MS = 30 * DAY_MS
+
+/** What changes are told of, by the names that people know. The targets of a row are two of them. */
+const FIELDS: Record<string, (row: Row<'env_var'>) => unknown> = {
+  key: (row) => row.key,
+  type: (row) => row.type,
+  target: (row) => showTargets(targetsIn(row)).target.join(),
+  customEnvironmentIds: (row) => showTargets(targetsIn(row)).customEnvironmentIds.join(),
+  gitBranch: (row) => row.git_branch,
+  value: (row) => row.sealed_value,
+  comment: (row) => row.comment,
+  edgeConfigId: (row) => row.edge_config_id,
+  edgeConfigTokenId: (row) => row.edge_config_token_id,
+  contentHint: (row) => row.content_hint_json,
+}
+
+/** The names of the fields in which two versions of a variable differ. */
+export function changesOf(before: Row<'env_var'>, after: Row<'env_var'>): string[] {
+  const differing = Object.entries(FIELDS).filter(([, read]) => read(before) !== read(after))
+  return differing.map(([name]) => name)
+}
 
 /** Writes a version of each row. `changed`: names of fields, never a value. */
 export async function recordHistory(

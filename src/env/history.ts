@@ -8,8 +8,8 @@ import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 import type { WithVariable } from './env.ts'
-import { isVisible, mustBeVariable, mustChange, mustTouch } from './rules.ts'
-import { ENV_TYPES, type EnvVar, showEnv, TARGETS, targetsIn } from './shape.ts'
+import { findTarget, isVisible, mustBeVariable, mustChange, mustTouch, typeIn } from './rules.ts'
+import { ENV_TYPES, type EnvVar, showEnv, showTargets, TARGETS, targetsIn } from './shape.ts'
 import { openSafe } from './values.ts'
 import { type Change, changeVariable } from './write.ts'
 
@@ -22,6 +22,7 @@ const Version = Type.Object({
   key: Type.String(),
   type: OneOf(...ENV_TYPES),
   target: Type.Array(OneOf(...TARGETS)),
+  customEnvironmentIds: Type.Array(Type.String()),
   gitBranch: Type.Optional(Type.String()),
   comment: Type.Optional(Type.String()),
   restorable: Type.Boolean(),
@@ -56,7 +57,7 @@ export function listHistory(_ctx: Ctx, rows: Row<'env_history'>[]): Static<typeo
       by: { kind: row.actor_kind, id: row.actor_id },
       key: row.key,
       type: row.type,
-      target: targetsIn(row),
+      ...showTargets(targetsIn(row)),
       ...(row.git_branch !== '' && { gitBranch: row.git_branch }),
       ...(row.comment !== null && { comment: row.comment }),
       restorable: at > 0 && row.sealed_value !== null,
@@ -66,8 +67,9 @@ export function listHistory(_ctx: Ctx, rows: Row<'env_history'>[]): Static<typeo
 
 /**
  * Brings key, value, type, target, branch and comment back to what they were: as a new version, so that this can be undone
- * too. A variable that was write-only at any time since comes back write-only. Refuses: not_found 404 (no such version),
- * env_conflict 400 (its place is taken), env_limit 400, missing_permission 403, internal_server_error 500 (does not open).
+ * too. Custom environments that are gone since stay out of it; a variable that was write-only at any time since comes back
+ * write-only. Refuses: not_found 404 (no such version), what no variable may be (it would be in no environment), env_conflict 400 (its
+ * place is taken), env_limit 400, missing_permission 403, internal_server_error 500 (does not open).
  */
 export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: Input): Promise<EnvVar> {
   const { variable: row } = subject
@@ -85,12 +87,14 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
     refuse('not_found', `The variable has no version "${params.version?.slice(0, 20)}" to go back to.`)
   }
   mustChange(ctx.who, row)
-  mustTouch(ctx.who, targetsIn(wanted))
+  const targets = targetsIn(wanted).filter((target) => findTarget(subject, target) !== undefined)
+  mustTouch(ctx.who, targets)
   const safe = await openSafe(ctx, subject.id)
   const value = safe.open(row.id, wanted.value_version, wanted.sealed_value)
   if (value === undefined) refuse('internal_server_error')
-  const type = since.some((later) => later.type === 'sensitive') ? 'sensitive' : wanted.type
-  const before = { key: wanted.key, type, targets: targetsIn(wanted), gitBranch: wanted.git_branch }
+  const kept = since.some((later) => later.type === 'sensitive') ? 'sensitive' : wanted.type
+  const type = typeIn(ctx.account, kept, targets)
+  const before = { key: wanted.key, type, targets, gitBranch: wanted.git_branch }
   mustBeVariable({ ...before, value })
   const change: Change = { ...before, extras: { comment: wanted.comment } }
   if (wanted.value_version !== row.value_version) change.value = value

@@ -52,7 +52,7 @@ export async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map
 export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: readonly NewVariable[]): Promise<void> {
   if (items.length === 0) return
   permit(ctx.who, ['env:write'])
-  for (const end of await putVariables(ctx, project, createDrafts(ctx, items), false)) {
+  for (const end of await putVariables(ctx, project, createDrafts(ctx, project, items), false)) {
     if ('failed' in end) refuse(end.failed, undefined, end.error)
   }
 }

@@ -2,13 +2,13 @@
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { environmentsOf } from '../environments/shape.ts'
 import type { Input } from '../http/route.ts'
-import { OneOf } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 import { refuse } from '../refusal.ts'
 import { writeDotenv } from './dotenv.ts'
-import { isReadable, mustTouch, visibleTo } from './rules.ts'
-import { LONGEST_BRANCH, TARGETS, type Target, targetsIn } from './shape.ts'
+import { findTarget, isReadable, mustTouch, targetsNamed, visibleTo } from './rules.ts'
+import { Environment, LONGEST_BRANCH, TARGETS, type Target, targetsIn } from './shape.ts'
 import { openSafe } from './values.ts'
 
 const Variables = Type.Object({}, { additionalProperties: Type.String() })
@@ -23,7 +23,7 @@ export const PulledEnv = Type.Object({
 })
 export const PullQuery = Type.Object({ source: Type.Optional(Type.String({ maxLength: 256 })) })
 export const ExportQuery = Type.Object({
-  target: OneOf(...TARGETS),
+  target: Environment,
   gitBranch: Type.Optional(Type.String({ maxLength: LONGEST_BRANCH })),
 })
 
@@ -34,20 +34,22 @@ export const ExportQuery = Type.Object({
  * an answer without it would be a deployment without it).
  */
 export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Input): Promise<Static<typeof PulledEnv>> {
-  const target = TARGETS.find((one) => one === params.target)
+  const target = findTarget(project, params.target ?? '')
   if (target === undefined) {
-    refuse('not_found', `There is no environment "${params.target?.slice(0, 100)}"; there are ${TARGETS.join(', ')}.`)
+    const known = [...TARGETS, ...environmentsOf(project).map(({ slug }) => slug)]
+    refuse('not_found', `There is no environment "${params.target?.slice(0, 100)}"; there are ${known.join(', ')}.`)
   }
   return { ...(await readTarget(ctx, project, target, params.gitBranch ?? '')), buildEnv: {} }
 }
 
-/** The same as `.env` text. Refuses as `pullEnv` does. */
+/** The same as `.env` text. Refuses as `pullEnv` does, but bad_request 400 for what is no environment. */
 export async function exportEnv(
   ctx: Ctx,
   project: Row<'project'>,
   { query }: Input<Static<typeof ExportQuery>>,
 ): Promise<string> {
-  const { env, omitted } = await readTarget(ctx, project, query.target, query.gitBranch ?? '')
+  const [target] = targetsNamed(project, [query.target], 'target')
+  const { env, omitted } = await readTarget(ctx, project, target!, query.gitBranch ?? '')
   return writeDotenv(env, omitted)
 }
 

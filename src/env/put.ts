@@ -3,8 +3,8 @@ import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 import { REFUSALS } from '../errors.ts'
-import { isVisible, mustBeVariable, mustChange } from './rules.ts'
-import { type EnvType, type FailedEnv, type Target, targetsIn } from './shape.ts'
+import { isVisible, mustBeVariable, mustChange, typeIn } from './rules.ts'
+import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
 import { openSafe, type Safe } from './values.ts'
 import { changeVariable, type Draft, insertVariables, type NotMade, removeVariables } from './write.ts'
@@ -52,7 +52,7 @@ async function upsertVariable(ctx: Ctx, project: Row<'project'>, draft: PutDraft
   if (holders.some((row) => !isVisible(ctx.who, row))) return 'env_already_exists'
   for (const row of holders) mustChange(ctx.who, row)
   const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
-  const type = typeFor(draft, holders)
+  const type = typeIn(ctx.account, typeFor(draft, holders), draft.targets)
   mustBeVariable({ ...draft, type })
 
   const usage = await readUsage(ctx, project.id)
@@ -140,13 +140,15 @@ async function explain(
 /** What the caller cannot see is in the way without its id being told. */
 function errorOf(ctx: Ctx, draft: Draft, failed: NotMade, holder: Row<'env_var'> | undefined): FailedEnv['error'] {
   const [, code, message] = REFUSALS[failed]
+  const { target, customEnvironmentIds } = showTargets(draft.targets)
   return {
     code,
     message,
     key: draft.key,
     envVarKey: draft.key,
     ...(holder !== undefined && isVisible(ctx.who, holder) && { envVarId: holder.id }),
-    target: draft.targets,
+    target,
+    ...(customEnvironmentIds.length > 0 && { customEnvironmentIds }),
     ...(draft.gitBranch !== '' && { gitBranch: draft.gitBranch }),
   }
 }

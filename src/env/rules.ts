@@ -1,11 +1,12 @@
 /** What a variable may be, and who may see and touch it. decisions.md: Environment variables; threats T6, T11, T12, T31. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { permit } from '../access/authenticate.ts'
-import type { Ctx, Who } from '../context.ts'
+import type { Account, Ctx, Who } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
+import { environmentOf, environmentsOf } from '../environments/shape.ts'
 import type { RefusalKey } from '../errors.ts'
 import { refuse } from '../refusal.ts'
-import { type EnvType, TARGETS, type Target, targetsIn } from './shape.ts'
+import { type EnvType, isStandard, type NewVariable, TARGETS, type Target, targetsIn } from './shape.ts'
 
 const KEY_LENGTH = 256
 const VALUE_BYTES = 64 * 1024
@@ -32,6 +33,15 @@ export const VARIABLE_REFUSALS = [
   'env_missing_target',
   'bad_request',
 ] as const satisfies readonly RefusalKey[]
+
+/**
+ * The type that a variable has in an account: where the team says that what is of production and preview is sensitive, it is,
+ * whatever was asked for. The name of a platform variable is no secret. docs/decisions/0088.
+ */
+export function typeIn(account: Account, type: EnvType, targets: readonly Target[]): EnvType {
+  const made = account.sensitiveEnv && type !== 'system' && targets.some((target) => target !== 'development')
+  return made ? 'sensitive' : type
+}
 
 /** What creating variables refuses with, wherever it is done. */
 export const CREATE_ENV_REFUSALS = [
@@ -91,24 +101,45 @@ function mustBePlaced({ key, type, targets, gitBranch }: Wanted, where: string):
   if (type === 'sensitive' && targets.includes('development')) {
     refuse(
       'bad_request',
-      `Invalid request: ${where}"${shown}" is sensitive, which goes with production and preview only.`,
+      `Invalid request: ${where}"${shown}" is sensitive (by its type, or because the team makes all of production and preview so), which does not go with development.`,
     )
   }
 }
 
-/** The targets that a request names, each once and in one order; a single one may come bare. */
-export function targetsOf(said: Target | readonly Target[] | undefined): Target[] {
-  const named = new Set([said ?? []].flat())
-  return TARGETS.filter((target) => named.has(target))
+type Said = Pick<NewVariable, 'target' | 'customEnvironmentIds'>
+
+/**
+ * The targets that a request names, each once and in one order; a single standard one may come bare, and a custom environment
+ * by its slug. `where` says of which of several. Refuses: bad_request 400 (a custom environment that the project does not have).
+ */
+export function targetsOf(project: Row<'project'>, { target, customEnvironmentIds }: Said, where = ''): Target[] {
+  const named = new Set<string>([target ?? []].flat())
+  for (const id of customEnvironmentIds ?? []) {
+    const environment = environmentOf(project, id)
+    if (environment === undefined) refuseUnknown(`${where}\`customEnvironmentIds\``, id)
+    named.add(environment.id)
+  }
+  return inOrder(project, named)
 }
 
-/** Refuses what names a custom environment: there are none. An empty list says nothing. */
-export function mustNameNoCustomEnvironment(ids: readonly string[] | undefined): void {
-  if (ids === undefined || ids.length === 0) return
-  refuse(
-    'bad_request',
-    'Invalid request: `customEnvironmentIds` names a custom environment, and this project has none.',
-  )
+/** The targets that a query names, custom environments by slug or id. `field`: where. Refuses: bad_request 400 (there is no such one). */
+export function targetsNamed(project: Row<'project'>, names: readonly string[], field: string): Target[] {
+  const named = names.map((name) => findTarget(project, name) ?? refuseUnknown(`\`${field}\``, name))
+  return inOrder(project, new Set(named))
+}
+
+function refuseUnknown(field: string, name: string): never {
+  refuse('bad_request', `Invalid request: ${field} names "${name.slice(0, 100)}", which the project does not have.`)
+}
+
+/** The target that a name says: a standard one, or a custom environment by its slug or id; undefined when there is none. */
+export function findTarget(project: Row<'project'>, name: string): Target | undefined {
+  return isStandard(name) ? name : environmentOf(project, name)?.id
+}
+
+function inOrder(project: Row<'project'>, named: ReadonlySet<string>): Target[] {
+  const all = [...TARGETS, ...environmentsOf(project).map(({ id }) => id)]
+  return all.filter((target) => named.has(target))
 }
 
 /** Refuses: missing_permission 403, when a variable of production is touched by someone without the right to. */
@@ -123,6 +154,13 @@ export function mustTouch(who: Who, targets: readonly string[]): void {
 export function mustChange(who: Who, row: Row<'env_var'>): void {
   mustTouch(who, targetsIn(row))
   if (row.configuration_id !== who.configurationId) permit(who, ['env:write-all'])
+}
+
+/** Whether `mustChange` would let the caller, and writing at all. */
+export function mayChange({ permissions, configurationId }: Who, row: Row<'env_var'>): boolean {
+  if (!permissions.has('env:write')) return false
+  if (targetsIn(row).includes('production') && !permissions.has('env:production')) return false
+  return row.configuration_id === configurationId || permissions.has('env:write-all')
 }
 
 /** Whether the caller may read the value of a variable in clear: those of production need the right to production. */

@@ -2,11 +2,14 @@
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
+import type { EnvironmentId } from '../environments/shape.ts'
 import { Moment, Nullable, OneOf, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
 export const TARGETS = ['production', 'preview', 'development'] as const
-export type Target = (typeof TARGETS)[number]
+export type StandardTarget = (typeof TARGETS)[number]
+/** Where a variable is had: a standard environment, or a custom one by its id. */
+export type Target = StandardTarget | EnvironmentId
 export const ENV_TYPES = ['system', 'encrypted', 'plain', 'sensitive', 'secret'] as const
 export type EnvType = (typeof ENV_TYPES)[number]
 
@@ -16,6 +19,12 @@ const AnyTarget = OneOf(...TARGETS)
 export const LONGEST_BRANCH = 250
 const Branch = Type.String({ maxLength: LONGEST_BRANCH })
 const Id = Type.String({ maxLength: 100 })
+/** How a query names an environment: production, preview, development, or a custom one by its slug or id. */
+export const Environment = Type.String({
+  maxLength: 100,
+  description: 'production, preview, development, or a custom environment by its slug or id',
+})
+const CustomEnvironment = Type.String({ maxLength: 100, description: 'the slug or id of a custom environment' })
 const OptionalId = Type.Optional(Id)
 const ContentHint = Type.Object({
   type: Id,
@@ -27,11 +36,13 @@ const ContentHint = Type.Object({
 })
 
 const fields = {
-  target: Type.Optional(Type.Union([AnyTarget, Type.Array(AnyTarget, { maxItems: 20 })])),
+  target: Type.Optional(Type.Union([AnyTarget, Type.Array(AnyTarget, { maxItems: 20 }), Type.Null()])),
   type: Type.Optional(OneOf(...ENV_TYPES)),
   gitBranch: Type.Optional(Nullable(Branch)),
   comment: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-  customEnvironmentIds: Type.Optional(Type.Array(Id, { maxItems: 20 })),
+  customEnvironmentIds: Type.Optional(
+    Nullable(Type.Array(Id, { maxItems: 20, description: 'custom environments of the project, by id or slug' })),
+  ),
   contentHint: Type.Optional(Nullable(ContentHint)),
   edgeConfigId: Type.Optional(Nullable(Id)),
   edgeConfigTokenId: Type.Optional(Nullable(Id)),
@@ -55,10 +66,10 @@ export type EditEnv = Static<typeof EditEnv>
 export const ListEnvQuery = Type.Object({
   decrypt: Type.Optional(Type.Boolean({ description: 'answer clear values where the caller may read them' })),
   gitBranch: Type.Optional(Branch),
-  target: Type.Optional(AnyTarget),
+  target: Type.Optional(Environment),
   source: Type.Optional(Type.String({ maxLength: 256, description: 'who asks; not looked at' })),
-  customEnvironmentId: Type.Optional(Id),
-  customEnvironmentSlug: Type.Optional(Id),
+  customEnvironmentId: Type.Optional(CustomEnvironment),
+  customEnvironmentSlug: Type.Optional(CustomEnvironment),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_VARIABLES, description: 'all when not given' })),
   until: Type.Optional(Type.Integer({ minimum: 0, description: 'only variables made before this' })),
 })
@@ -98,6 +109,7 @@ const FailedEnv = Type.Object({
     envVarKey: Type.String(),
     envVarId: Type.Optional(Type.String()),
     target: Type.Array(AnyTarget),
+    customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
     gitBranch: Type.Optional(Type.String()),
   }),
 })
@@ -111,9 +123,21 @@ export type CreatedEnv = Static<typeof CreatedEnv>
 export const DeleteEnvs = Type.Object({ ids: Type.Array(Id) })
 export const DeletedEnvs = Type.Object({ deleted: Type.Integer(), ids: Type.Array(Type.String()) })
 
-/** The targets of a row. */
-export function targetsIn(row: { targets: string }): Target[] {
-  return row.targets.split(',') as Target[]
+/** The targets of a row. One whose only environment was removed has none. */
+export function targetsIn({ targets }: { targets: string }): Target[] {
+  return targets === '' ? [] : (targets.split(',') as Target[])
+}
+
+export function isStandard(name: string): name is StandardTarget {
+  return (TARGETS as readonly string[]).includes(name)
+}
+
+/** Targets as they are answered: the standard ones in one list, the ids of custom environments in another. */
+export function showTargets(targets: readonly Target[]): { target: StandardTarget[]; customEnvironmentIds: string[] } {
+  return {
+    target: targets.filter(isStandard),
+    customEnvironmentIds: targets.filter((target) => !isStandard(target)),
+  }
 }
 
 /** A value as its reader gets it: in clear, not (write-only, not asked for, not allowed), or broken: it does not open. */
@@ -130,7 +154,7 @@ export function showEnv(row: Row<'env_var'>, reading: Reading): EnvVar {
     key: row.key,
     value: clear ? reading.clear : row.type === 'sensitive' || reading === 'broken' ? '' : opaque(row),
     type: row.type,
-    target: targetsIn(row),
+    ...showTargets(targetsIn(row)),
     ...(row.git_branch !== '' && { gitBranch: row.git_branch }),
     ...(row.comment !== null && { comment: row.comment }),
     configurationId: row.configuration_id,
@@ -141,7 +165,6 @@ export function showEnv(row: Row<'env_var'>, reading: Reading): EnvVar {
     edgeConfigId: row.edge_config_id,
     edgeConfigTokenId: row.edge_config_token_id,
     contentHint: row.content_hint_json === null ? null : JSON.parse(row.content_hint_json),
-    customEnvironmentIds: [],
     decrypted: clear,
     version: row.version,
   }

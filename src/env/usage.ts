@@ -1,13 +1,21 @@
 /** What the variables of a project add up to, per target: one row each, so that asking for the limit costs the same at 1,000 variables as at none. */
 import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { MOST_VARIABLES } from './shape.ts'
+import { MOST_VARIABLES, targetsIn } from './shape.ts'
 
 /** Of the values alone: one value of the largest size fits. */
 const MOST_BYTES = 64 * 1024
+/** The `target` under which variables are counted that are in no environment. */
+export const UNASSIGNED = ''
 
 /** Additions and removals by target, to be held against what is there and then written. */
 export type Usage = Map<string, { variables: number; bytes: number }>
+
+/** The places where a variable counts: its targets, or, of one that is in no environment, the place of those. */
+export function countedIn(row: Pick<Row<'env_var'>, 'targets'>): readonly string[] {
+  const targets = targetsIn(row)
+  return targets.length > 0 ? targets : [UNASSIGNED]
+}
 
 /** Adds (or, with -1, takes away) a variable of these targets and this size. */
 export function tally(usage: Usage, targets: readonly string[], bytes: number, sign: 1 | -1 = 1): void {

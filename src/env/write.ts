@@ -8,10 +8,10 @@ import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 import { newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
-import { forgetValues, recordHistory } from './history-log.ts'
+import { changesOf, forgetValues, recordHistory } from './history-log.ts'
 import { actorId, type Wanted } from './rules.ts'
-import { type Target, targetsIn } from './shape.ts'
-import { fits, readUsage, tally, type Usage, writeUsage } from './usage.ts'
+import { showTargets, targetsIn } from './shape.ts'
+import { countedIn, fits, readUsage, tally, type Usage, writeUsage } from './usage.ts'
 import { openSafeToWrite, type Safe } from './values.ts'
 
 type Place = Pick<OperatorCtx, 'db'>
@@ -100,7 +100,7 @@ async function takePlaces(ctx: Ctx, rows: readonly Row<'env_var'>[]): Promise<Se
       .execute()
     for (const { env_id } of taken) got.set(env_id, (got.get(env_id) ?? 0) + 1)
   }
-  return new Set(rows.filter((row) => got.get(row.id) === targetsIn(row).length).map((row) => row.id))
+  return new Set(rows.filter((row) => (got.get(row.id) ?? 0) === targetsIn(row).length).map((row) => row.id))
 }
 
 async function leavePlaces(ctx: Place, projectId: string, rows: readonly Row<'env_var'>[]): Promise<void> {
@@ -125,18 +125,6 @@ function placesOf(row: Row<'env_var'>): Row<'env_target'>[] {
 
 /** What is to change of a variable. A `value` that is given is sealed anew, bound to the new version. */
 export type Change = Partial<Omit<Wanted, 'value'>> & { value?: string | undefined; extras?: Partial<Extras> }
-
-const FIELD_NAMES = {
-  key: 'key',
-  type: 'type',
-  targets: 'target',
-  git_branch: 'gitBranch',
-  sealed_value: 'value',
-  comment: 'comment',
-  edge_config_id: 'edgeConfigId',
-  edge_config_token_id: 'edgeConfigTokenId',
-  content_hint_json: 'contentHint',
-} as const
 
 /**
  * Changes a variable; its id stays and its version goes up by one, unless nothing changes. Refuses: env_conflict 400 (one
@@ -164,20 +152,14 @@ export async function changeVariable(
       value_bytes: Buffer.byteLength(change.value),
     }),
   }
-  const fields = Object.keys(FIELD_NAMES) as (keyof typeof FIELD_NAMES)[]
-  const changed = fields.filter((field) => next[field] !== row[field])
+  const changed = changesOf(row, next)
   if (changed.length === 0) return row
   Object.assign(next, { version, updated_by: actorId(ctx), updated_at: ctx.now })
   await movePlaces(ctx, row, next)
   await moveUsage(ctx, row, next)
   const { project_id: _, id, ...columns } = next
   await ctx.db.updateTable('env_var').set(columns).where('project_id', '=', project.id).where('id', '=', id).execute()
-  await recordHistory(
-    ctx,
-    [next],
-    action,
-    changed.map((field) => FIELD_NAMES[field]),
-  )
+  await recordHistory(ctx, [next], action, changed)
   tell(ctx, ctx.account, project, 'project.env-variable.updated', next)
   return next
 }
@@ -186,17 +168,19 @@ async function movePlaces(ctx: Ctx, row: Row<'env_var'>, next: Row<'env_var'>): 
   if (row.key === next.key && row.targets === next.targets && row.git_branch === next.git_branch) return
   await leavePlaces(ctx, row.project_id, [row])
   if ((await takePlaces(ctx, [next])).size > 0) return
-  const extra = { key: next.key, envVarKey: next.key, target: targetsIn(next) }
+  const { target, customEnvironmentIds } = showTargets(targetsIn(next))
+  const extra = { key: next.key, envVarKey: next.key, target }
   refuse('env_conflict', `Another variable has the key "${next.key}" in one of these targets and on this branch.`, {
     ...extra,
+    ...(customEnvironmentIds.length > 0 && { customEnvironmentIds }),
     ...(next.git_branch !== '' && { gitBranch: next.git_branch }),
   })
 }
 
 /** Refuses only what grows: a variable over a limit can still be made smaller. */
 async function moveUsage(ctx: Ctx, row: Row<'env_var'>, next: Row<'env_var'>): Promise<void> {
-  const before = targetsIn(row)
-  const after = targetsIn(next)
+  const before = countedIn(row)
+  const after = countedIn(next)
   if (row.targets === next.targets && row.value_bytes === next.value_bytes) return
   const usage = await readUsage(ctx, row.project_id)
   const change: Usage = new Map()
@@ -229,7 +213,7 @@ export async function removeVariables(
     await ctx.db.deleteFrom('env_var').where('project_id', '=', project.id).where('id', 'in', ids).execute()
     await forgetValues(ctx, project.id, ids)
   }
-  for (const row of rows) tally(freed, targetsIn(row), row.value_bytes, -1)
+  for (const row of rows) tally(freed, countedIn(row), row.value_bytes, -1)
   await writeUsage(ctx, project.id, freed)
   await recordHistory(
     ctx,
@@ -243,7 +227,9 @@ export async function removeVariables(
 type EnvEvent = `project.env-variable.${'created' | 'updated' | 'deleted'}`
 
 function tell(ctx: OperatorCtx, owner: EventOwner, project: Named, type: EnvEvent, row: Row<'env_var'>): void {
-  const envVar = { id: row.id, key: row.key, target: targetsIn(row) satisfies Target[] }
+  const { target, customEnvironmentIds } = showTargets(targetsIn(row))
+  const custom = customEnvironmentIds.length > 0 && { customEnvironmentIds }
+  const envVar = { id: row.id, key: row.key, target, ...custom }
   const about = { projectId: project.id, madeBy: row.configuration_id }
   ctx.emit(type, { project: { id: project.id, name: project.name }, envVar }, about, owner)
 }

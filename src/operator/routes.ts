@@ -24,7 +24,7 @@ import {
   PatchUser,
   SetMember,
 } from '../accounts/shape.ts'
-import { createToken, deleteToken, findToken } from '../accounts/tokens.ts'
+import { createToken, endToken, findToken } from '../accounts/tokens.ts'
 import type { OperatorCtx } from '../context.ts'
 import { type Input, operatorRoute } from '../http/route.ts'
 import { Moment } from '../http/schema.ts'
@@ -32,6 +32,7 @@ import { Type } from '../http/type.ts'
 import { refuse } from '../refusal.ts'
 import { runTimer, TIMERS, type TimerName } from '../timers.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
+import { Verified, VerifyQuery, verifyAudit } from './verify-audit.ts'
 
 const tag = 'operator'
 const RunTimer = Type.Object({ now: Type.Optional(Moment) })
@@ -96,7 +97,7 @@ export const operatorRoutes = [
     body: SetMember,
     on: findAccount,
     run: setMember,
-    refuses: ['not_found', 'unknown_user'],
+    refuses: ['not_found', 'unknown_user', 'last_owner'],
     status: 200,
     reply: Member,
   }),
@@ -108,7 +109,7 @@ export const operatorRoutes = [
     tag,
     on: findAccount,
     run: removeMember,
-    refuses: ['not_found'],
+    refuses: ['not_found', 'last_owner'],
     status: 204,
   }),
   operatorRoute({
@@ -143,7 +144,7 @@ export const operatorRoutes = [
     summary: 'End a token',
     tag,
     on: findToken,
-    run: deleteToken,
+    run: endToken,
     refuses: ['not_found'],
     status: 204,
   }),
@@ -157,6 +158,17 @@ export const operatorRoutes = [
     run: listAudit,
     status: 200,
     reply: AuditList,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/audit/verify',
+    operationId: 'operatorVerifyAudit',
+    summary: 'Walk the hash chain of the audit log; `head`: what an earlier call gave, so that a cut-off end is seen',
+    tag,
+    query: VerifyQuery,
+    run: verifyAudit,
+    status: 200,
+    reply: Verified,
   }),
   operatorRoute({
     method: 'POST',

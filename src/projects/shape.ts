@@ -4,6 +4,7 @@ import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { ShownDeployments, showDeployments } from '../deployments/summary.ts'
 import { EnvVar, NewVariable } from '../env/shape.ts'
+import { environmentsOf, ShownEnvironment, showEnvironment } from '../environments/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 import { ProtectionBypass } from './bypass.ts'
@@ -71,6 +72,7 @@ export const Project = Type.Object(
     ...ShownSettings,
     alias: Type.Array(Open),
     createdAt: Moment,
+    customEnvironments: Type.Array(ShownEnvironment),
     dataCache: Type.Object({ userDisabled: Type.Boolean() }),
     deploymentExpiration: Type.Object({}),
     env: Type.Optional(Type.Array(EnvVar)),
@@ -100,6 +102,7 @@ export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Pro
     ...showSettings(row.settings_json),
     alias: [],
     createdAt: row.created_at,
+    customEnvironments: environmentsOf(row).map(showEnvironment),
     dataCache: { userDisabled: row.data_cache_disabled_at !== null },
     deploymentExpiration: {},
     ...(env !== undefined && { env }),

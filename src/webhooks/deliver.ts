@@ -22,6 +22,8 @@ const STOP_MS = 3000
 type Rounds = {
   /** Takes what is due and there is room for, and begins to deliver it. Gives how many it took. */
   begin(now: number): Promise<number>
+  /** How many have ended so far: one that ends while it is looked for what is due may have made the next one due. */
+  ended(): number
   /** Resolves when one of those in flight has ended; at once when there is none. */
   oneEnded(): Promise<unknown>
   allEnded(): Promise<unknown>
@@ -31,9 +33,10 @@ type Rounds = {
 export async function deliverDue(deps: Deps, now: number): Promise<number> {
   const rounds = openRounds(deps, () => now, new AbortController().signal)
   for (let done = 0; ; ) {
+    const ended = rounds.ended()
     const begun = await rounds.begin(now)
     done += begun
-    if (begun === 0 && (await rounds.oneEnded()) === undefined) return done
+    if (begun === 0 && rounds.ended() === ended && (await rounds.oneEnded()) === undefined) return done
   }
 }
 
@@ -84,6 +87,7 @@ export function startDeliveries(deps: Deps): () => Promise<void> {
 function openRounds(deps: Deps, nowOf: () => number, stop: AbortSignal, onEnd = () => {}): Rounds {
   const inFlight = new Map<string, number>()
   const running = new Map<Promise<boolean>, boolean>()
+  let ended = 0
 
   const begin = (delivery: Leased, failing: boolean) => {
     const { endpoint_id: id } = delivery
@@ -93,6 +97,7 @@ function openRounds(deps: Deps, nowOf: () => number, stop: AbortSignal, onEnd = 
       if (left === 0) inFlight.delete(id)
       else inFlight.set(id, left)
       running.delete(run)
+      ended++
       onEnd()
       return true
     })
@@ -109,6 +114,7 @@ function openRounds(deps: Deps, nowOf: () => number, stop: AbortSignal, onEnd = 
       for (const delivery of taken) begin(delivery, failing.has(delivery.endpoint_id))
       return taken.length
     },
+    ended: () => ended,
     oneEnded: () => Promise.race([...running.keys(), ...(running.size === 0 ? [Promise.resolve(undefined)] : [])]),
     allEnded: () => Promise.all(running.keys()),
   }
@@ -136,8 +142,15 @@ function shareOut(due: DueEndpoint[], inFlight: ReadonlyMap<string, number>, run
 async function attempt(deps: Deps, delivery: Leased, nowOf: () => number, stop: AbortSignal): Promise<void> {
   try {
     const decision = await decide(deps, delivery)
-    if (decision === 'hold') return await hold(deps, delivery, nowOf())
-    if (decision === 'drop' || decision === 'gone') return await drop(deps, delivery, nowOf(), decision === 'gone')
+    const count = (outcome: string) => void deps.metrics.counter('berth_deliveries_total', outcome).value++
+    if (decision === 'hold') {
+      await hold(deps, delivery, nowOf())
+      return count('held')
+    }
+    if (decision === 'drop' || decision === 'gone') {
+      await drop(deps, delivery, nowOf(), decision === 'gone')
+      return count('dropped')
+    }
     const before = performance.now()
     const posted: Posted =
       decision === 'unreadable'
@@ -146,7 +159,7 @@ async function attempt(deps: Deps, delivery: Leased, nowOf: () => number, stop: 
     if ('error' in posted && stop.aborted) return await giveBack(deps, delivery, nowOf())
     const durationMs = performance.now() - before
     const url = decision === 'unreadable' ? undefined : decision.send.url
-    await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() })
+    count(await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() }))
   } catch (error) {
     deps.log.warn({ err: error, deliveryId: delivery.id }, 'a delivery could not be written down; it is made again')
   }

@@ -1,0 +1,125 @@
+/** Custom environments of a project: create, list, get, change, remove. wire.md 6; docs/custom-environments.md. */
+import type { Static } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { copyEnv, leaveEnvironment } from '../env/environment-env.ts'
+import { isStandard } from '../env/shape.ts'
+import type { Input, Params } from '../http/route.ts'
+import { newId } from '../ids.ts'
+import { changeProject, findProject } from '../projects/projects.ts'
+import { refuse } from '../refusal.ts'
+import {
+  type Environment,
+  type EnvironmentList,
+  environmentOf,
+  environmentsOf,
+  MOST_ENVIRONMENTS,
+  type NewEnvironment,
+  type PatchEnvironment,
+  type RemoveEnvironment,
+  type ShownEnvironment,
+  showEnvironment,
+} from './shape.ts'
+
+const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/
+
+/** A project together with one of its custom environments. */
+export type WithEnvironment = Row<'project'> & { environment: Environment }
+
+/**
+ * Makes a custom environment, with copies of the variables of another one when the body says from where. Refuses:
+ * invalid_environment_slug 400, environment_slug_taken 409, too_many_environments 400, and what `copyEnv` does.
+ */
+export async function createEnvironment(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, NewEnvironment>,
+): Promise<ShownEnvironment> {
+  const environments = environmentsOf(project)
+  mustBeSlug(body.slug, environments)
+  if (environments.length >= MOST_ENVIRONMENTS) refuse('too_many_environments')
+  const made: Environment = {
+    id: newId('env'),
+    slug: body.slug,
+    description: body.description ?? '',
+    branchMatcher: body.branchMatcher ?? null,
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+  }
+  if (body.copyEnvVarsFrom) await copyEnv(ctx, project, body.copyEnvVarsFrom, made.id)
+  await keepEnvironments(ctx, project, [...environments, made])
+  return showEnvironment(made)
+}
+
+/** Lists the custom environments of a project, first made first, with how many it may have. */
+export function listEnvironments(_ctx: Ctx, project: Row<'project'>): Static<typeof EnvironmentList> {
+  return { environments: environmentsOf(project).map(showEnvironment), accountLimit: { total: MOST_ENVIRONMENTS } }
+}
+
+/** The custom environment that the path says by its slug or id, on the project that it says. Refuses: not_found 404. */
+export async function findEnvironment(ctx: Ctx, params: Params): Promise<WithEnvironment> {
+  const project = await findProject(ctx, params)
+  const said = params.environmentSlugOrId ?? ''
+  const environment = environmentOf(project, said)
+  if (environment === undefined) {
+    refuse('not_found', `The project has no custom environment "${said.slice(0, 100)}".`)
+  }
+  return { ...project, environment }
+}
+
+/** The answer for the custom environment that was found. */
+export function getEnvironment(_ctx: Ctx, { environment }: WithEnvironment): ShownEnvironment {
+  return showEnvironment(environment)
+}
+
+/** Changes what the body mentions; null clears. Its id stays. Refuses: invalid_environment_slug 400, environment_slug_taken 409. */
+export async function updateEnvironment(
+  ctx: Ctx,
+  { environment, ...project }: WithEnvironment,
+  { body }: Input<unknown, PatchEnvironment>,
+): Promise<ShownEnvironment> {
+  const environments = environmentsOf(project)
+  const others = environments.filter(({ id }) => id !== environment.id)
+  if (body.slug !== undefined) mustBeSlug(body.slug, others)
+  const changed: Environment = {
+    ...environment,
+    ...(body.slug !== undefined && { slug: body.slug }),
+    ...(body.description !== undefined && { description: body.description ?? '' }),
+    ...(body.branchMatcher !== undefined && { branchMatcher: body.branchMatcher }),
+    updatedAt: ctx.now,
+  }
+  await keepEnvironments(
+    ctx,
+    project,
+    environments.map((one) => (one.id === changed.id ? changed : one)),
+  )
+  return showEnvironment(changed)
+}
+
+/** Removes a custom environment; variables leave it (`leaveEnvironment`). Answers it as it was. Refuses: env_limit 400. */
+export async function removeEnvironment(
+  ctx: Ctx,
+  { environment, ...project }: WithEnvironment,
+  { body }: Input<unknown, RemoveEnvironment>,
+): Promise<ShownEnvironment> {
+  await leaveEnvironment(ctx, project, environment.id, body.deleteUnassignedEnvironmentVariables === true)
+  await keepEnvironments(
+    ctx,
+    project,
+    environmentsOf(project).filter(({ id }) => id !== environment.id),
+  )
+  return showEnvironment(environment)
+}
+
+/** The row of the project is written once with all of them, so that of two such requests none is lost and no slug comes twice. */
+async function keepEnvironments(ctx: Ctx, project: Row<'project'>, environments: Environment[]): Promise<void> {
+  const columns = { custom_environments_json: environments.length === 0 ? null : JSON.stringify(environments) }
+  await changeProject(ctx, project, columns)
+}
+
+/** Refuses: invalid_environment_slug 400, environment_slug_taken 409. */
+function mustBeSlug(slug: string, others: readonly Environment[]): void {
+  if (!SLUG.test(slug) || isStandard(slug)) refuse('invalid_environment_slug')
+  if (!others.some((one) => one.slug === slug)) return
+  refuse('environment_slug_taken', `The project has a custom environment "${slug}" already.`)
+}

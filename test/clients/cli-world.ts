@@ -1,0 +1,216 @@
+/** The published CLIs as people run them: child processes against a Berth that listens, in a home of their own. clients.md B. */
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { describe } from 'node:test'
+import { unversioned } from '../../src/http/route.ts'
+import { ROUTES } from '../../src/routes.ts'
+import { type Call, onBothEngines, type World } from '../world.ts'
+import { folderOf, note } from './ledger.ts'
+
+const VERSIONS = ['39.1.3', '64.0.2'] as const
+export type Version = (typeof VERSIONS)[number]
+
+/** What 39.1.3 does not have. Each is looked for in what it says of itself. */
+const ABSENT_FROM_39 = [
+  'api',
+  'env update',
+  'domains verify',
+  'project inspect',
+  'project rename',
+  'project pause',
+  'project resume',
+  'tokens',
+  'webhooks',
+]
+const LONGEST_MS = 60_000
+
+/** What a command did: its exit code, what it printed, and what it asked of Berth (`GET /v2/user`). */
+export type Said = { code: number; out: string; err: string; asked: string[] }
+export type How = {
+  input?: string
+  /** null: none is given, so that the CLI looks for one in its own folder. */
+  token?: string | null
+  /** The folder that the command is run in, below the world's own. */
+  folder?: string
+  /** On a terminal: waits for each text and then types what stands beside it. */
+  typed?: [string, string][]
+}
+
+export type CliWorld = World & {
+  version: Version
+  cli: (args: string[], how?: How) => Promise<Said>
+  /** As the CLI's own user: a token that is bound to the team. */
+  api: Call
+  teamToken: string
+  /**
+   * Notes what was seen of a command. One that this version does not have is only looked for in what it says of itself; one
+   * whose route Berth does not have is noted as such.
+   */
+  works: (operation: string, run: () => Promise<void>, route?: string) => Promise<void>
+  /** The path of a file below the folder of the world. */
+  at: (...path: string[]) => string
+  /** Links a folder to a project of the team without the CLI. */
+  link: (project: { id: string }, folder?: string) => void
+}
+
+/** One test per CLI and engine, some at the same time: most of a run is the start of the CLI. */
+export function onBothClis(
+  name: string,
+  run: (world: CliWorld) => Promise<void>,
+  settings: Record<string, string> = {},
+): void {
+  describe(name, { concurrency: 3 }, () => {
+    for (const version of VERSIONS) {
+      const title = `${name}, by the CLI ${version}`
+      onBothEngines(
+        title,
+        async (world) => {
+          const opened = await openCli(world, version)
+          await run(opened)
+          assert.equal(readFileSync(opened.at('outside'), 'utf8'), '', 'nobody but this machine was asked')
+        },
+        { BERTH_PLATFORM_SUFFIX: 'apps.example.net', ...settings },
+      )
+    }
+  })
+}
+
+async function openCli(world: World, version: Version): Promise<CliWorld> {
+  const at = (...path: string[]) => join(world.folder, 'cli', ...path)
+  for (const folder of ['home', 'settings', 'work']) mkdirSync(at(folder), { recursive: true })
+  writeFileSync(at('outside'), '')
+  const address = await world.listen()
+  const asked: string[] = []
+  world.app.server.prependListener('request', (request: IncomingMessage) => {
+    asked.push(`${request.method} ${request.url!.split('?', 1)[0]}`)
+  })
+  const { userId, teamId } = world.credentials
+  const bound = await world.operator('POST', '/operator/v1/tokens', { userId, teamId })
+  const teamToken: string = bound.body.token
+
+  const cli = async (args: string[], { input = '', token = teamToken, folder = 'work', typed }: How = {}) => {
+    mkdirSync(at(folder), { recursive: true })
+    asked.length = 0
+    const words = [programOf(version), ...args, '--api', address, '-Q', at('settings'), '--cwd', at(folder)]
+    if (token !== null) words.push('--token', token)
+    const env = environmentOf(at)
+    const said = typed === undefined ? await run(words, env, input) : await type(words, env, typed)
+    return { ...said, asked: [...asked] }
+  }
+  const link = (project: { id: string }, folder = 'work') => {
+    mkdirSync(at(folder, '.vercel'), { recursive: true })
+    const linked = { projectId: project.id, orgId: teamId }
+    writeFileSync(at(folder, '.vercel', 'project.json'), JSON.stringify(linked))
+  }
+  const works = async (operation: string, run: () => Promise<void>, needed?: string) => {
+    const cell = { client: `cli-${version}`, operation, engine: world.engine }
+    if (version === '39.1.3' && ABSENT_FROM_39.some((prefix) => `${operation} `.startsWith(`${prefix} `))) {
+      assertAbsent(operation)
+      note({ ...cell, outcome: 'absent' })
+    } else if (needed !== undefined && !hasRoute(needed)) {
+      note({ ...cell, outcome: 'differs', why: `Berth has no \`${needed}\`.` })
+    } else {
+      await run()
+      note({ ...cell, outcome: 'works' })
+    }
+  }
+  return { ...world, version, cli, api: world.as(teamToken), teamToken, works, at, link }
+}
+
+/** `GET /user/tokens`, without version and with the names of parameters as they are in the table. */
+function hasRoute(said: string): boolean {
+  return ROUTES.some((route) => `${route.method} ${unversioned(route.path)}` === said)
+}
+
+export function programOf(version: Version): string {
+  return join(folderOf(`cli-${version}`), 'vercel', 'dist', version === '39.1.3' ? 'index.js' : 'vc.js')
+}
+
+/** Quiet, alone with this machine, and with what it compiled last time. */
+export function environmentOf(at: (...path: string[]) => string): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH,
+    HOME: at('home'),
+    VERCEL_TELEMETRY_DISABLED: '1',
+    NO_UPDATE_NOTIFIER: '1',
+    NO_COLOR: '1',
+    NODE_COMPILE_CACHE: join(folderOf('compiled'), '..'),
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, 'loopback-only.ts')}`,
+    BERTH_CLIENTS_OUTSIDE: at('outside'),
+  }
+}
+
+async function run(words: string[], env: NodeJS.ProcessEnv, input: string) {
+  const child = spawn(process.execPath, words, { env, timeout: LONGEST_MS })
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  return finished(child, () => {})
+}
+
+/** `script` gives the child a terminal; what it prints and what is typed come out as one. */
+async function type(words: string[], env: NodeJS.ProcessEnv, typed: [string, string][]) {
+  const line = [process.execPath, ...words].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
+  const child = spawn('script', ['-qec', line, '/dev/null'], { env, timeout: LONGEST_MS })
+  const left = [...typed]
+  let from = 0
+  return finished(child, (printed) => {
+    const [next] = left
+    const found = next === undefined ? -1 : printed.indexOf(next[0], from)
+    if (found === -1) return
+    from = found + next![0].length
+    left.shift()
+    // A prompt that has just been drawn does not listen yet.
+    setTimeout(() => child.stdin.write(next![1]), 100)
+  })
+}
+
+function finished(child: ReturnType<typeof spawn>, onPrinted: (printed: string) => void) {
+  let out = ''
+  let err = ''
+  child.stdout!.on('data', (data) => {
+    out += data
+    onPrinted(out)
+  })
+  child.stderr!.on('data', (data) => {
+    err += data
+  })
+  return new Promise<{ code: number; out: string; err: string }>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      if (code === null) reject(new Error(`ended by ${signal} after:\n${out}\n${err}`))
+      else resolve({ code, out, err })
+    })
+  })
+}
+
+export const hasTerminals = spawnSync('script', ['--version']).status === 0
+
+const helps = new Map<string, string>()
+
+function assertAbsent(operation: string): void {
+  const [command, sub] = operation.split(' ') as [string, string | undefined]
+  const whole = ABSENT_FROM_39.includes(command)
+  const asked = whole ? ['--help'] : [command, '--help']
+  const key = asked.join(' ')
+  if (!helps.has(key)) {
+    const env = { PATH: process.env.PATH, NO_COLOR: '1', VERCEL_TELEMETRY_DISABLED: '1', HOME: folderOf('compiled') }
+    helps.set(key, spawnSync(process.execPath, [programOf('39.1.3'), ...asked], { env, encoding: 'utf8' }).stderr)
+  }
+  const words = helps.get(key)!.split(/[^a-z]+/)
+  assert.ok(words.includes(whole ? 'link' : 'add'), `its help was read: ${helps.get(key)}`)
+  assert.ok(!words.includes(whole ? command : sub!), `${operation} is in its help: ${helps.get(key)}`)
+}
+
+/** That a command ended with `code` and printed each of these, in any stream. */
+export function assertSaid(said: Said, code: number, ...printed: (string | RegExp)[]): void {
+  const text = `${said.out}\n${said.err}`
+  const shown = `exit code ${said.code}\n${text}\n${said.asked.join('\n')}`
+  assert.equal(said.code, code, shown)
+  for (const one of printed) {
+    const found = typeof one === 'string' ? text.includes(one) : one.test(text)
+    assert.ok(found, `${one} was not printed: ${shown}`)
+  }
+}
