@@ -11,6 +11,7 @@ import * as links from './migrations/0011-links.ts'
 import * as transfer from './migrations/0012-transfer.ts'
 import * as edge from './migrations/0013-edge.ts'
 import * as makers from './migrations/0014-makers.ts'
+import * as accountDomains from './migrations/0017-account-domains.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -50,6 +51,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0012-transfer': transfer,
   '0013-edge': edge,
   '0014-makers': makers,
+  '0017-account-domains': accountDomains,
 }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */
