@@ -13,6 +13,7 @@ import * as edge from './migrations/0013-edge.ts'
 import * as makers from './migrations/0014-makers.ts'
 import * as environments from './migrations/0015-custom-environments.ts'
 import * as members from './migrations/0016-members.ts'
+import * as accountDomains from './migrations/0017-account-domains.ts'
 import * as auditChain from './migrations/0018-audit-chain.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
@@ -65,6 +66,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0014-makers': makers,
   '0015-custom-environments': environments,
   '0016-members': members,
+  '0017-account-domains': accountDomains,
   '0018-audit-chain': auditChain,
 }
 
