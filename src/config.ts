@@ -11,6 +11,8 @@ export type Config = {
   dataFolder: string
   database: { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
   operatorToken: string | undefined
+  /** Whose token the command line shows to the public API. */
+  clientToken: string | undefined
   /** The listener for proxies. `port` undefined: none. `chosen`: somebody set it, so it must be had. docs/edge.md. */
   edge: { port: number | undefined; chosen: boolean; token: string | undefined }
   /** The keyring that seals values: a file, or the keyring itself. */
@@ -64,6 +66,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     dataFolder,
     database: readDatabase(env.DATABASE_URL, dataFolder),
     operatorToken: readSecret(env.BERTH_OPERATOR_TOKEN),
+    clientToken: env.BERTH_TOKEN || undefined,
     edge: {
       port:
         env.BERTH_EDGE_PORT === 'off' ? undefined : readPort('BERTH_EDGE_PORT', env.BERTH_EDGE_PORT, 3001, ' or off'),
