@@ -78,13 +78,14 @@ export async function countUnlinked(db: Queries): Promise<number> {
   return (await counted.executeTakeFirstOrThrow()).count
 }
 
+/** The number is said, not bound: SQLite plans a statement anew each time that a bound limit is given. */
 const selectHead = prepared<Record<string, never>, Link>((db) =>
   db
     .selectFrom('audit')
     .select(['position', 'hash'])
     .where('position', 'is not', null)
     .orderBy('position', 'desc')
-    .limit(1)
+    .limit(sql.lit(1))
     .$narrowType<Link>(),
 )
 
