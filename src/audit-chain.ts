@@ -15,7 +15,7 @@ type Entry = Omit<Row<'audit'>, keyof Link>
 export const START: Link = { position: 0, hash: '' }
 export const LINK_SLICE = 500
 /** More that wait for the sweep are not counted. */
-export const MOST_UNLINKED = 10_000
+const MOST_UNLINKED = 10_000
 
 /** The link of an entry that follows `previous`. Every column counts, and which is which. */
 export function linkAfter(previous: Link, entry: Entry): Link {

@@ -14,6 +14,27 @@ function berth(words: string[], env: Record<string, string>): Promise<{ code: nu
   })
 }
 
+processOnBothEngines(
+  'the audit log is verified from the command line, which ends with 1 when it does not hold',
+  async (t, engine) => {
+    const home = await newHome(t, engine)
+    const running = await start(t, home)
+    const env = { ...home.env, PORT: new URL(running.address).port }
+    await berth(['keys', 'rotate'], env)
+    let seen = { out: '', code: 0 }
+    for (let entries = 0; entries === 0; entries = JSON.parse(seen.out).entries)
+      seen = await berth(['audit', 'verify'], env)
+    const { verified, head } = JSON.parse(seen.out)
+    assert.deepEqual([seen.code, verified], [0, true])
+    assert.equal((await berth(['audit', 'verify', head], env)).code, 0)
+    const other = await berth(['audit', 'verify', head.replace(/^\d+/, (at: string) => String(Number(at) + 7))], env)
+    assert.equal(other.code, 1)
+    assert.match(other.err, /"verified":false.*"missing"/)
+    for (const words of [['audit'], ['audit', 'verify', 'a', 'b'], ['audit', 'look']])
+      assert.equal((await berth(words, env)).code, 64)
+  },
+)
+
 processOnBothEngines('keys are rotated, shown and retired from the command line', async (t, engine) => {
   const home = await newHome(t, engine)
   const running = await start(t, home)
