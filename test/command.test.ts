@@ -9,6 +9,28 @@ import { commandLineText } from '../src/command/document.ts'
 import { berth } from './command.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from './process.ts'
 
+processOnBothEngines(
+  'the audit log is verified from the command line, which ends with 1 when it does not hold',
+  async (t, engine) => {
+    const home = await newHome(t, engine)
+    const running = await start(t, home)
+    const env = { ...home.env, PORT: new URL(running.address).port }
+    await berth(['keys', 'rotate'], env)
+    let seen = { out: '', code: 0 }
+    for (let entries = 0; entries === 0; entries = JSON.parse(seen.out).entries)
+      seen = await berth(['audit', 'verify', '--json'], env)
+    const { verified, head } = JSON.parse(seen.out)
+    assert.deepEqual([seen.code, verified], [0, true])
+    assert.equal((await berth(['audit', 'verify', head], env)).code, 0)
+    const absent = head.replace(/^\d+/, (at: string) => String(Number(at) + 7))
+    const other = await berth(['audit', 'verify', absent, '--json'], env)
+    assert.equal(other.code, 1)
+    assert.match(other.out, /"verified":\s*false/)
+    for (const words of [['audit'], ['audit', 'verify', 'a', 'b'], ['audit', 'look']])
+      assert.equal((await berth(words, env)).code, 64)
+  },
+)
+
 processOnBothEngines('keys are rotated, shown and retired from the command line', async (t, engine) => {
   const home = await newHome(t, engine)
   const running = await start(t, home)
