@@ -70,14 +70,17 @@ function tableOf(rows: readonly Seen[]): string {
 
 function tableOfFamily(rows: readonly Seen[], columns: readonly string[]): string {
   const whys: string[] = []
+  const noted = (word: string, why: string) => {
+    if (!whys.includes(why)) whys.push(why)
+    return `${word} (${whys.indexOf(why) + 1})`
+  }
   const cell = (operation: string, client: string) => {
     const here = rows.filter((row) => row.operation === operation && row.client === client)
     const differs = here.find((row) => row.outcome === 'differs')
-    if (differs !== undefined) {
-      if (!whys.includes(differs.why)) whys.push(differs.why)
-      return `no (${whys.indexOf(differs.why) + 1})`
-    }
-    return here.some(({ outcome }) => outcome === 'works') ? 'yes' : '-'
+    if (differs !== undefined) return noted('no', differs.why)
+    const works = here.find((row) => row.outcome === 'works')
+    if (works === undefined) return '-'
+    return works.why === undefined ? 'yes' : noted('yes', works.why)
   }
   const operations = [...new Set(rows.filter(({ client }) => columns.includes(client)).map((row) => row.operation))]
   return [

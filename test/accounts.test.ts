@@ -199,6 +199,16 @@ onBothEngines(
   },
 )
 
+onBothEngines(
+  'a team has every field that one version of the SDK or another demands',
+  async ({ call, credentials }) => {
+    const team = (await call('GET', `/v2/teams/${credentials.teamId}`)).body
+    const demanded = [team.creatorId, team.updatedAt, team.description, team.stagingPrefix]
+    assert.deepEqual(demanded, [credentials.teamId, team.createdAt, null, ''])
+    assert.deepEqual((await call('GET', '/v2/teams')).body.teams, [team])
+  },
+)
+
 onBothEngines('teams are listed newest first with pages, and found by id and slug; others are 404', async (world) => {
   const { call, operator, credentials } = world
   for (const slug of ['one', 'two', 'three']) {

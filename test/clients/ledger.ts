@@ -2,9 +2,13 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** `works`, `absent` (this client has no such operation) or `differs`: it does not work, and `why` is the sentence that a reader gets. */
+/**
+ * `works` (with `why`: but the client makes less of it than was answered), `absent` (this client has no such operation) or
+ * `differs`: it does not work. `why` is the sentence that a reader gets.
+ */
 export type Seen = { client: string; operation: string; engine: string } & (
-  | { outcome: 'works' | 'absent' }
+  | { outcome: 'absent' }
+  | { outcome: 'works'; why?: string | undefined }
   | { outcome: 'differs'; why: string }
 )
 

@@ -1,0 +1,92 @@
+/** A published SDK out of its cache folder, and which of its methods ask for something that Berth serves. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Route, unversioned } from '../../src/http/route.ts'
+import { ROUTES } from '../../src/routes.ts'
+import { folderOf } from './ledger.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: twelve versions of one client, whose types differ; the assertion is the check
+export type Decoded = any
+type Method = (request?: object) => Promise<Decoded>
+
+export type Sdk = {
+  version: string
+  serverURL: string
+  /** By Berth's operation: `projects.createProject` is the method of `createProject`. */
+  methods: ReadonlyMap<string, Method>
+}
+
+/** The versions of scripts/clients.ts, oldest first. */
+export const SDK_VERSIONS = [
+  ...['1.1.0', '1.2.0', '1.3.1', '1.4.0', '1.6.3', '1.7.7', '1.8.5', '1.11.4', '1.13.6', '1.18.5', '1.18.8', '1.28.35'],
+] as const
+
+export function isBefore(version: string, other: string): boolean {
+  return version.localeCompare(other, 'en', { numeric: true }) < 0
+}
+
+/** Opens the SDK as its users do, and reads out of its own code which route each of its methods asks. */
+export async function openSdk(version: string, bearerToken: string, serverURL: string): Promise<Sdk> {
+  const folder = join(folderOf(`sdk-${version}`), '@vercel', 'sdk', 'esm')
+  const { Vercel } = await import(pathToFileURL(join(folder, 'index.js')).href)
+  const client = new Vercel({ bearerToken, serverURL })
+  const methods = new Map<string, Method>()
+  for (const group of namesOf(client)) {
+    const api = client[group]
+    if (typeof api !== 'object' || api === null) continue
+    for (const name of namesOf(api)) {
+      const called = /unwrapAsync\((\w+)\(/.exec(String(api[name]))?.[1]
+      if (called === undefined) continue
+      const route = routeOf(readFileSync(join(folder, 'funcs', `${called}.js`), 'utf8'))
+      if (route !== undefined) methods.set(route.operationId, (request) => api[name](request))
+    }
+  }
+  assert.ok(methods.size >= 40, `${methods.size} methods of ${version}: is its code read right?`)
+  return { version, serverURL, methods }
+}
+
+function namesOf(thing: object): string[] {
+  return Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(thing)))
+    .filter(([name]) => name !== 'constructor' && !name.startsWith('_'))
+    .map(([name]) => name)
+}
+
+const SERVED = new Map(
+  ROUTES.filter(({ door }) => door === 'public').map((route) => [placeOf(route.method, route.path), route]),
+)
+
+function routeOf(code: string): Route | undefined {
+  const path = /pathToFunc\("([^"]+)"\)/.exec(code)?.[1]
+  const method = /method: "([A-Z]+)"/.exec(code)?.[1]
+  assert.ok(path !== undefined && method !== undefined, 'a method of the SDK that asks nothing')
+  return SERVED.get(placeOf(method, path))
+}
+
+/** Names of parts of a path are the reader's: `{teamId}` and `:idOrSlug` are one place. */
+function placeOf(method: string, path: string): string {
+  return `${method} ${unversioned(path).replaceAll(/\{\w+\}|:\w+/g, '*')}`
+}
+
+/** Versions 1.2.0 to 1.13.3 have classes of their own for these, which keep no status (wire.md 3.1). */
+const STATUSES: Record<string, number> = {
+  VercelBadRequestError: 400,
+  VercelForbiddenError: 401,
+  VercelNotFoundError: 404,
+}
+
+/** These demand one sentence and one code of a 400, and of some 401 and 404: no other refusal decodes, whoever answers. */
+export function readsOneRefusal(version: string): boolean {
+  return !isBefore(version, '1.2.0') && isBefore(version, '1.6.0')
+}
+
+/** What a rejected call says, out of whichever error class its version has for it. A body that did not decode is no refusal. */
+export function refusalOf(version: string, error: Decoded): { status: number | undefined; code: string } {
+  const name = error.constructor.name
+  if (name === 'SDKValidationError' && readsOneRefusal(version))
+    return { status: undefined, code: error.rawValue.error.code }
+  assert.ok(name === 'SDKError' || name in STATUSES, `${name}: ${String(error).slice(0, 500)}`)
+  const said = error.error ?? (JSON.parse(error.body) as Decoded).error
+  return { status: STATUSES[name] ?? error.statusCode, code: said.code }
+}
