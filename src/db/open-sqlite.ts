@@ -23,20 +23,23 @@ export type SqliteOptions = {
   file: string
   /** The most writers that share one fsync. */
   groupLimit?: number
+  /** No setting leads here. NORMAL, with which a power cut loses what was acknowledged, is what proves that a test of power cuts can fail. */
+  synchronous?: 'FULL' | 'NORMAL'
   /** A failed fsync leaves it unknown what is on disk: the process must end and recover from the log. reliability.md D5. */
   onDiskFault: (error: unknown) => void
   watch?: StoreWatch
 }
 
 /** Opens and migrates the embedded store. Throws when another process has the file, or the file is from a newer Berth. */
-export async function openSqlite({ file: said, groupLimit = 256, onDiskFault, watch }: SqliteOptions): Promise<Db> {
+export async function openSqlite(options: SqliteOptions): Promise<Db> {
+  const { file: said, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
   makeFolder(dirname(said))
   const file = trueName(said)
   const lock = lockFile(`${file}-lock`)
-  const writing = openConnection(file, false)
+  const writing = openConnection(file, synchronous)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
   await migrate(queries)
-  const snapshot = snapshotOf(openConnection(file, true))
+  const snapshot = snapshotOf(openConnection(file, 'read only'))
   const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot) })
   const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, {
     onDone: (writes, ms) => watch?.committed(writes, ms),
@@ -134,9 +137,10 @@ function lockFile(file: string, patienceMs = 0): DatabaseSync {
   return lock
 }
 
-function openConnection(file: string, readOnly: boolean): DatabaseSync {
+function openConnection(file: string, how: 'FULL' | 'NORMAL' | 'read only'): DatabaseSync {
+  const readOnly = how === 'read only'
   const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
-  if (!readOnly) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
+  if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${how}; PRAGMA secure_delete = ON`)
   database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048')
   return database
 }
