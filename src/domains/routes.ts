@@ -162,6 +162,7 @@ export const domainRoutes = [
     tag,
     needs: write,
     body: AddAlias,
+    anyTypeBody: true,
     on: findProject,
     guards: [accountInGoodStanding, notInTransfer],
     run: addAlias,

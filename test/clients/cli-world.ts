@@ -22,6 +22,7 @@ const ABSENT_FROM_39 = [
   'project rename',
   'project pause',
   'project resume',
+  'teams members',
   'tokens',
   'webhooks',
 ]
