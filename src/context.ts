@@ -37,6 +37,8 @@ export type Account = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'pl
   softBlocked: boolean
   paymentMissing: boolean
   addOns: string[]
+  /** Whether every variable of production and preview is made write-only. */
+  sensitiveEnv: boolean
 }
 
 /** The account that an event is told to. */

@@ -138,6 +138,8 @@ export const REFUSALS = {
   conflict: [409, 'conflict', 'The request conflicts with what is stored.'],
   not_replayable: [409, 'conflict', 'The delivery cannot be sent once more.'],
   slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
+  member_exists: [409, 'conflict', 'The user is a member of the team already. Change the role instead.'],
+  last_owner: [409, 'conflict', 'The team would be left without an OWNER. Make another member OWNER first.'],
   email_taken: [409, 'conflict', 'A user with this email already exists.'],
   integration_installed: [409, 'conflict', 'The integration is installed.'],
   secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],

@@ -148,7 +148,7 @@ onBothEngines(
 
 onBothEngines(
   'a user is patched, and their default team must be one of theirs',
-  async ({ operator, credentials, call }) => {
+  async ({ operator, credentials, call, user }) => {
     const { userId, teamId } = credentials
     const patch = (body: object) => operator('PATCH', `/operator/v1/users/${userId}`, body)
     assert.equal((await patch({ name: 'New' })).body.name, 'New')
@@ -159,6 +159,8 @@ onBothEngines(
     )
     assert.equal((await patch({ defaultTeamId: teamId })).body.defaultTeamId, teamId)
     assert.equal((await call('GET', '/v2/user')).body.user.defaultTeamId, teamId)
+    const { id: heir } = await user('heir')
+    await operator('PUT', `/operator/v1/teams/${teamId}/members/${heir}`, { role: 'OWNER' })
     await operator('DELETE', `/operator/v1/teams/${teamId}/members/${userId}`)
     assert.equal((await call('GET', '/v2/user')).body.user.defaultTeamId, null)
   },

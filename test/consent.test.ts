@@ -467,7 +467,7 @@ onBothEngines(
     assert.equal((await member.post(confirm, { scope: ['read-write:team'] })).status, 403)
 
     const pending = await owner.get(confirm)
-    assert.match(pending.text, /manage its members/)
+    assert.match(pending.text, /details and its members/)
     assert.equal((await owner.post(confirm, { scope: ['read:team'] })).status, 409)
     assert.equal(
       (await owner.post(confirm, { scope: ['read-write:team'] }, { origin: 'https://evil.example' })).status,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { Vercel as Oldest } from 'sdk-1.1.0'
 import { Vercel as Middle } from 'sdk-1.6.3'
 import { Vercel as Newest } from 'sdk-1.28.35'
+import { SECRET_VARIABLE, VARIABLES } from './full-project.ts'
 import { onBothEngines } from './world.ts'
 
 const SDKS = { '1.1.0': Oldest, '1.6.3': Middle, '1.28.35': Newest } as const
@@ -36,18 +37,10 @@ for (const [version, Sdk] of Object.entries(SDKS)) {
     }
     const single = await projects.createProjectEnv({ idOrName, requestBody })
     assert.equal(single.created.key, 'TOKEN')
-    const types = ['plain', 'sensitive'].map((type) => ({
-      key: `K_${type}`,
-      value: 'v',
-      type,
-      target: ['production'],
-    }))
-    const system = { key: 'VERCEL_URL', value: 'VERCEL_URL', type: 'system', target: ['preview'] }
-    const several = await projects.createProjectEnv({ idOrName, requestBody: [...types, system] })
+    const several = await projects.createProjectEnv({ idOrName, requestBody: VARIABLES })
     assert.deepEqual([several.created.length, several.failed], [3, []])
     // The newest SDK creates no `secret`; it still reads those that are there.
-    const secret = { key: 'K_secret', value: 'v', type: 'secret', target: ['production'] }
-    assert.equal((await world.call('POST', '/v10/projects/web/env', secret)).status, 201)
+    assert.equal((await world.call('POST', '/v10/projects/web/env', SECRET_VARIABLE)).status, 201)
     const upserted = await projects.createProjectEnv({
       idOrName,
       upsert: 'true',

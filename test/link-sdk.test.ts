@@ -4,30 +4,11 @@ import { after } from 'node:test'
 import { Vercel as Oldest } from 'sdk-1.1.0'
 import { Vercel as Middle } from 'sdk-1.6.3'
 import { Vercel as Newest } from 'sdk-1.28.35'
-import { startBitbucket, startGitlab } from './git-servers.ts'
-import { onBothEngines, type World } from './world.ts'
+import { GIT_PROVIDERS, startGitHosts } from './full-project.ts'
+import { onBothEngines } from './world.ts'
 
-const gitlab = await startGitlab('t', {
-  'acme/web': {
-    ...{ id: 4711, name: 'Web', name_with_namespace: 'Acme / Web' },
-    ...{ namespace: { id: 7, full_path: 'acme' }, web_url: 'https://gitlab.example/acme/web', default_branch: 'main' },
-  },
-} as Record<string, { id: number }>)
-const bitbucket = await startBitbucket('Bearer t', {
-  'acme/web': {
-    ...{ full_name: 'acme/web', name: 'Web', uuid: '{r}', workspace: { uuid: '{w}' }, mainbranch: { name: 'main' } },
-    links: { html: { href: 'https://bitbucket.example/acme/web' } },
-  },
-})
-after(() => Promise.all([gitlab.close(), bitbucket.close()]))
-
-async function withCredentials(world: World): Promise<void> {
-  for (const [provider, { url }] of Object.entries({ gitlab, bitbucket })) {
-    const path = `/operator/v1/accounts/${world.credentials.userId}/git-credentials/${provider}`
-    const set = await world.operator('PUT', path, { token: 't', baseUrl: url, webhookUrl: 'https://build.example' })
-    assert.equal(set.status, 200, set.text)
-  }
-}
+const hosts = await startGitHosts()
+after(() => hosts.close())
 
 // biome-ignore lint/suspicious/noExplicitAny: three versions, three sets of types, one set of calls
 type AnySdk = any
@@ -35,9 +16,9 @@ const SDKS = { '1.1.0': Oldest, '1.6.3': Middle, '1.28.35': Newest } as const
 
 for (const [version, Sdk] of Object.entries(SDKS)) {
   onBothEngines(`SDK ${version} makes and reads a link of every type, and bypass secrets`, async (world) => {
-    await withCredentials(world)
+    await hosts.allow(world, world.credentials.userId)
     const { projects }: AnySdk = new Sdk({ serverURL: await world.listen(), bearerToken: world.credentials.token })
-    for (const type of ['github', 'gitlab', 'bitbucket']) {
+    for (const type of GIT_PROVIDERS) {
       const requestBody = { name: `of-${type}`, gitRepository: { type, repo: 'acme/web' } }
       const made = await projects.createProject({ requestBody })
       assert.deepEqual([made.link.type, made.link.productionBranch, made.link.deployHooks], [type, 'main', []])

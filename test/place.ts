@@ -21,6 +21,9 @@ export type Place = {
   transferCode: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
+  /** A MEMBER of the first user's team, and a token of the first user that nobody uses. */
+  mateId: string
+  ownTokenId: string
   /** A webhook, what was delivered to it (and failed for good), and a log drain. */
   webhookId: string
   deliveryId: string
@@ -73,6 +76,9 @@ export async function openPlace(world: World): Promise<Place> {
   assert.equal(offered.status, 200)
   const spare = await world.user('spare')
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
+  const mate = await world.user('mate')
+  await world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${mate.id}`, { role: 'MEMBER' })
+  const own = await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId })
   const apps = await Promise.all(APPS.map(async (slug) => [slug, await makeIntegration(world, { slug })] as const))
   const byName = Object.fromEntries(apps) as Place['apps']
   return {
@@ -87,6 +93,8 @@ export async function openPlace(world: World): Promise<Place> {
     transferCode: offered.body.code,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
+    mateId: mate.id,
+    ownTokenId: own.body.id,
     webhookId,
     deliveryId,
     drainId,
@@ -154,6 +162,10 @@ const BODIES: Record<string, object> = {
   operatorInstallIntegration: { projects: 'all' },
   setConfigurationProject: { allowed: true },
   confirmConfigurationScopes: { scopes: [] },
+  patchTeam: { description: 'sample' },
+  inviteUserToTeam: { role: 'VIEWER' },
+  updateTeamMember: { role: 'DEVELOPER' },
+  createAuthToken: { name: 'sample' },
 }
 
 function newApp(slug: string): object {
@@ -166,6 +178,7 @@ const QUERIES: Record<string, string> = {
 }
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',
+  inviteUserToTeam: 'uid',
   operatorCreateToken: 'userId',
   operatorInstallIntegration: 'userId',
 }
@@ -179,6 +192,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     idOrName: 'web',
     projectId: place.projectId,
     userId: place.spare.id,
+    uid: place.mateId,
     teamId: place.teamId,
     accountId: place.teamId,
     idOrSlug: 'team',
@@ -236,6 +250,7 @@ function idFor(route: Route, place: Place): string {
   if (route.path.includes('/log-drains/')) return place.drainId
   if (route.path.includes('/webhook-deliveries/')) return place.deliveryId
   if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
+  if (route.path.includes('/user/tokens/')) return place.ownTokenId
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }
 

@@ -103,6 +103,18 @@ const ORACLE: Record<string, Needs> = {
   getAuthUser: { user: 'read' },
   getTeams: { team: 'read' },
   getTeam: { team: 'read' },
+  getTeamMembers: { team: 'read' },
+  getTeamMemberProjects: { team: 'read' },
+  getProjectMembers: { project: 'read', team: 'read' },
+  // Who is in a team, what it is set to, and the tokens of people are for people.
+  patchTeam: PERSONS_ONLY,
+  inviteUserToTeam: PERSONS_ONLY,
+  updateTeamMember: PERSONS_ONLY,
+  removeTeamMember: PERSONS_ONLY,
+  listAuthTokens: PERSONS_ONLY,
+  createAuthToken: PERSONS_ONLY,
+  getAuthToken: PERSONS_ONLY,
+  deleteAuthToken: PERSONS_ONLY,
   // Integrations are made by people; an installation sees itself, and may end itself, and never widens itself.
   createIntegration: PERSONS_ONLY,
   getIntegrations: PERSONS_ONLY,

@@ -1,5 +1,6 @@
 /** The unmodified SDKs, pointed here with `serverURL`: every call decodes, against bare projects and ones with every setting set. wire.md 4. */
 import assert from 'node:assert/strict'
+import { BESIDE, ON_CREATE, ON_UPDATE } from './full-project.ts'
 import { onBothEngines, type World } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: three versions of one client, whose types differ; each checks its answers itself
@@ -22,58 +23,6 @@ const LOAD = {
 async function openSdk(version: Version, bearerToken: string, serverURL: string): Promise<Sdk> {
   const { Vercel } = await LOAD[version]()
   return new Vercel({ bearerToken, serverURL }) as unknown as Sdk
-}
-
-/** What all three versions can say. */
-const ON_CREATE = {
-  ...{
-    buildCommand: 'make',
-    commandForIgnoringBuildStep: 'true',
-    devCommand: 'run',
-    installCommand: 'i',
-    framework: 'nextjs',
-  },
-  ...{ outputDirectory: 'out', rootDirectory: 'web', serverlessFunctionRegion: 'fra1', publicSource: true },
-  ...{ skipGitConnectDuringLink: true, serverlessFunctionZeroConfigFailover: true },
-}
-const ON_UPDATE = {
-  ...{
-    autoAssignCustomDomains: false,
-    autoAssignCustomDomainsUpdatedBy: 'me',
-    autoExposeSystemEnvs: true,
-    gitLFS: true,
-  },
-  ...{
-    customerSupportCodeVisibility: true,
-    directoryListing: true,
-    enablePreviewFeedback: true,
-    gitForkProtection: false,
-  },
-  ...{ sourceFilesOutsideRootDirectory: true, skewProtectionBoundaryAt: 1_700_000_000_000, skewProtectionMaxAge: 60 },
-  nodeVersion: '18.x',
-  passwordProtection: { deploymentType: 'all', password: 'secret' },
-  ssoProtection: { deploymentType: 'preview' },
-  trustedIps: {
-    deploymentType: 'all',
-    addresses: [{ value: '10.0.0.0/8', note: 'office' }],
-    protectionMode: 'exclusive',
-  },
-}
-/** Said over raw HTTP: what some versions cannot say, and must still decode. */
-const BESIDE = {
-  ...{ enableProductionFeedback: true, enableAffectedProjectsDeployments: true, previewDeploymentsDisabled: true },
-  ...{ productionDeploymentsFastLane: true, protectedSourcemaps: true, previewDeploymentSuffix: 'p.example.com' },
-  gitComments: { onPullRequest: true, onCommit: true },
-  gitProviderOptions: { createDeployments: 'enabled' },
-  oidcTokenConfig: { enabled: true, issuerMode: 'team' },
-  optionsAllowlist: { paths: [{ value: '/api' }] },
-  resourceConfig: {
-    fluid: true,
-    functionDefaultRegions: ['fra1'],
-    functionDefaultTimeout: 60,
-    functionDefaultMemoryType: 'standard',
-  },
-  trustedSources: { any: { thing: true } },
 }
 
 /** Every operation that this version has, on the account that `team` says. */

@@ -6,42 +6,24 @@ import { prepared, type Queries } from '../db/db.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { type Installed, readInstallation } from './installation.ts'
+import { lineOfPerson } from './person.ts'
 import type { Permission } from './roles.ts'
 import { permissionsOf } from './scopes.ts'
 
 /** What a request says of who it is. */
 export type Credentials = { authorization: string | undefined; teamId: string | undefined; slug: string | undefined }
 
-const findByTeamId = prepared<{ hash: string; team: string | null }, Found>(
-  (db, value) =>
-    tokenQuery(db)
-      .where('token.hash', '=', value.hash)
-      .leftJoin('account', (join) =>
-        join.on('account.id', '=', sql<string>`coalesce(${value.team}, token.team_id, token.user_id)`),
-      )
-      .leftJoin('member', (join) =>
-        join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
-      )
-      .select(ACCOUNT_COLUMNS),
-  { remember: true },
-)
-
-const findBySlug = prepared<{ hash: string; slug: string }, Found>(
-  (db, value) =>
-    tokenQuery(db)
-      .where('token.hash', '=', value.hash)
-      .leftJoin('account', (join) => join.on('account.slug', '=', value.slug))
-      .leftJoin('member', (join) =>
-        join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
-      )
-      .select(ACCOUNT_COLUMNS),
-  { remember: true },
-)
+type ById = { hash: string; team: string | null }
+type BySlug = { hash: string; slug: string }
+const findByTeamId = prepared<ById, Found>((db, value) => withRole(byTeamId(db, value)), { remember: true })
+const findBySlug = prepared<BySlug, Found>((db, value) => withRole(bySlug(db, value)), { remember: true })
+const holdByTeamId = prepared<ById, Found>((db, value) => withRoleHeld(byTeamId(db, value)))
+const holdBySlug = prepared<BySlug, Found>((db, value) => withRoleHeld(bySlug(db, value)))
 
 /**
  * Says who acts. The answer is the same for a team that does not exist and one that the user is not in; membership is read
- * each time, so that leaving a team ends access with the commit. The token of an installation on a team names the team on
- * every request. Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled),
+ * each time, so that leaving a team ends access with the commit. Within a write on PostgreSQL token and membership are held
+ * until the commit (person.ts). The token of an installation on a team names the team on every request. Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled),
  * integration_configuration_disabled 403, team_id_required 403, team_forbidden 403.
  */
 export async function authenticate(db: Queries, credentials: Credentials, now: number): Promise<Who> {
@@ -49,10 +31,11 @@ export async function authenticate(db: Queries, credentials: Credentials, now: n
   if (token === undefined) refuse('missing_token', undefined, { missingToken: true })
   const { teamId, slug } = credentials
   const hash = fingerprint(token)
+  const hold = db.isTransaction
   const [found] =
     slug === undefined || teamId !== undefined
-      ? await findByTeamId(db, { hash, team: teamId ?? null })
-      : await findBySlug(db, { hash, slug })
+      ? await (hold ? holdByTeamId : findByTeamId)(db, { hash, team: teamId ?? null })
+      : await (hold ? holdBySlug : findBySlug)(db, { hash, slug })
   if (found === undefined || (found.expires_at !== null && found.expires_at <= now)) {
     refuse('invalid_token', undefined, { invalidToken: true })
   }
@@ -124,6 +107,7 @@ function accountOf(found: Acting): Account {
     softBlocked: found.soft_blocked_at !== null,
     paymentMissing: found.payment_missing_at !== null,
     addOns: JSON.parse(found.add_ons_json),
+    sensitiveEnv: found.sensitive_env_policy === 'on',
   }
 }
 
@@ -136,7 +120,7 @@ const ACCOUNT_COLUMNS = [
   'account.soft_blocked_at',
   'account.payment_missing_at',
   'account.add_ons_json',
-  'member.role',
+  'account.sensitive_env_policy',
 ] as const
 
 function tokenQuery(db: Queries) {
@@ -151,6 +135,52 @@ function tokenQuery(db: Queries) {
       'token.expires_at',
       'token.configuration_id',
     ])
+}
+
+function byTeamId(db: Queries, { hash, team }: ById) {
+  return tokenQuery(db)
+    .where('token.hash', '=', hash)
+    .leftJoin('account', (join) =>
+      join.on('account.id', '=', sql<string>`coalesce(${team}, token.team_id, token.user_id)`),
+    )
+}
+
+function bySlug(db: Queries, { hash, slug }: BySlug) {
+  return tokenQuery(db)
+    .where('token.hash', '=', hash)
+    .leftJoin('account', (join) => join.on('account.slug', '=', slug))
+}
+
+type TokenAndAccount = ReturnType<typeof byTeamId>
+
+function withRole(query: TokenAndAccount) {
+  return query
+    .leftJoin('member', (join) =>
+      join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
+    )
+    .select(ACCOUNT_COLUMNS)
+    .select('member.role')
+}
+
+/** As `withRole`, and token and membership stay as they are until the commit; the line is taken before either (PostgreSQL only). */
+function withRoleHeld(query: TokenAndAccount) {
+  return query
+    .innerJoinLateral(lineOfPerson('token.user_id').as('line'), (join) => join.onTrue())
+    .leftJoinLateral(
+      (db) =>
+        db
+          .selectFrom('member')
+          .select('member.role')
+          .whereRef('member.team_id', '=', 'account.id')
+          .whereRef('member.user_id', '=', 'token.user_id')
+          .where('line.held', 'is not', null)
+          .forShare()
+          .as('held_member'),
+      (join) => join.onTrue(),
+    )
+    .select(ACCOUNT_COLUMNS)
+    .select('held_member.role')
+    .forKeyShare('token')
 }
 
 type TokenColumns = {
@@ -171,6 +201,7 @@ type AccountColumns = {
   soft_blocked_at: number | null
   payment_missing_at: number | null
   add_ons_json: string
+  sensitive_env_policy: string | null
 }
 type Role = Who['role']
 type Acting = TokenColumns & AccountColumns & { role: Role | null }

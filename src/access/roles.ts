@@ -22,7 +22,14 @@ export const PERMISSIONS = [
   'deployment:read',
   'deployment:write',
   'team:read',
+  /** A team's settings and who is in it: persons only, no scope opens it. */
+  'team:write',
   'member:write',
+  /** To leave a team: persons only, no scope opens it. */
+  'member:leave',
+  /** The personal tokens of the user: persons only, no scope opens it. */
+  'token:read',
+  'token:write',
   'billing:write',
   'integration:read',
   'integration:write',
@@ -39,7 +46,7 @@ export const PERMISSIONS = [
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-const account: Permission[] = ['team:read', 'user:read']
+const account: Permission[] = ['team:read', 'member:leave', 'token:read', 'token:write', 'user:read']
 const read: Permission[] = [
   ...account,
   'project:read',

@@ -41,7 +41,8 @@ const BRIDGE: Record<Scope, Bridge> = {
   project: { read: ['project:read'], write: ['project:write', 'project:delete'] },
   'project-env-vars': variables,
   'global-project-env-vars': allVariables,
-  team: { read: ['team:read'], write: ['member:write'] },
+  /** Who is in a team is for people to say: who may add an OWNER may do everything. */
+  team: { read: ['team:read'], write: [] },
   user: { read: ['user:read'], write: [] },
   'log-drain': { read: ['drain:read'], write: ['drain:write'] },
   domain: { read: ['domain:read'], write: ['domain:write'] },

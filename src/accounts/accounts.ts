@@ -1,12 +1,11 @@
 /** Users, teams and members: who exists. Both are accounts, in one table and one namespace of slugs. */
-import type { Role } from '../access/roles.ts'
 import type { OperatorCtx } from '../context.ts'
 import { violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
-import { disableConfigurationsOf, mayOwnInstallations } from '../integrations/disable.ts'
 import { refuse } from '../refusal.ts'
+import { addMember, changeRole, endMembership, membership } from './members.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './shape.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
@@ -36,7 +35,7 @@ export async function createTeam(ctx: Place, _: undefined, { body }: Input<unkno
     email: null,
     plan,
   })
-  await putMember(ctx, row.id, body.ownerId, 'OWNER')
+  await addMember(ctx, row.id, body.ownerId, 'OWNER')
   return { id: row.id, slug: row.slug, name: row.name ?? row.slug, plan: row.plan }
 }
 
@@ -60,46 +59,18 @@ async function insertAccount(ctx: Place, account: NewAccount): Promise<Row<'acco
 
 /**
  * Puts a user into a team, or changes the role; below MEMBER, what the user had installed is disabled. Refuses:
- * not_found 404, unknown_user 400.
+ * not_found 404, unknown_user 400, last_owner 409.
  */
 export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params, body }: Input<unknown, SetMember>) {
   const userId = params.userId!
   await mustBeUser(ctx, userId)
-  await putMember(ctx, team.id, userId, body.role)
-  if (!mayOwnInstallations(body.role)) {
-    await disableConfigurationsOf(ctx, team, userId, 'original-owner-role-downgraded')
-  }
+  if (!(await addMember(ctx, team.id, userId, body.role))) await changeRole(ctx, team, userId, body.role)
   return { teamId: team.id, userId, role: body.role }
 }
 
-async function putMember(ctx: Place, teamId: string, userId: string, role: Role): Promise<void> {
-  await ctx.db
-    .insertInto('member')
-    .values({ team_id: teamId, user_id: userId, role, created_at: ctx.now })
-    .onConflict((conflict) => conflict.columns(['team_id', 'user_id']).doUpdateSet({ role }))
-    .execute()
-}
-
-/**
- * Takes a user out of a team; their tokens stop acting for it with the commit, and what they had installed is disabled.
- * Refuses: not_found 404.
- */
+/** Takes a user out of a team. Refuses: not_found 404, last_owner 409. */
 export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { params }: Input): Promise<void> {
-  const userId = params.userId!
-  const gone = await ctx.db
-    .deleteFrom('member')
-    .where('team_id', '=', team.id)
-    .where('user_id', '=', userId)
-    .returning('user_id')
-    .execute()
-  if (gone.length === 0) refuse('not_found', `"${userId}" is not a member of ${team.slug}.`)
-  await ctx.db
-    .updateTable('account')
-    .set({ default_team_id: null })
-    .where('id', '=', userId)
-    .where('default_team_id', '=', team.id)
-    .execute()
-  await disableConfigurationsOf(ctx, team, userId, 'original-owner-left-the-team')
+  await endMembership(ctx, team, params.userId!)
 }
 
 /** Changes a user's name or default team. Refuses: not_found 404, unknown_team 400 (no team, or the user is not in it). */
@@ -152,17 +123,6 @@ export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row
 async function mustBeUser(ctx: Place, id: string): Promise<void> {
   const row = await ctx.db.selectFrom('account').select('kind').where('id', '=', id).executeTakeFirst()
   if (row?.kind !== 'user') refuse('unknown_user', `There is no user "${id}".`)
-}
-
-/** The role of a user in a team, or undefined. */
-export async function membership(ctx: Place, teamId: string, userId: string): Promise<Role | undefined> {
-  const row = await ctx.db
-    .selectFrom('member')
-    .select('role')
-    .where('team_id', '=', teamId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  return row?.role
 }
 
 export type OperatorUser = {

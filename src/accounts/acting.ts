@@ -26,7 +26,9 @@ export async function findOwnAccount(ctx: PersonCtx, accountId: string): Promise
     const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', accountId).executeTakeFirstOrThrow()
     return { ...row, role: 'OWNER' }
   }
-  const team = await teamsOf(ctx).where('account.id', '=', accountId).executeTakeFirst()
+  const mine = teamsOf(ctx).where('account.id', '=', accountId)
+  // Within a write on PostgreSQL the person's place in the team stays until the commit.
+  const team = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
   if (team === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')
   return team
 }
@@ -43,6 +45,7 @@ export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
     softBlocked: account.soft_blocked_at !== null,
     paymentMissing: account.payment_missing_at !== null,
     addOns: JSON.parse(account.add_ons_json) as string[],
+    sensitiveEnv: account.sensitive_env_policy === 'on',
   }
   const who = {
     actor,

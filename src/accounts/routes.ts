@@ -1,6 +1,8 @@
 import { route } from '../http/route.ts'
+import { memberRoutes } from './member-routes.ts'
 import { Team, TeamList, TeamsQuery, User } from './shape.ts'
 import { findOwner, listTeams, showTeam, showUser } from './teams.ts'
+import { tokenRoutes } from './token-routes.ts'
 
 const tag = 'accounts'
 
@@ -41,4 +43,6 @@ export const accountRoutes = [
     status: 200,
     reply: Team,
   }),
+  ...memberRoutes,
+  ...tokenRoutes,
 ]

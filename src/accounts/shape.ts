@@ -5,12 +5,12 @@ import { GRANT_PATTERN } from '../access/scopes.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
-const Slug = Type.String({
+export const Slug = Type.String({
   pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
   description: 'lower case letters, digits, . _ -',
 })
-const Name = Type.String({ minLength: 1, maxLength: 100 })
-const Id = Type.String({ minLength: 1, maxLength: 64 })
+export const Name = Type.String({ minLength: 1, maxLength: 100 })
+export const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
 export const NewUser = Type.Object({
@@ -68,6 +68,15 @@ export const NewToken = Type.Object({
 export type NewToken = Static<typeof NewToken>
 export const MadeToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
 
+export const Preference = OneOf('on', 'off', 'default')
+/** Settings of a team that are kept and said again: nothing here acts on them. */
+export const TeamSettings = Type.Object({
+  previewDeploymentSuffix: Type.Optional(Nullable(Type.String({ maxLength: 253 }))),
+  enablePreviewFeedback: Type.Optional(Preference),
+  enableProductionFeedback: Type.Optional(Preference),
+  remoteCaching: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
+})
+
 /**
  * What every SDK version decodes as a whole user and a whole team; to a `limited` one the CLI does not switch before a new
  * login. clients.md B.3
@@ -102,6 +111,11 @@ export const Team = Type.Object(
     createdAt: Moment,
     limited: Type.Boolean(),
     limitedBy: Type.Array(Type.String()),
+    description: Nullable(Type.String()),
+    sensitiveEnvironmentVariablePolicy: Nullable(Preference),
+    hideIpAddresses: Type.Boolean(),
+    hideIpAddressesInLogDrains: Type.Boolean(),
+    ...TeamSettings.properties,
     membership: Type.Object({
       role: OneOf(...ROLES),
       confirmed: Type.Boolean(),

@@ -7,7 +7,7 @@ import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
-import type { Team, TeamList, TeamsQuery, User } from './shape.ts'
+import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './shape.ts'
 
 /** The user behind the token. */
 export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
@@ -54,6 +54,7 @@ export async function listTeams(
 }
 
 /**
+/**
  * One team of the user, by id or slug; and the personal account that the request acts for, by its id: the CLI asks there
  * who owns a project. Refuses: not_found 404, also for a team that the user is not in.
  */
@@ -64,11 +65,14 @@ export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
   return { ...row, role: 'OWNER', joined_at: momentOf(row.created_stamp) }
 }
 
-async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
+/**
+ * One team of the user, by id or slug; within a write on PostgreSQL their place in it stays until the commit. Refuses:
+ * not_found 404, also for a team that the user is not in.
+ */
+export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
   const said = params.idOrSlug ?? ''
-  const row = await teamsOf(ctx)
-    .where((eb) => eb.or([eb('account.id', '=', said), eb('account.slug', '=', said)]))
-    .executeTakeFirst()
+  const mine = teamsOf(ctx).where((eb) => eb.or([eb('account.id', '=', said), eb('account.slug', '=', said)]))
+  const row = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
   if (row === undefined) refuse('not_found', `Team "${said.slice(0, 100)}" not found.`)
   return row
 }
@@ -78,17 +82,24 @@ function teamsOf(ctx: Ctx) {
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.team_id')
     .selectAll('account')
-    .select(['member.role', 'member.created_at as joined_at'])
+    .select(['member.role', 'member.created_stamp as joined_stamp'])
     .where('member.user_id', '=', ctx.who.userId)
   // An installation acts for the account that it is on: on a personal one it sees no team.
   const only = ctx.who.tokenTeamId ?? (ctx.who.configurationId === null ? null : '')
   return only === null ? mine : mine.where('member.team_id', '=', only)
 }
 
-type TeamRow = Row<'account'> & { role: Role; joined_at: number }
+/** A team with the caller's role in it. */
+export type TeamRow = Row<'account'> & { role: Role; joined_stamp: number }
+
+/** What is kept for clients beside the settings that mean something here. */
+export function settingsOf({ settings_json }: Pick<Row<'account'>, 'settings_json'>): Static<typeof TeamSettings> {
+  return settings_json === null ? {} : JSON.parse(settings_json)
+}
 
 export function showTeam(row: TeamRow): Static<typeof Team> {
   const createdAt = momentOf(row.created_stamp)
+  const joinedAt = momentOf(row.joined_stamp)
   return {
     id: row.id,
     slug: row.slug,
@@ -99,12 +110,17 @@ export function showTeam(row: TeamRow): Static<typeof Team> {
     createdAt,
     limited: false,
     limitedBy: [],
+    description: row.description,
+    sensitiveEnvironmentVariablePolicy: row.sensitive_env_policy,
+    hideIpAddresses: false,
+    hideIpAddressesInLogDrains: false,
+    ...settingsOf(row),
     membership: {
       role: row.role,
       confirmed: true,
-      confirmedAt: row.joined_at,
-      created: row.joined_at,
-      createdAt: row.joined_at,
+      confirmedAt: joinedAt,
+      created: joinedAt,
+      createdAt: joinedAt,
     },
   }
 }

@@ -1,10 +1,11 @@
 /** Personal tokens: made here, shown once, kept as a hash. decisions.md: Tokens. */
+import { waitForWritesOfPerson } from '../access/person.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input, Params } from '../http/route.ts'
 import { fingerprint, newId, newToken } from '../ids.ts'
 import { refuse } from '../refusal.ts'
-import { membership } from './accounts.ts'
+import { membership } from './members.ts'
 import type { NewToken } from './shape.ts'
 
 /**
@@ -42,20 +43,23 @@ export function tokenRow(stamp: number, wanted: NewToken, token: string): Row<'t
   }
 }
 
-/** Ends a token at once. Refuses: not_found 404. */
-export async function deleteToken(ctx: OperatorCtx, id: string): Promise<void> {
+/** Ends a token: with the answer no write of it is under way, and none begins. */
+export async function endToken(ctx: Pick<OperatorCtx, 'db'>, { id, user_id }: OwnedToken): Promise<void> {
+  await waitForWritesOfPerson(ctx.db, user_id)
   await ctx.db.deleteFrom('token').where('id', '=', id).execute()
 }
 
+type OwnedToken = Pick<Row<'token'>, 'id' | 'user_id'>
+
 /** A token by its id. Refuses: not_found 404. */
-export async function findToken(ctx: OperatorCtx, params: Params): Promise<string> {
+export async function findToken(ctx: OperatorCtx, params: Params): Promise<OwnedToken> {
   const row = await ctx.db
     .selectFrom('token')
-    .select('id')
+    .select(['id', 'user_id'])
     .where('id', '=', params.id ?? '')
     .executeTakeFirst()
   if (row === undefined) refuse('not_found', `No token "${params.id}".`)
-  return row.id
+  return row
 }
 
 /** Sweep: tokens that have expired can do nothing any more; at most `limit` of their rows go. */

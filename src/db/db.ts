@@ -12,6 +12,7 @@ import * as transfer from './migrations/0012-transfer.ts'
 import * as edge from './migrations/0013-edge.ts'
 import * as makers from './migrations/0014-makers.ts'
 import * as environments from './migrations/0015-custom-environments.ts'
+import * as members from './migrations/0016-members.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -52,6 +53,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0013-edge': edge,
   '0014-makers': makers,
   '0015-custom-environments': environments,
+  '0016-members': members,
 }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */

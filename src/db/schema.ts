@@ -25,9 +25,14 @@ type CoreTables = {
     soft_blocked_at: number | null
     payment_missing_at: number | null
     add_ons_json: string
+    /** Teams only, as are the next two. */
+    description: string | null
+    sensitive_env_policy: 'on' | 'off' | 'default' | null
+    /** Settings that clients keep here and Berth does nothing with, as accounts/teams.ts reads them; null: none. */
+    settings_json: string | null
     created_stamp: number
   }
-  member: { team_id: string; user_id: string; role: Role; created_at: number }
+  member: { team_id: string; user_id: string; role: Role; created_stamp: number }
   token: {
     id: string
     hash: string

@@ -11,7 +11,7 @@ import { Type } from '../http/type.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { type BadLine, parseDotenv, quoted } from './dotenv.ts'
 import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables, typeFor } from './put.ts'
-import { isVisible, mustBeVariable, mustChange, mustTouch, targetsNamed } from './rules.ts'
+import { isVisible, mustBeVariable, mustChange, mustTouch, targetsNamed, typeIn } from './rules.ts'
 import { MOST_VARIABLES, showTargets, TARGETS, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
 import { openSafe } from './values.ts'
@@ -126,7 +126,7 @@ async function readText(
   )
   const steps = entries.map(({ key, value }): Step => {
     const holders = byKey.get(key) ?? []
-    const kept = typeFor({ keepType: true, type }, holders)
+    const kept = typeIn(ctx.account, typeFor({ keepType: true, type }, holders), targets)
     return { draft: { key, value, type: kept, keepType: true, targets, gitBranch, extras: {} }, holders }
   })
   for (const step of steps) mustReplace(ctx, step)

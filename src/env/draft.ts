@@ -3,7 +3,7 @@ import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../refusal.ts'
 import type { PutDraft } from './put.ts'
-import { mustBeVariable, mustTouch, targetsOf } from './rules.ts'
+import { mustBeVariable, mustTouch, targetsOf, typeIn } from './rules.ts'
 import { MOST_VARIABLES, type NewVariable } from './shape.ts'
 
 /** The drafts of a create, each one checked: one thing wrong anywhere refuses the request whole, naming the item. */
@@ -16,7 +16,8 @@ export function createDrafts(
   const items: readonly NewVariable[] = many ? body : [body as NewVariable]
   if (items.length > MOST_VARIABLES) refuse('env_too_many')
   return items.map((item, at) => {
-    const draft = draftOf(project, item)
+    const wanted = draftOf(project, item)
+    const draft = { ...wanted, type: typeIn(ctx.account, wanted.type, wanted.targets) }
     mustBeVariable(draft, many ? `Item ${at}: ` : '')
     mustTouch(ctx.who, draft.targets)
     return draft

@@ -10,7 +10,7 @@ import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 import { createDrafts, draftOf } from './draft.ts'
 import { isSameValue, putVariables } from './put.ts'
-import { mayDecrypt, mustBeVariable, mustChange, mustTouch, targetsNamed, visibleTo } from './rules.ts'
+import { mayDecrypt, mustBeVariable, mustChange, mustTouch, targetsNamed, typeIn, visibleTo } from './rules.ts'
 import {
   type CreatedEnv,
   type CreateEnv,
@@ -139,7 +139,8 @@ function read(ctx: Ctx, safe: Safe, row: Row<'env_var'>, asked: boolean): Readin
 export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
   const { variable: row } = subject
   const before = showTargets(targetsIn(row))
-  const { value, ...rest } = draftOf(subject, {
+  const moved = body.target !== undefined || body.customEnvironmentIds !== undefined
+  const { value, ...wanted } = draftOf(subject, {
     ...body,
     key: body.key ?? row.key,
     value: body.value ?? '',
@@ -149,6 +150,9 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
       body.customEnvironmentIds === undefined ? before.customEnvironmentIds : body.customEnvironmentIds,
     gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
   })
+  // A comment or a name alone leaves a variable as it is, also under a policy that came after it.
+  const written = moved || body.value !== undefined || body.type !== undefined
+  const rest = written ? { ...wanted, type: typeIn(ctx.account, wanted.type, wanted.targets) } : wanted
   mustChange(ctx.who, row)
   mustTouch(ctx.who, rest.targets)
   if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')

@@ -5,7 +5,7 @@ import type { Row } from '../db/schema.ts'
 import type { EnvironmentId } from '../environments/shape.ts'
 import type { RefusalKey } from '../errors.ts'
 import { refuse } from '../refusal.ts'
-import { mayChange, mustTouch, targetsNamed, visibleTo } from './rules.ts'
+import { mayChange, mustTouch, targetsNamed, typeIn, visibleTo } from './rules.ts'
 import { type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, UNASSIGNED } from './usage.ts'
 import { openSafe } from './values.ts'
@@ -30,7 +30,7 @@ export async function copyEnv(ctx: Ctx, project: Row<'project'>, from: string, t
     const value = safe.open(id, value_version, sealed_value) ?? refuse('internal_server_error')
     const { comment, edge_config_id, edge_config_token_id, content_hint_json } = row
     const extras = { comment, edge_config_id, edge_config_token_id, content_hint_json }
-    return { key, value, type, targets: [to], gitBranch: '', extras }
+    return { key, value, type: typeIn(ctx.account, type, [to]), targets: [to], gitBranch: '', extras }
   })
   await insertVariables(ctx, project, copies)
 }

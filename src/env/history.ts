@@ -8,7 +8,7 @@ import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 import type { WithVariable } from './env.ts'
-import { findTarget, isVisible, mustBeVariable, mustChange, mustTouch } from './rules.ts'
+import { findTarget, isVisible, mustBeVariable, mustChange, mustTouch, typeIn } from './rules.ts'
 import { ENV_TYPES, type EnvVar, showEnv, showTargets, TARGETS, targetsIn } from './shape.ts'
 import { openSafe } from './values.ts'
 import { type Change, changeVariable } from './write.ts'
@@ -91,7 +91,8 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   const safe = await openSafe(ctx, subject.id)
   const value = safe.open(row.id, wanted.value_version, wanted.sealed_value)
   if (value === undefined) refuse('internal_server_error')
-  const type = since.some((later) => later.type === 'sensitive') ? 'sensitive' : wanted.type
+  const kept = since.some((later) => later.type === 'sensitive') ? 'sensitive' : wanted.type
+  const type = typeIn(ctx.account, kept, targets)
   const before = { key: wanted.key, type, targets, gitBranch: wanted.git_branch }
   mustBeVariable({ ...before, value })
   const change: Change = { ...before, extras: { comment: wanted.comment } }

@@ -3,7 +3,7 @@ import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 import { REFUSALS } from '../errors.ts'
-import { isVisible, mustBeVariable, mustChange } from './rules.ts'
+import { isVisible, mustBeVariable, mustChange, typeIn } from './rules.ts'
 import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, tally } from './usage.ts'
 import { openSafe, type Safe } from './values.ts'
@@ -52,7 +52,7 @@ async function upsertVariable(ctx: Ctx, project: Row<'project'>, draft: PutDraft
   if (holders.some((row) => !isVisible(ctx.who, row))) return 'env_already_exists'
   for (const row of holders) mustChange(ctx.who, row)
   const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
-  const type = typeFor(draft, holders)
+  const type = typeIn(ctx.account, typeFor(draft, holders), draft.targets)
   mustBeVariable({ ...draft, type })
 
   const usage = await readUsage(ctx, project.id)

@@ -1,7 +1,7 @@
 /** What a variable may be, and who may see and touch it. decisions.md: Environment variables; threats T6, T11, T12, T31. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { permit } from '../access/authenticate.ts'
-import type { Ctx, Who } from '../context.ts'
+import type { Account, Ctx, Who } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { environmentOf, environmentsOf } from '../environments/shape.ts'
 import type { RefusalKey } from '../errors.ts'
@@ -33,6 +33,15 @@ export const VARIABLE_REFUSALS = [
   'env_missing_target',
   'bad_request',
 ] as const satisfies readonly RefusalKey[]
+
+/**
+ * The type that a variable has in an account: where the team says that what is of production and preview is sensitive, it is,
+ * whatever was asked for. The name of a platform variable is no secret. docs/decisions/0088.
+ */
+export function typeIn(account: Account, type: EnvType, targets: readonly Target[]): EnvType {
+  const made = account.sensitiveEnv && type !== 'system' && targets.some((target) => target !== 'development')
+  return made ? 'sensitive' : type
+}
 
 /** What creating variables refuses with, wherever it is done. */
 export const CREATE_ENV_REFUSALS = [
@@ -92,7 +101,7 @@ function mustBePlaced({ key, type, targets, gitBranch }: Wanted, where: string):
   if (type === 'sensitive' && targets.includes('development')) {
     refuse(
       'bad_request',
-      `Invalid request: ${where}"${shown}" is sensitive, which goes with production and preview only.`,
+      `Invalid request: ${where}"${shown}" is sensitive (by its type, or because the team makes all of production and preview so), which goes with production and preview only.`,
     )
   }
 }

@@ -1,5 +1,6 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import { endOneAfterAnother } from '../access/person.ts'
 import type { Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { fieldsOf, record } from '../outbox.ts'
@@ -53,6 +54,7 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
 
   const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
   const work = async (tx: Queries) => {
+    if (route.ends) await endOneAfterAnother(tx)
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const ctx = contextOf(outside, tx, who, deps.clock.stamp())

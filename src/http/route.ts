@@ -50,6 +50,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   /** Takes back what `ask` did outside, when the transaction did not stand. */
   undo?: (ctx: C, asked: A) => Promise<void>
   run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, asked: A) => Promise<Static<R>> | Static<R>
+  /** It ends access of people: tokens, places in teams. access/person.ts. */
+  ends?: true
   emits?: readonly EventName[]
   /** What `on` and `run` refuse with, beyond what the guards and every route do. */
   refuses?: readonly RefusalKey[]

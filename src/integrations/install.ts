@@ -1,6 +1,6 @@
 /** Consent given: an installation of an integration on an account, and the code that the integration exchanges. docs/decisions/0046. */
 import { sql } from 'kysely'
-import { membership } from '../accounts/accounts.ts'
+import { membership } from '../accounts/members.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'

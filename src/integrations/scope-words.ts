@@ -25,7 +25,7 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
     read: 'Read all environment variables with their values, apart from sensitive ones',
     write: 'Read, create, change and delete all environment variables, for production too',
   },
-  team: { read: 'See the team’s details', write: 'See the team’s details and manage its members' },
+  team: { read: 'See the team’s details and its members', write: 'See the team’s details and its members' },
   user: { read: 'See your name, username and email', write: 'See your name, username and email' },
   'log-drain': {
     read: 'See its log drains',

@@ -74,7 +74,7 @@ async function bootstrap(db: Db, clock: Clock, { userId, teamId, token }: FirstC
       .execute()
     await tx
       .insertInto('member')
-      .values({ team_id: teamId, user_id: userId, role: 'OWNER', created_at: clock.now() })
+      .values({ team_id: teamId, user_id: userId, role: 'OWNER', created_stamp: clock.stamp() })
       .execute()
     await tx
       .insertInto('token')

@@ -24,7 +24,7 @@ import {
   PatchUser,
   SetMember,
 } from '../accounts/shape.ts'
-import { createToken, deleteToken, findToken } from '../accounts/tokens.ts'
+import { createToken, endToken, findToken } from '../accounts/tokens.ts'
 import type { OperatorCtx } from '../context.ts'
 import { type Input, operatorRoute } from '../http/route.ts'
 import { Moment } from '../http/schema.ts'
@@ -96,7 +96,7 @@ export const operatorRoutes = [
     body: SetMember,
     on: findAccount,
     run: setMember,
-    refuses: ['not_found', 'unknown_user'],
+    refuses: ['not_found', 'unknown_user', 'last_owner'],
     status: 200,
     reply: Member,
   }),
@@ -108,7 +108,7 @@ export const operatorRoutes = [
     tag,
     on: findAccount,
     run: removeMember,
-    refuses: ['not_found'],
+    refuses: ['not_found', 'last_owner'],
     status: 204,
   }),
   operatorRoute({
@@ -143,7 +143,7 @@ export const operatorRoutes = [
     summary: 'End a token',
     tag,
     on: findToken,
-    run: deleteToken,
+    run: endToken,
     refuses: ['not_found'],
     status: 204,
   }),

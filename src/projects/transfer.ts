@@ -1,7 +1,7 @@
 /** Giving a project to another account: a code, its use, and the lock that begins with it. decisions.md: Transfer; docs/transfer.md. */
 import type { Static } from 'typebox'
 import { ROLE_PERMISSIONS } from '../access/roles.ts'
-import { membership } from '../accounts/accounts.ts'
+import { membership } from '../accounts/members.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { EventPayload } from '../events.ts'

@@ -1,0 +1,41 @@
+/**
+ * The writes of a person that are under way when their token, or their place in a team, ends. SERIALIZABLE alone lets one that
+ * read them before commit after. docs/decisions/0087; as for installations (installation.ts), and for the same reasons.
+ */
+import { sql } from 'kysely'
+import type { Queries } from '../db/db.ts'
+
+/** Marks these locks among others in the database; how many lines there are; and the lock of `endOneAfterAnother`. */
+const LINES = 0x62657270
+const BUCKETS = 256
+const ENDS = 0x62657271
+
+/**
+ * A query that stands in the line of a person until the commit, among others who write. The rows that are held decide; the
+ * line only lets who waits for them have its turn.
+ */
+export function lineOfPerson(userColumn: string) {
+  return sql<{ held: unknown }>`(select pg_advisory_xact_lock_shared(${lineNumber(sql.ref(userColumn))}) as held)`
+}
+
+/**
+ * Waits until no write of this person is under way, and lets none begin before the commit. Say it before you end a token or a
+ * membership of theirs, or lower a role. On SQLite writes run one after another anyway.
+ */
+export async function waitForWritesOfPerson(db: Queries, userId: string): Promise<void> {
+  if (!db.isTransaction) return
+  await sql`select pg_advisory_xact_lock(${lineNumber(sql.val(userId))})`.execute(db)
+}
+
+/**
+ * What people end, they end one after another, said before they are let in: two who remove each other, or one token that ends
+ * itself twice at once, would wait for each other.
+ */
+export async function endOneAfterAnother(db: Queries): Promise<void> {
+  if (!db.isTransaction) return
+  await sql`select pg_advisory_xact_lock(${sql.lit(ENDS)})`.execute(db)
+}
+
+function lineNumber(userId: ReturnType<typeof sql.ref>) {
+  return sql`${sql.lit(LINES)}, (hashtext(${userId}) & ${sql.lit(BUCKETS - 1)})`
+}

@@ -1,0 +1,97 @@
+/** What people send and get for the members of a team, those who see a project, and the settings of a team. wire.md 6. */
+import type { Static } from 'typebox'
+import { ROLES } from '../access/roles.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
+import { Id, Name, Preference, Slug, TeamSettings } from './shape.ts'
+
+const TeamRole = OneOf(...ROLES)
+/** Berth has no roles in single projects, and no groups: team-members.ts refuses a list that names some. docs/decisions/0086. */
+const Nothing = Type.Optional(
+  Type.Array(Type.Unknown(), { maxItems: 1000, description: 'empty: a role is of the team, not of a project' }),
+)
+
+const Invitation = Type.Object({
+  email: Type.Optional(Type.String({ maxLength: 254 })),
+  uid: Type.Optional(Id),
+  role: Type.Optional(TeamRole),
+  projects: Nothing,
+  accessGroups: Nothing,
+})
+/** Newer SDKs send a list, of which one is taken: their answer is one member. */
+export const InviteMember = Type.Union([Invitation, Type.Array(Invitation, { minItems: 1, maxItems: 1 })])
+export type InviteMember = Static<typeof InviteMember>
+
+export const InvitedMember = Type.Object({
+  uid: Type.String(),
+  username: Type.String(),
+  email: Type.String(),
+  role: TeamRole,
+})
+
+export const PatchMember = Type.Object({
+  role: Type.Optional(TeamRole),
+  confirmed: Type.Optional(Type.Boolean({ description: 'members are confirmed; only true is taken' })),
+  projects: Nothing,
+  teamPermissions: Nothing,
+  accessGroupsToAdd: Nothing,
+  accessGroupsToRemove: Nothing,
+})
+export type PatchMember = Static<typeof PatchMember>
+export const ChangedMember = Type.Object({ id: Type.String({ description: 'of the team' }) })
+
+const Search = Type.Optional(
+  Type.String({ maxLength: 100, description: 'part of name, username or email, blind to case' }),
+)
+const range = { ...PageQuery, since: Type.Optional(Type.Integer({ minimum: 0 })), search: Search }
+export const MembersQuery = Type.Object({
+  ...range,
+  role: Type.Optional(TeamRole),
+  filterByUserIds: Type.Optional(Type.String({ maxLength: 5000, description: 'ids with commas between' })),
+})
+export type MembersQuery = Static<typeof MembersQuery>
+
+const MemberPages = Type.Object({ ...Pagination.properties, hasNext: Type.Boolean() })
+const person = {
+  uid: Type.String(),
+  email: Type.String(),
+  username: Type.String(),
+  name: Type.Optional(Type.String()),
+  createdAt: Moment,
+}
+export const MemberList = Type.Object({
+  members: Type.Array(Type.Object({ ...person, role: TeamRole, confirmed: Type.Boolean() })),
+  pagination: MemberPages,
+})
+
+export const ProjectRole = OneOf('ADMIN', 'PROJECT_DEVELOPER', 'PROJECT_VIEWER')
+export const ProjectMembersQuery = Type.Object(range)
+export type ProjectMembersQuery = Static<typeof ProjectMembersQuery>
+export const ProjectMemberList = Type.Object({
+  members: Type.Array(
+    Type.Object({ ...person, role: ProjectRole, computedProjectRole: ProjectRole, teamRole: TeamRole }),
+  ),
+  pagination: MemberPages,
+})
+
+/** A member has the role of the team in every project: there is nothing to list. */
+export const MemberProjects = Type.Object({
+  projects: Type.Array(Type.Object({ projectId: Type.String(), role: ProjectRole })),
+  pagination: Pagination,
+})
+
+export const PatchTeam = Type.Object({
+  name: Type.Optional(Name),
+  slug: Type.Optional(Slug),
+  description: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  sensitiveEnvironmentVariablePolicy: Type.Optional(Preference),
+  ...TeamSettings.properties,
+  /** What is refused when it asks for something: Berth has no such thing, and a client must not believe otherwise. */
+  avatar: Type.Optional(Nullable(Type.String())),
+  emailDomain: Type.Optional(Nullable(Type.String())),
+  hideIpAddresses: Type.Optional(Type.Boolean()),
+  hideIpAddressesInLogDrains: Type.Optional(Type.Boolean()),
+  regenerateInviteCode: Type.Optional(Type.Boolean()),
+  saml: Type.Optional(Type.Unknown()),
+})
+export type PatchTeam = Static<typeof PatchTeam>

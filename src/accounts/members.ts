@@ -1,0 +1,86 @@
+/** Who is in a team, as rows: added, given another role, taken out. A team always keeps an OWNER. docs/decisions/0086. */
+import type { ExpressionBuilder } from 'kysely'
+import { waitForWritesOfPerson } from '../access/person.ts'
+import type { Role } from '../access/roles.ts'
+import type { OperatorCtx } from '../context.ts'
+import type { Row, Schema } from '../db/schema.ts'
+import { disableConfigurationsOf, mayOwnInstallations } from '../integrations/disable.ts'
+import { refuse } from '../refusal.ts'
+
+type Place = Pick<OperatorCtx, 'db' | 'stamp'>
+type Team = Pick<Row<'account'>, 'id' | 'slug'>
+
+/** The role of a user in a team, or undefined. Within a write on PostgreSQL it stays so until the commit. */
+export async function membership(ctx: Pick<Place, 'db'>, teamId: string, userId: string): Promise<Role | undefined> {
+  const query = ctx.db.selectFrom('member').select('role').where('team_id', '=', teamId).where('user_id', '=', userId)
+  const row = await (ctx.db.isTransaction ? query.forShare() : query).executeTakeFirst()
+  return row?.role
+}
+
+/** Puts a user into a team. False, and nothing changed, when they are in it. */
+export async function addMember(ctx: Place, teamId: string, userId: string, role: Role): Promise<boolean> {
+  const added = await ctx.db
+    .insertInto('member')
+    .values({ team_id: teamId, user_id: userId, role, created_stamp: ctx.stamp })
+    .onConflict((conflict) => conflict.columns(['team_id', 'user_id']).doNothing())
+    .returning('user_id')
+    .executeTakeFirst()
+  return added !== undefined
+}
+
+/**
+ * Gives a member another role; below MEMBER, what they had installed is disabled. Refuses: not_found 404 (no member),
+ * last_owner 409.
+ */
+export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
+  await waitForWritesOfPerson(ctx.db, userId)
+  let change = ctx.db.updateTable('member').set({ role }).where('team_id', '=', team.id).where('user_id', '=', userId)
+  if (role !== 'OWNER') change = change.where(anOwnerStays(team.id, userId))
+  const changed = await change.returning('user_id').executeTakeFirst()
+  if (changed === undefined) await refuseToEnd(ctx, team, userId)
+  if (!mayOwnInstallations(role)) await disableConfigurationsOf(ctx, team, userId, 'original-owner-role-downgraded')
+}
+
+/**
+ * Takes a user out of a team; their tokens stop acting for it with the commit, and what they had installed is disabled.
+ * Refuses: not_found 404 (no member), last_owner 409.
+ */
+export async function endMembership(ctx: OperatorCtx, team: Team, userId: string): Promise<void> {
+  await waitForWritesOfPerson(ctx.db, userId)
+  const gone = await ctx.db
+    .deleteFrom('member')
+    .where('team_id', '=', team.id)
+    .where('user_id', '=', userId)
+    .where(anOwnerStays(team.id, userId))
+    .returning('user_id')
+    .executeTakeFirst()
+  if (gone === undefined) await refuseToEnd(ctx, team, userId)
+  await ctx.db
+    .updateTable('account')
+    .set({ default_team_id: null })
+    .where('id', '=', userId)
+    .where('default_team_id', '=', team.id)
+    .execute()
+  await disableConfigurationsOf(ctx, team, userId, 'original-owner-left-the-team')
+}
+
+/** That the member is no OWNER, or another one stays: part of the statement that ends the one, so that no two pass each other. */
+function anOwnerStays(teamId: string, userId: string) {
+  return (eb: ExpressionBuilder<Schema, 'member'>) =>
+    eb.or([
+      eb('member.role', '!=', 'OWNER'),
+      eb.exists(
+        eb
+          .selectFrom('member as other')
+          .select('other.user_id')
+          .where('other.team_id', '=', teamId)
+          .where('other.role', '=', 'OWNER')
+          .where('other.user_id', '!=', userId),
+      ),
+    ])
+}
+
+async function refuseToEnd(ctx: OperatorCtx, team: Team, userId: string): Promise<never> {
+  if ((await membership(ctx, team.id, userId)) !== undefined) refuse('last_owner')
+  refuse('not_found', `"${userId.slice(0, 100)}" is not a member of ${team.slug}.`)
+}

@@ -1,0 +1,57 @@
+/** The settings of a team, as its owners change them. docs/decisions/0088. */
+import type { Static } from 'typebox'
+import type { Ctx } from '../context.ts'
+import { violates } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import type { Input } from '../http/route.ts'
+import { refuse } from '../refusal.ts'
+import type { PatchTeam } from './member-shape.ts'
+import type { Team } from './shape.ts'
+import { mustBeInTeam } from './team-members.ts'
+import { settingsOf, showTeam, type TeamRow } from './teams.ts'
+
+/**
+ * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, bad_request 400 (a setting that Berth does
+ * not have), slug_taken 409.
+ */
+export async function updateTeam(
+  ctx: Ctx,
+  team: TeamRow,
+  { body }: Input<unknown, PatchTeam>,
+): Promise<Static<typeof Team>> {
+  mustBeInTeam(ctx, team, 'team:write')
+  mustBeHad(body)
+  const { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching } = body
+  const kept = { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching }
+  const columns: Partial<Row<'account'>> = {
+    name: body.name ?? team.name,
+    slug: body.slug ?? team.slug,
+    description: body.description === undefined ? team.description : body.description || null,
+    sensitive_env_policy: body.sensitiveEnvironmentVariablePolicy ?? team.sensitive_env_policy,
+    // What is undefined is no part of the JSON, so it must not hide what is there.
+    settings_json: JSON.stringify({ ...settingsOf(team), ...JSON.parse(JSON.stringify(kept)) }),
+  }
+  try {
+    const row = await ctx.db
+      .updateTable('account')
+      .set(columns)
+      .where('id', '=', team.id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return showTeam({ ...team, ...row })
+  } catch (error) {
+    if (violates(error, 'account_slug_key')) {
+      refuse('slug_taken', `"${body.slug}" is already taken by a user or a team.`)
+    }
+    throw error
+  }
+}
+
+/** A client must not believe that something is in force which is not. */
+function mustBeHad(body: PatchTeam): void {
+  const { avatar, emailDomain, hideIpAddresses, hideIpAddressesInLogDrains, regenerateInviteCode, saml } = body
+  const asked = { avatar, emailDomain, hideIpAddresses, hideIpAddressesInLogDrains, regenerateInviteCode, saml }
+  const missing = Object.entries(asked).find(([, value]) => value)
+  if (missing)
+    refuse('bad_request', `Invalid request: \`${missing[0]}\` is not a setting that Berth has; leave it out.`)
+}
