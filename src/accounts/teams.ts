@@ -54,7 +54,6 @@ export async function listTeams(
 }
 
 /**
-/**
  * One team of the user, by id or slug; and the personal account that the request acts for, by its id: the CLI asks there
  * who owns a project. Refuses: not_found 404, also for a team that the user is not in.
  */
@@ -62,7 +61,7 @@ export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
   const { account } = ctx
   if (account.kind !== 'user' || params.idOrSlug !== account.id) return findTeam(ctx, params)
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', account.id).executeTakeFirstOrThrow()
-  return { ...row, role: 'OWNER', joined_at: momentOf(row.created_stamp) }
+  return { ...row, role: 'OWNER', joined_stamp: row.created_stamp }
 }
 
 /**
