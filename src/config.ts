@@ -11,6 +11,8 @@ export type Config = {
   dataFolder: string
   database: { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
   operatorToken: string | undefined
+  /** Opens /metrics and nothing else. */
+  metricsToken: string | undefined
   /** The listener for proxies. `port` undefined: none. `chosen`: somebody set it, so it must be had. docs/edge.md. */
   edge: { port: number | undefined; chosen: boolean; token: string | undefined }
   /** The keyring that seals values: a file, or the keyring itself. */
@@ -63,7 +65,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     publicUrl: readUrl('BERTH_PUBLIC_URL', env.BERTH_PUBLIC_URL),
     dataFolder,
     database: readDatabase(env.DATABASE_URL, dataFolder),
-    operatorToken: readSecret(env.BERTH_OPERATOR_TOKEN),
+    operatorToken: readSecret('BERTH_OPERATOR_TOKEN', env.BERTH_OPERATOR_TOKEN),
+    metricsToken: readSecret('BERTH_METRICS_TOKEN', env.BERTH_METRICS_TOKEN),
     edge: {
       port:
         env.BERTH_EDGE_PORT === 'off' ? undefined : readPort('BERTH_EDGE_PORT', env.BERTH_EDGE_PORT, 3001, ' or off'),
@@ -146,10 +149,10 @@ function decoded(part = ''): string | undefined {
   }
 }
 
-function readSecret(text = ''): string | undefined {
+function readSecret(name: string, text = ''): string | undefined {
   if (text === '') return undefined
   if (!/^[\x21-\x7e]{20,256}$/.test(text)) {
-    throw new BadSetting('BERTH_OPERATOR_TOKEN must be 20 to 256 visible ASCII characters')
+    throw new BadSetting(`${name} must be 20 to 256 visible ASCII characters`)
   }
   return text
 }

@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { Db, Queries } from './db/db.ts'
 import type { Row } from './db/schema.ts'
 import type { EventName, EventPayload } from './events.ts'
+import type { Metrics } from './metrics.ts'
 import type { Outside } from './outside/outside.ts'
 
 /** What the process has, opened once by main (or by a test's world). */
@@ -15,6 +16,7 @@ export type Deps = {
   clock: Clock
   outside: Outside
   log: Logger
+  metrics: Metrics
   operatorTokenHash: string
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string

@@ -1,4 +1,5 @@
 /** What a write leaves behind in its own transaction: the events that will be told, and the line of the audit log. */
+import { addEntry } from './audit-chain.ts'
 import type { EventAbout, EventOwner, OperatorCtx, Who } from './context.ts'
 import { prepared } from './db/db.ts'
 import type { EventName } from './events.ts'
@@ -16,31 +17,6 @@ export function outgoingOf(
 ): Outgoing {
   return { type, payload, about: typeof about === 'string' ? { projectId: about } : about, owner }
 }
-
-const insertAudit = prepared<
-  {
-    stamp: number
-    accountId: string | null
-    actorKind: string
-    actorId: string
-    tokenId: string | null
-    type: string
-    subjectId: string | null
-    fields: string
-  },
-  unknown
->((db, value) =>
-  db.insertInto('audit').values({
-    stamp: value.stamp,
-    account_id: value.accountId,
-    actor_kind: value.actorKind,
-    actor_id: value.actorId,
-    token_id: value.tokenId,
-    type: value.type,
-    subject_id: value.subjectId,
-    fields_json: value.fields,
-  }),
-)
 
 const insertEvent = prepared<
   {
@@ -76,15 +52,15 @@ export async function record(
   fields: string[],
 ): Promise<void> {
   await writeEvents(ctx, outgoing)
-  await insertAudit(ctx.db, {
+  await addEntry(ctx, {
     stamp: ctx.stamp,
-    accountId: ctx.who?.account.id ?? null,
-    actorKind: ctx.actor.kind,
-    actorId: ctx.actor.id,
-    tokenId: ctx.actor.tokenId,
+    account_id: ctx.who?.account.id ?? null,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    token_id: ctx.actor.tokenId,
     type,
-    subjectId,
-    fields: JSON.stringify(fields),
+    subject_id: subjectId,
+    fields_json: JSON.stringify(fields),
   })
 }
 

@@ -6,16 +6,19 @@ import type { Logger } from 'pino'
 import { openClock } from './clock.ts'
 import { BadSetting, type Config } from './config.ts'
 import type { Deps } from './context.ts'
-import type { Db } from './db/db.ts'
+import type { Db, StoreWatch } from './db/db.ts'
 import type { SqliteOptions } from './db/open-sqlite.ts'
 import { type Edge, openEdge } from './edge/listener.ts'
 import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
-import { serve } from './http/serve.ts'
+import { type OpenPage, type Probe, serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
 import { metadataPages } from './integrations/metadata.ts'
 import { startPoster } from './mail/poster.ts'
+import { type Metrics, observe, openMetrics } from './metrics.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
+import { startFigures } from './operator/figures.ts'
+import { openProbes } from './operator/probes.ts'
 import { makeFolder } from './outside/folder.ts'
 import { openOutside } from './outside/outside.ts'
 import { ROUTES } from './routes.ts'
@@ -48,8 +51,8 @@ export async function openService(
   onDiskFault: (error: unknown) => void,
   store: StoreOptions = {},
 ): Promise<Service> {
-  makeDataFolder(config)
-  const db = await openStore(config, log, { ...store, onDiskFault })
+  const metrics = openMetrics()
+  const db = await openStore(config, log, { ...store, onDiskFault, watch: storeWatch(metrics) })
   const clock = openClock()
   const keyring = await openKeys(config, db, clock).catch(async (error) => {
     await db.close()
@@ -62,15 +65,15 @@ export async function openService(
     db,
     clock,
     log,
+    metrics,
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
     nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
-  const pages = [...documentPages(ROUTES), ...metadataPages(deps.origin)]
-  const app: FastifyInstance = serve(deps, ROUTES, pages, SCREENS)
-  const stopBackground = config.timers ? startBackground(deps) : async () => {}
+  const app = serve(deps, ROUTES, pagesOf(deps), SCREENS)
+  const stopBackground = startBackground(deps)
   let edge: Edge | undefined
   return {
     app,
@@ -93,10 +96,29 @@ export async function openService(
   }
 }
 
-/** What works without being asked: timers, deliveries, mail. The answer stops it. */
+/** What is there without a token: documents, and what machines ask of the service itself. */
+function pagesOf(deps: Deps): (OpenPage | Probe)[] {
+  return [...documentPages(ROUTES), ...metadataPages(deps.origin), ...openProbes(deps)]
+}
+
+/** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
 function startBackground(deps: Deps): () => Promise<void> {
-  const stops = [startDeliveries, startTimers, startPoster].map((begin) => begin(deps))
+  const workers = deps.config.timers ? [startDeliveries, startTimers, startPoster] : []
+  const stops = [startFigures, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all(stops.map((stop) => stop())))
+}
+
+function storeWatch(metrics: Metrics): StoreWatch {
+  const writes = metrics.histogram('berth_commit_writes')
+  const durations = metrics.histogram('berth_commit_duration_seconds')
+  const lost = metrics.counter('berth_races_lost_total')
+  return {
+    committed(count, ms) {
+      observe(writes, count)
+      observe(durations, ms / 1000)
+    },
+    lostRace: () => void lost.value++,
+  }
 }
 
 /** Where the service listens, as a URL; undefined before it does. */
@@ -115,11 +137,14 @@ function makeDataFolder({ dataFolder }: Config): void {
 }
 
 /** Only the engine that is used is loaded. */
-async function openStore({ database }: Config, log: Logger, store: Omit<SqliteOptions, 'file'>): Promise<Db> {
+async function openStore(config: Config, log: Logger, store: Omit<SqliteOptions, 'file'>): Promise<Db> {
+  makeDataFolder(config)
+  const { database } = config
   if (database.engine === 'sqlite') {
     const { openSqlite } = await import('./db/open-sqlite.ts')
     return openSqlite({ ...store, file: database.file })
   }
   const { openPostgres } = await import('./db/open-postgres.ts')
-  return openPostgres(database.url, (error) => log.warn({ err: error }, 'the database ended a connection'))
+  const onLost = (error: Error) => log.warn({ err: error }, 'the database ended a connection')
+  return openPostgres(database.url, onLost, store.watch)
 }

@@ -1,7 +1,8 @@
 /** Starts the service, says where it is, and stops it in order. */
 import { join, relative } from 'node:path'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { BadSetting, type Config } from './config.ts'
+import { endWith, openLog } from './log.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
 
 /** The most that requests in flight may take once the process was told to stop. */
@@ -12,13 +13,10 @@ const GRACE_MS = 300
 export async function start(config: Config, store: StoreOptions = {}): Promise<void> {
   process.umask(0o077)
   const log = await openLog(config.logLevel)
-  const onDiskFault = (error: unknown) => {
-    log.fatal(
-      { err: error },
-      'the disk failed to keep a commit; stopping, so that the store is recovered on the next start',
-    )
-    process.exit(1)
-  }
+  // What a fault of our own left half done is unknown: whoever started this process starts another.
+  process.on('uncaughtException', (error) => endWith(log, error, 'a fault that nobody expected; the process ends'))
+  const onDiskFault = (error: unknown) =>
+    endWith(log, error, 'the disk failed to keep a commit; stopping, so that the store is recovered on the next start')
   const service = await openService(config, log, onDiskFault, store)
   let stopping = false
   const stop = (signal: string) => {
@@ -31,10 +29,7 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
     }, LONGEST_STOP_MS).unref()
     service.close(GRACE_MS).then(
       () => process.exit(0),
-      (error) => {
-        log.fatal({ err: error }, 'could not stop in order')
-        process.exit(1)
-      },
+      (error) => endWith(log, error, 'could not stop in order'),
     )
   }
   // Before anyone can know that the service is there, it knows how to stop.
@@ -74,13 +69,6 @@ async function listenToProxies(service: Service, { host, edge }: Config, log: Lo
     log.warn(taken)
     return `No proxy can ask: ${taken}`
   }
-}
-
-/** JSON lines on stdout; on a terminal, for eyes. */
-async function openLog(level: string) {
-  if (!process.stdout.isTTY) return pino({ level }, pino.destination({ fd: 1, sync: false }))
-  const { default: pretty } = await import('pino-pretty')
-  return pino({ level }, pretty({ colorize: true, ignore: 'pid,hostname' }))
 }
 
 function greet({ app, credentials, firstStart }: Service, config: Config, edge: string | undefined): void {

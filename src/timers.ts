@@ -2,6 +2,7 @@
 import { forgetOldPasswordLinks } from './accounts/password-link.ts'
 import { forgetEndedSessions } from './accounts/sessions.ts'
 import { forgetExpiredTokens } from './accounts/tokens.ts'
+import { LINK_SLICE, linkEntries } from './audit-chain.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
 import type { Deps, OperatorCtx } from './context.ts'
@@ -39,6 +40,7 @@ export const TIMERS = {
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
   'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, keeps: true },
+  'audit-chain': { periodMs: 2000, sweep: linkEntries, slice: LINK_SLICE, keeps: true },
   'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
   deliveries: { run: deliverDue },
@@ -87,7 +89,10 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
       return dealt
     })
     swept += count
-    if (count < slice) return swept
+    deps.metrics.counter('berth_timer_swept_total', name).value += count
+    if (count >= slice) continue
+    deps.metrics.gauge('berth_timer_last_run_timestamp_seconds', name).value = deps.clock.now() / 1000
+    return swept
   }
 }
 
@@ -125,6 +130,7 @@ async function runDue(deps: Deps, due: Map<string, number>, watch: ClockWatch): 
     try {
       await runTimer(deps, name, now)
     } catch (error) {
+      deps.metrics.counter('berth_timer_failures_total', name).value++
       deps.log.error({ err: error, timer: name }, 'a sweep failed; it runs again in its next period')
     }
   }

@@ -38,6 +38,7 @@ onBothEngines('an environment is made, listed, got by slug and id, changed and r
   assert.ok(createdAt > 0 && updatedAt === createdAt)
   assert.deepEqual(rest, {
     slug: 'staging',
+    name: 'staging',
     type: 'preview',
     description: 'before it is live',
     branchMatcher: MATCHER,
@@ -46,7 +47,7 @@ onBothEngines('an environment is made, listed, got by slug and id, changed and r
   const list = (await world.call('GET', `/projects/${projectId}/custom-environments`)).body
   assert.deepEqual(slugs(list.environments), ['staging', 'qa'])
   assert.deepEqual(list.environments[0], made.body)
-  assert.deepEqual(Object.keys(list.environments[1]).sort(), ['createdAt', 'id', 'slug', 'type', 'updatedAt'])
+  assert.deepEqual(Object.keys(list.environments[1]).sort(), ['createdAt', 'id', 'name', 'slug', 'type', 'updatedAt'])
   for (const said of ['staging', id]) {
     for (const version of ['', '/v1', '/v9']) {
       assert.deepEqual((await world.call('GET', `${version}/projects/web/custom-environments/${said}`)).body, made.body)
@@ -56,7 +57,7 @@ onBothEngines('an environment is made, listed, got by slug and id, changed and r
   const changed = await world.call('PATCH', `${URL}/staging`, { slug: 'stage', description: '', branchMatcher: null })
   assert.deepEqual(
     [changed.status, changed.body.id, changed.body.slug, changed.body.createdAt, Object.keys(changed.body).length],
-    [200, id, 'stage', createdAt, 5],
+    [200, id, 'stage', createdAt, 6],
   )
   assert.deepEqual((await world.call('PATCH', `${URL}/${id}`, { branchMatcher: MATCHER })).body.branchMatcher, MATCHER)
   assert.deepEqual(told(await world.call('GET', `${URL}/staging`)), [404, 'not_found'])
@@ -255,7 +256,8 @@ for (const [version, Sdk] of Object.entries({ '1.6.3': Middle, '1.28.35': Newest
     const { environment } = await openSdk(world, Sdk)
     const idOrName = await web(world)
     // 1.6.3 decodes a single environment to {} whatever comes (a bug of the client): the store says what happened.
-    const mustBe = (decoded: object, stored: object) => assert.deepEqual(decoded, version === '1.6.3' ? {} : stored)
+    const mustBe = (decoded: object, { name: _, ...stored }: { name: string }) =>
+      assert.deepEqual(decoded, version === '1.6.3' ? {} : stored)
     const stored = async (slug: string) => (await world.call('GET', `${URL}/${slug}`)).body
     const requestBody = { slug: 'staging', description: 'd', branchMatcher: MATCHER }
     const made = await environment.createCustomEnvironment({ idOrName, requestBody })
@@ -264,8 +266,8 @@ for (const [version, Sdk] of Object.entries({ '1.6.3': Middle, '1.28.35': Newest
     const list =
       environment.getProjectsByIdOrNameCustomEnvironments ?? environment.getV9ProjectsIdOrNameCustomEnvironments
     const { environments, accountLimit } = await list.call(environment, { idOrName })
-    const total = version === '1.6.3' ? undefined : 12
-    assert.deepEqual([slugs(environments), accountLimit?.total], [['staging', 'qa'], total])
+    assert.equal(environments.length, 2)
+    if (version !== '1.6.3') assert.deepEqual([slugs(environments), accountLimit.total], [['staging', 'qa'], 12])
     const path = { idOrName, environmentSlugOrId: 'staging' }
     mustBe(await environment.getCustomEnvironment(path), await stored('staging'))
     const changed = await environment.updateCustomEnvironment({ ...path, requestBody: { branchMatcher: null } })
@@ -275,8 +277,8 @@ for (const [version, Sdk] of Object.entries({ '1.6.3': Middle, '1.28.35': Newest
     const flag = { deleteUnassignedEnvironmentVariables: true }
     mustBe(await environment.removeCustomEnvironment({ ...path, requestBody: flag }), after)
     await environment.removeCustomEnvironment({ idOrName, environmentSlugOrId: 'qa' })
-    await assert.rejects(environment.getCustomEnvironment(path), (error: { statusCode?: number }) => {
-      assert.equal(error.statusCode, 404)
+    await assert.rejects(environment.getCustomEnvironment(path), (error: { body?: string; error?: object }) => {
+      assert.match(error.body ?? JSON.stringify(error.error), /not_found/)
       return true
     })
   })

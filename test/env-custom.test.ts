@@ -1,7 +1,15 @@
 /** Variables in custom environments: places, limits, listing, pull, history, and what becomes of them with their environment. */
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { readConfig } from '../src/config.ts'
+import { openService } from '../src/service.ts'
 import { exchange, install, makeIntegration } from './integration-world.ts'
-import { type Answer, type Call, onBothEngines, type World } from './world.ts'
+import { type Answer, type Call, callerOf, ENGINES, newDatabase, onBothEngines, type World } from './world.ts'
 
 const URL = '/v10/projects/web/env'
 const ENVIRONMENTS = '/v9/projects/web/custom-environments'
@@ -40,7 +48,7 @@ async function pulled(call: Call, target: string): Promise<object> {
 }
 
 /** The counters and places say what the variables say. */
-async function mustAddUp({ deps }: World): Promise<void> {
+async function mustAddUp({ deps }: Pick<World, 'deps'>): Promise<void> {
   const rows = await deps.db.read.selectFrom('env_var').selectAll().execute()
   const counted = new Map<string, [number, number]>()
   for (const row of rows) {
@@ -126,6 +134,7 @@ onBothEngines('an environment that the project does not have is refused, whereve
       assert.deepEqual(told(answer), [400, 'bad_request'], answer.text)
       assert.match(answer.body.error.message, /`customEnvironmentIds`/)
     }
+    assert.match(answers[1]!.body.error.message, /Item 0: /)
   }
   const file = new Blob(['A=b'], { type: 'text/plain' })
   assert.deepEqual(told(await world.call('PUT', `${URL}?target=preview,nowhere`, file)), [400, 'bad_request'])
@@ -439,3 +448,44 @@ onBothEngines('who removes an environment deletes with it only variables that ar
   assert.deepEqual(places(envs[0]), [[], []])
   await mustAddUp(world)
 })
+
+for (const engine of ENGINES) {
+  test(`a store from before custom environments keeps its variables, and gets environments [${engine}]`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const database = engine === 'postgres' ? await newDatabase() : `sqlite:${join(folder, 'berth.db')}`
+    const settings = {
+      BERTH_DATA: folder,
+      DATABASE_URL: database,
+      PORT: '0',
+      BERTH_EDGE_PORT: '0',
+      BERTH_TIMERS: 'off',
+    }
+    const open = () =>
+      openService(readConfig(settings), pino({ level: 'silent' }), (error) => assert.fail(String(error)))
+    const old = await open()
+    const { token } = old.credentials
+    const before = callerOf(old, token)
+    assert.equal((await before('POST', '/v10/projects', { name: 'web' })).status, 200)
+    const id = await put(before, { ...SECRET, target: ['production', 'preview'] })
+    await put(before, { ...SECRET, key: 'BRANCH', target: ['preview'], gitBranch: 'dev' })
+    const list = (await before('GET', `${URL}?decrypt=true`)).text
+    await old.deps.db.write(async (tx) => {
+      await sql`alter table project drop column custom_environments_json`.execute(tx)
+      await sql`delete from kysely_migration where name = '0015-custom-environments'`.execute(tx)
+    })
+    await old.close()
+
+    const service = await open()
+    t.after(() => service.close())
+    const call = callerOf(service, token)
+    assert.equal((await call('GET', `${URL}?decrypt=true`)).text, list)
+    assert.deepEqual((await call('GET', '/v9/projects/web')).body.customEnvironments, [])
+    const staging = await environment(call, { slug: 'staging', copyEnvVarsFrom: 'preview' })
+    assert.deepEqual(await pulled(call, 'staging'), { TOKEN: 'hunter2' })
+    const wider = await call('PATCH', `${URL}/${id}`, { customEnvironmentIds: [staging] })
+    assert.deepEqual(told(wider), [400, 'ENV_CONFLICT'])
+    assert.deepEqual(told(await call('POST', URL, { ...SECRET, target: ['preview'] })), [403, 'ENV_ALREADY_EXISTS'])
+    await mustAddUp(service)
+  })
+}

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
+import { logOptions } from '../src/log.ts'
 import type { StartCredentials } from '../src/operator/bootstrap.ts'
 import { openService, type Service } from '../src/service.ts'
 
@@ -83,11 +84,11 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     ...settings,
   })
   const lines: string[] = []
-  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const log = pino(logOptions('debug'), { write: (line: string) => void lines.push(line) })
   const service = await openService(config, log, (error) => {
     throw error
   })
-  const as = (token: string | undefined) => caller(service, token)
+  const as = (token: string | undefined) => callerOf(service, token)
   const operator = as(service.credentials.operatorToken)
   return {
     ...service,
@@ -117,7 +118,8 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
   }
 }
 
-function caller({ app }: Service, token: string | undefined): Call {
+/** A way to speak HTTP to a service, with this bearer token (or none). */
+export function callerOf({ app }: Pick<Service, 'app'>, token: string | undefined): Call {
   return async (method, url, body, headers = {}) => {
     // A Blob brings its own type; all else is JSON.
     const payload = body instanceof Blob ? Buffer.from(await body.arrayBuffer()) : body

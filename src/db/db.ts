@@ -13,6 +13,8 @@ import * as edge from './migrations/0013-edge.ts'
 import * as makers from './migrations/0014-makers.ts'
 import * as environments from './migrations/0015-custom-environments.ts'
 import * as members from './migrations/0016-members.ts'
+import * as accountDomains from './migrations/0017-account-domains.ts'
+import * as auditChain from './migrations/0018-audit-chain.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 
@@ -38,11 +40,21 @@ export type Db = {
    * committed some (LISTEN). On PostgreSQL a call may be missed while the connection is away. Ends with `close`.
    */
   onEdgeChange(listener: () => void): void
+  /** Connections by their state; undefined where there is no pool. */
+  connections?(): Record<string, number>
   close(): Promise<void>
 }
 
+/** Hears what the store does, for the figures. */
+export type StoreWatch = {
+  /** So many writes were made durable together, in so many milliseconds. */
+  committed(writes: number, ms: number): void
+  /** A transaction lost a race and is run again. */
+  lostRace(): void
+}
+
 /** The migrations travel with the program; a name, once released, is never changed. */
-const MIGRATIONS: Record<string, Migration> = {
+export const MIGRATIONS: Record<string, Migration> = {
   '0001-start': start,
   '0002-domains': domains,
   '0003-env': env,
@@ -54,6 +66,8 @@ const MIGRATIONS: Record<string, Migration> = {
   '0014-makers': makers,
   '0015-custom-environments': environments,
   '0016-members': members,
+  '0017-account-domains': accountDomains,
+  '0018-audit-chain': auditChain,
 }
 
 /** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */

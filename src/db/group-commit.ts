@@ -14,8 +14,11 @@ export type Writer = {
 type Job = { work: () => Promise<unknown>; settle: (outcome: Outcome) => void }
 type Outcome = { value: unknown } | { error: unknown }
 
-/** `limit`: the most jobs that share a commit; those behind them wait for the next. `onCommitFailed` may end the process. */
-export function groupCommit(writer: Writer, limit: number, onCommitFailed: (error: unknown) => void) {
+/** What is heard of commits. `onFailed` may end the process. */
+type Heard = { onDone: (writes: number, ms: number) => void; onFailed: (error: unknown) => void }
+
+/** `limit`: the most jobs that share a commit; those behind them wait for the next. */
+export function groupCommit(writer: Writer, limit: number, heard: Heard) {
   const queue: Job[] = []
   let draining = false
 
@@ -25,7 +28,7 @@ export function groupCommit(writer: Writer, limit: number, onCommitFailed: (erro
     try {
       writer.exec('BEGIN IMMEDIATE')
       for (const job of group) outcomes.push(await runInSavepoint(writer, job))
-      commit(writer, onCommitFailed)
+      commit(writer, group.length, heard)
     } catch (error) {
       if (writer.inTransaction()) writer.exec('ROLLBACK')
       outcomes = group.map(() => ({ error }))
@@ -60,12 +63,14 @@ async function runInSavepoint(writer: Writer, job: Job): Promise<Outcome> {
   }
 }
 
-function commit(writer: Writer, onCommitFailed: (error: unknown) => void): void {
+function commit(writer: Writer, writes: number, { onDone, onFailed }: Heard): void {
   writer.beforeCommit()
+  const before = performance.now()
   try {
     writer.exec('COMMIT')
   } catch (error) {
-    onCommitFailed(error)
+    onFailed(error)
     throw error
   }
+  onDone(writes, performance.now() - before)
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { refuse } from '../refusal.ts'
-import { type Db, migrate } from './db.ts'
+import { type Db, migrate, type StoreWatch } from './db.ts'
 import { listenOnPostgres } from './open-postgres-listener.ts'
 import type { Schema } from './schema.ts'
 
@@ -18,7 +18,7 @@ const AWAY = /^(57P0[123]|08\w{3}|53300|57014|55P03|25P03|ECONNREFUSED|ECONNRESE
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
 /** Opens and migrates a PostgreSQL store. `onLost` hears of connections that the server ended; the pool replaces them. */
-export async function openPostgres(url: string, onLost: (error: Error) => void): Promise<Db> {
+export async function openPostgres(url: string, onLost: (error: Error) => void, watch?: StoreWatch): Promise<Db> {
   const pool = new pg.Pool({
     connectionString: url,
     max: 20,
@@ -42,7 +42,17 @@ export async function openPostgres(url: string, onLost: (error: Error) => void):
     engine: 'postgres',
     read: queries,
     write: (work) =>
-      runAgainWhenLost(() => queries.transaction().setIsolationLevel('serializable').execute(work), inLine),
+      runAgainWhenLost(
+        async () => {
+          const before = performance.now()
+          const value = await queries.transaction().setIsolationLevel('serializable').execute(work)
+          watch?.committed(1, performance.now() - before)
+          return value
+        },
+        inLine,
+        watch,
+      ),
+    connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     answers: () => undefined,
     refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
     onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
@@ -80,12 +90,13 @@ function openLine(): Line {
  * Who lost goes in line: transactions of this instance that would make each other lose again and again (many at once on
  * neighbouring rows do, for PostgreSQL watches pages) then meet only newcomers and other instances.
  */
-async function runAgainWhenLost<T>(run: () => Promise<T>, inLine: Line): Promise<T> {
+async function runAgainWhenLost<T>(run: () => Promise<T>, inLine: Line, watch: StoreWatch | undefined): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await (attempt === 1 ? run() : inLine(run))
     } catch (error) {
       if (!isLostRace(error)) throw error
+      watch?.lostRace()
       if (attempt === ATTEMPTS) refuse('busy')
       // Full jitter: racers that met once should not meet again.
       await sleep(Math.random() * Math.min(LONGEST_WAIT_MS, 2 ** attempt))

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { makeFolder, trueName } from '../outside/folder.ts'
-import { type Db, migrate, type Queries } from './db.ts'
+import { type Db, migrate, type Queries, type StoreWatch } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -22,10 +22,11 @@ export type SqliteOptions = {
   groupLimit?: number
   /** A failed fsync leaves it unknown what is on disk: the process must end and recover from the log. reliability.md D5. */
   onDiskFault: (error: unknown) => void
+  watch?: StoreWatch
 }
 
 /** Opens and migrates the embedded store. Throws when another process has the file, or the file is from a newer Berth. */
-export async function openSqlite({ file: said, groupLimit = 256, onDiskFault }: SqliteOptions): Promise<Db> {
+export async function openSqlite({ file: said, groupLimit = 256, onDiskFault, watch }: SqliteOptions): Promise<Db> {
   makeFolder(dirname(said))
   const file = trueName(said)
   const lock = lockFile(`${file}-lock`)
@@ -34,8 +35,11 @@ export async function openSqlite({ file: said, groupLimit = 256, onDiskFault }: 
   await migrate(queries)
   const snapshot = snapshotOf(openConnection(file, true))
   const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot) })
-  const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, (error) => {
-    if (family(error) === IO_ERROR) onDiskFault(error)
+  const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, {
+    onDone: (writes, ms) => watch?.committed(writes, ms),
+    onFailed: (error) => {
+      if (family(error) === IO_ERROR) onDiskFault(error)
+    },
   })
   const listeners: (() => void)[] = []
   const write = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {

@@ -122,6 +122,16 @@ type CoreTables = {
     created_stamp: number
     updated_at: number
   }
+  /** An apex that an account claims as a whole, beside what its projects have. domains/account-domains.ts. */
+  account_domain: {
+    account_id: string
+    /** An apex, canonical. */
+    name: string
+    challenge_token: string
+    /** When the account proved it; null: not, or another account proved something under it since. */
+    proven_at: number | null
+    created_stamp: number
+  }
   /** The outbox: written in the transaction of the change it tells of. */
   event: {
     stamp: number
@@ -144,6 +154,9 @@ type CoreTables = {
     type: string
     subject_id: string | null
     fields_json: string
+    /** Where it stands in the chain, and its hash (audit-chain.ts); null: not linked yet. */
+    position: number | null
+    hash: string | null
   }
   /** A root key of the keyring that this store knows: never the key, only what proves that a key is it. */
   root_key: {

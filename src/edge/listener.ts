@@ -34,12 +34,16 @@ const STALE_MS = 5000
 export async function openEdge(deps: Deps): Promise<Edge> {
   const followed = await followHosts(deps)
   const answer = answering(deps, followed)
+  deps.metrics.beforeTold(() => {
+    deps.metrics.gauge('berth_edge_hosts').value = followed.hosts().size()
+    deps.metrics.gauge('berth_edge_stale_seconds').value = followed.staleMs() / 1000
+  })
   const server = createServer(
     { maxHeaderSize: HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 15_000, headersTimeout: 10_000 },
     (request, response) => {
       answer(request)
         .catch((error) => {
-          deps.log.error({ err: error, path: pathOf(request) }, 'the edge failed to answer')
+          deps.log.error({ err: error, path: ownPath(pathOf(request)) }, 'the edge failed to answer')
           return plain(500, 'Something failed on our side.')
         })
         .then((said) => send(deps, followed, response, said))
@@ -82,6 +86,7 @@ function answering(deps: Deps, followed: Followed): (request: IncomingMessage) =
   const mayAsk = admission(deps.config.edge.token)
   const snapshot = openSnapshots(followed)
   const admit = openAdmission()
+  const counted = countVerdicts(deps)
   return async (request) => {
     request.resume()
     const path = pathOf(request)
@@ -91,8 +96,9 @@ function answering(deps: Deps, followed: Followed): (request: IncomingMessage) =
     const hosts = followed.hosts()
     if (path === CHECK || path.startsWith(`${CHECK}/`)) {
       const visitor = readVisitor(request.headers, request.url!.slice(CHECK.length))
-      if (query.get('flavor') !== 'nginx') return checkForProxy(hosts, admit, visitor)
-      return query.get('scope') === 'host' ? checkHostForNginx(hosts, visitor) : checkForNginx(hosts, admit, visitor)
+      if (query.get('flavor') !== 'nginx') return counted(await checkForProxy(hosts, admit, visitor))
+      if (query.get('scope') === 'host') return counted(checkHostForNginx(hosts, visitor))
+      return counted(await checkForNginx(hosts, admit, visitor))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { ...plain(405, 'Only GET is asked here.'), headers: { ...PLAIN, allow: 'GET, HEAD' } }
@@ -115,6 +121,17 @@ function answering(deps: Deps, followed: Followed): (request: IncomingMessage) =
   }
 }
 
+/** By what the proxy is told, which is one of few words. */
+function countVerdicts({ metrics }: Deps): (answer: Answer) => Answer {
+  return (answer) => {
+    const { status, headers } = answer
+    const leadsAway = headers['x-edge-location'] !== undefined || headers.location !== undefined
+    const verdict = headers['x-edge-error'] ?? (leadsAway ? 'MOVED' : status === 200 ? 'ALLOWED' : 'REFUSED')
+    metrics.counter('berth_edge_checks_total', verdict).value++
+    return answer
+  }
+}
+
 const CHECK = '/edge/v1/check'
 const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
 
@@ -125,6 +142,11 @@ function plain(status: number, text: string): Answer {
 function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.indexOf('?')
   return end === -1 ? url : url.slice(0, end)
+}
+
+/** What follows the check is a visitor's, and may hold what opens something. */
+function ownPath(path: string): string {
+  return path.startsWith(CHECK) ? CHECK : path
 }
 
 /** With a token, who has it; without one, who is on this machine. */

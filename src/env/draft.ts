@@ -16,22 +16,23 @@ export function createDrafts(
   const items: readonly NewVariable[] = many ? body : [body as NewVariable]
   if (items.length > MOST_VARIABLES) refuse('env_too_many')
   return items.map((item, at) => {
-    const wanted = draftOf(project, item)
+    const where = many ? `Item ${at}: ` : ''
+    const wanted = draftOf(project, item, where)
     const draft = { ...wanted, type: typeIn(ctx.account, wanted.type, wanted.targets) }
-    mustBeVariable(draft, many ? `Item ${at}: ` : '')
+    mustBeVariable(draft, where)
     mustTouch(ctx.who, draft.targets)
     return draft
   })
 }
 
 /** The draft of an item. No type is `encrypted`; no branch, and an empty one, is every branch. Refuses as `targetsOf` does. */
-export function draftOf(project: Row<'project'>, item: NewVariable): PutDraft {
+export function draftOf(project: Row<'project'>, item: NewVariable, where = ''): PutDraft {
   return {
     key: item.key,
     value: item.value,
     type: item.type ?? 'encrypted',
     keepType: item.type === undefined,
-    targets: targetsOf(project, item),
+    targets: targetsOf(project, item, where),
     gitBranch: item.gitBranch ?? '',
     extras: {
       ...(item.comment !== undefined && { comment: item.comment || null }),

@@ -67,8 +67,9 @@ export function listHistory(_ctx: Ctx, rows: Row<'env_history'>[]): Static<typeo
 
 /**
  * Brings key, value, type, target, branch and comment back to what they were: as a new version, so that this can be undone
- * too. Custom environments that are gone since stay out of it; a variable that was write-only at any time since comes back write-only. Refuses: not_found 404 (no such version),
- * env_conflict 400 (its place is taken), env_limit 400, missing_permission 403, internal_server_error 500 (does not open).
+ * too. Custom environments that are gone since stay out of it; a variable that was write-only at any time since comes back
+ * write-only. Refuses: not_found 404 (no such version), what no variable may be (it would be in no environment), env_conflict 400 (its
+ * place is taken), env_limit 400, missing_permission 403, internal_server_error 500 (does not open).
  */
 export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: Input): Promise<EnvVar> {
   const { variable: row } = subject

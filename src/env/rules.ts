@@ -101,7 +101,7 @@ function mustBePlaced({ key, type, targets, gitBranch }: Wanted, where: string):
   if (type === 'sensitive' && targets.includes('development')) {
     refuse(
       'bad_request',
-      `Invalid request: ${where}"${shown}" is sensitive (by its type, or because the team makes all of production and preview so), which goes with production and preview only.`,
+      `Invalid request: ${where}"${shown}" is sensitive (by its type, or because the team makes all of production and preview so), which does not go with development.`,
     )
   }
 }
@@ -110,13 +110,13 @@ type Said = Pick<NewVariable, 'target' | 'customEnvironmentIds'>
 
 /**
  * The targets that a request names, each once and in one order; a single standard one may come bare, and a custom environment
- * by its slug. Refuses: bad_request 400 (a custom environment that the project does not have).
+ * by its slug. `where` says of which of several. Refuses: bad_request 400 (a custom environment that the project does not have).
  */
-export function targetsOf(project: Row<'project'>, { target, customEnvironmentIds }: Said): Target[] {
+export function targetsOf(project: Row<'project'>, { target, customEnvironmentIds }: Said, where = ''): Target[] {
   const named = new Set<string>([target ?? []].flat())
   for (const id of customEnvironmentIds ?? []) {
     const environment = environmentOf(project, id)
-    if (environment === undefined) refuseUnknown('customEnvironmentIds', id)
+    if (environment === undefined) refuseUnknown(`${where}\`customEnvironmentIds\``, id)
     named.add(environment.id)
   }
   return inOrder(project, named)
@@ -124,12 +124,12 @@ export function targetsOf(project: Row<'project'>, { target, customEnvironmentId
 
 /** The targets that a query names, custom environments by slug or id. `field`: where. Refuses: bad_request 400 (there is no such one). */
 export function targetsNamed(project: Row<'project'>, names: readonly string[], field: string): Target[] {
-  const named = names.map((name) => findTarget(project, name) ?? refuseUnknown(field, name))
+  const named = names.map((name) => findTarget(project, name) ?? refuseUnknown(`\`${field}\``, name))
   return inOrder(project, new Set(named))
 }
 
 function refuseUnknown(field: string, name: string): never {
-  refuse('bad_request', `Invalid request: \`${field}\` names "${name.slice(0, 100)}", which the project does not have.`)
+  refuse('bad_request', `Invalid request: ${field} names "${name.slice(0, 100)}", which the project does not have.`)
 }
 
 /** The target that a name says: a standard one, or a custom environment by its slug or id; undefined when there is none. */

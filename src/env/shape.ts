@@ -24,6 +24,7 @@ export const Environment = Type.String({
   maxLength: 100,
   description: 'production, preview, development, or a custom environment by its slug or id',
 })
+const CustomEnvironment = Type.String({ maxLength: 100, description: 'the slug or id of a custom environment' })
 const OptionalId = Type.Optional(Id)
 const ContentHint = Type.Object({
   type: Id,
@@ -67,8 +68,8 @@ export const ListEnvQuery = Type.Object({
   gitBranch: Type.Optional(Branch),
   target: Type.Optional(Environment),
   source: Type.Optional(Type.String({ maxLength: 256, description: 'who asks; not looked at' })),
-  customEnvironmentId: Type.Optional(Environment),
-  customEnvironmentSlug: Type.Optional(Environment),
+  customEnvironmentId: Type.Optional(CustomEnvironment),
+  customEnvironmentSlug: Type.Optional(CustomEnvironment),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_VARIABLES, description: 'all when not given' })),
   until: Type.Optional(Type.Integer({ minimum: 0, description: 'only variables made before this' })),
 })

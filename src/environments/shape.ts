@@ -47,6 +47,7 @@ export const ShownEnvironment = Type.Object(
   {
     id: Type.String(),
     slug: Type.String(),
+    name: Type.String({ description: 'the slug: older clients print it' }),
     type: OneOf('preview'),
     description: Type.Optional(Type.String()),
     branchMatcher: Type.Optional(BranchMatcher),
@@ -93,6 +94,7 @@ export function showEnvironment(environment: Environment): ShownEnvironment {
   return {
     id,
     slug,
+    name: slug,
     type: 'preview',
     ...(description !== '' && { description }),
     ...(branchMatcher !== null && { branchMatcher }),

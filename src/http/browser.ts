@@ -3,6 +3,7 @@ import { findVisitor, SESSION_TOUCH_MS, touchSession, type Visitor } from '../ac
 import { momentOf } from '../clock.ts'
 import type { Deps, OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
+import type { RefusalKey } from '../errors.ts'
 import { randomText } from '../ids.ts'
 import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox.ts'
 import { type Refusal, refuse } from '../refusal.ts'
@@ -13,6 +14,7 @@ import { faultPage, pageHeaders, showDocument } from './frame.ts'
 import { readParams, readQuery, soleHeader, splitQuery } from './input.ts'
 import { type Params, versionOf } from './route.ts'
 import { refusalsOfScreen, type Screen, type ScreenInput, type Shown, type VisitorCtx } from './screen.ts'
+import { traceOf } from './watch.ts'
 
 /** Where those go who are not signed in. */
 const SIGN_IN_PATH = '/sign-in'
@@ -25,7 +27,13 @@ export type BrowserRequest = {
   raw: { rawHeaders: readonly string[] }
   body: unknown
 }
-export type BrowserReply = { status: number; headers: Record<string, string | string[]>; body: string }
+export type BrowserReply = {
+  status: number
+  headers: Record<string, string | string[]>
+  body: string
+  /** Why the page says no, when it does. */
+  refusal?: RefusalKey
+}
 
 /** Who asks, as the cookies say. */
 type Guest = {
@@ -55,15 +63,12 @@ export async function answerBrowser(
         : await write(deps, screen, request, guest)
     return reply(deps, guest, shown)
   } catch (fault) {
-    const refusal = refusalToTell(deps, fault as Error, {
-      requestId: request.id,
-      method: screen.method,
-      path: screen.path,
-    })
+    const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
+    const refusal = refusalToTell(deps, fault as Error, at)
     if (!refusalsOfScreen(screen).includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
-    return reply(deps, guest, shownFault(refusal))
+    return { ...reply(deps, guest, shownFault(refusal)), refusal: refusal.key }
   }
 }
 

@@ -24,13 +24,13 @@ function refusalFor(error: Error & { code?: string; statusCode?: number }): Refu
 }
 
 /** Where something went wrong, for the log: never what was sent. */
-export type FaultPlace = { requestId: string; method: string; path: string | undefined }
+export type FaultPlace = { requestId: string; traceId?: string; method: string; path: string | undefined }
 
 /** What the caller is told of an error: a refusal as it says, a fault of the request or the store as the table says, anything else as a bare 500. */
 export function refusalToTell(deps: Pick<Deps, 'db' | 'log'>, error: Error, at: FaultPlace): Refusal {
   const ofStore = deps.db.refusalOf(error)
   if (ofStore) {
-    deps.log.warn({ err: error }, 'the store refused')
+    deps.log.warn({ err: error, ...at }, 'the store refused')
     return new Refusal(ofStore, REFUSALS[ofStore][2], {})
   }
   const refusal = refusalFor(error)
@@ -53,12 +53,17 @@ const OF_PARSER: Record<string, [statusLine: string, RefusalKey]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout'],
 }
 
-/** What the HTTP parser cannot read never becomes a request; it still gets an answer that a person can read. */
-export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+/** What the HTTP parser cannot read never becomes a request; it still gets an answer that a person can read. Gives its status. */
+export function answerUnreadable(
+  error: Error & { code?: string },
+  socket: Socket,
+  requestId: string,
+): number | undefined {
   if (!socket.writable) return void socket.destroy()
   const [statusLine, key] = OF_PARSER[error.code ?? ''] ?? ['400 Bad Request', 'bad_request']
   const message = key === 'bad_request' ? 'The request is not valid HTTP.' : REFUSALS[key][2]
   const { contentType, body } = showRefusal(new Refusal(key, message, {}))
-  const headers = `content-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`
+  const headers = `content-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestId}\r\nconnection: close`
   socket.end(`HTTP/1.1 ${statusLine}\r\n${headers}\r\n\r\n${body}`)
+  return REFUSALS[key][0]
 }

@@ -7,22 +7,67 @@ import { answerBrowser } from './browser.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import { type Params, type Route, refusalsOf, unversioned, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
+import { openRequestIds, openWatch, traceOf, type Watch } from './watch.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
 export type OpenPage = { path: string; contentType: string; body: () => string }
+/** What machines ask about the service itself: as a page, but its status says something too. */
+export type Probe = {
+  path: string
+  contentType: string
+  answer: (authorization: string | undefined) => Said | Promise<Said>
+}
+type Said = { status: number; body: string }
 
 const BODY_LIMIT = 64 * 1024
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
+
+/** Answers what went wrong before an operation was reached. */
+type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 /** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
 export function serve(
   deps: Deps,
   routes: readonly Route[],
-  pages: readonly OpenPage[],
+  pages: readonly (OpenPage | Probe)[],
   screens: readonly Screen[],
 ): FastifyInstance {
+  const watch = openWatch(deps)
+  const unreached = watch('unreached')
+  const refuseUnreached: Refuse = (error, request, reply) => {
+    const { status, key: refusal } = sendError(deps, error, request, reply)
+    unreached.end(request, { status, refusal })
+    return reply
+  }
+  const app = openServer(unreached, refuseUnreached)
+  app.addHook('onSend', (request, reply, payload, done) => {
+    reply.headers(onEvery(request))
+    // Keep-alive clients let go, and the close does not wait for them.
+    if (deps.stopping.aborted) reply.header('connection', 'close')
+    done(null, payload)
+  })
+
+  for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1)))
+  for (const route of routes) addRoute(app, deps, route, watch(route.operationId))
+  for (const screen of screens) addScreen(app, deps, screen, watch(screen.name))
+  refuseOtherMethods(app, refuseUnreached, [
+    ...routes.map((route) => ({ method: route.method, url: routed(route) })),
+    ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
+    ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
+  ])
+  return app
+}
+
+function onEvery({ id }: FastifyRequest): Record<string, string> {
+  return { 'x-content-type-options': 'nosniff', 'x-request-id': id }
+}
+
+/** A server without a path: how requests are read, and what is said of those that cannot be. */
+function openServer(unreached: Watch, refuse: Refuse): FastifyInstance {
+  const nextId = openRequestIds()
   const app = Fastify({
     requestIdHeader: false,
+    genReqId: nextId,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 15_000,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
@@ -35,42 +80,50 @@ export function serve(
       // The handler reads the query itself, strictly and only once the caller is known.
       querystringParser: () => ({}),
     },
-    frameworkErrors: (error, request, reply) => sendError(deps, error, request, reply),
-    clientErrorHandler: answerUnreadable,
+    // Of these the hook that all other answers go through is not told.
+    frameworkErrors: (error, request, reply) => refuse(error, request, reply.headers(onEvery(request))),
+    clientErrorHandler(error, socket) {
+      const id = nextId()
+      const status = answerUnreadable(error, socket, id)
+      if (status !== undefined) unreached.end({ id, method: '', raw: { rawHeaders: [] } }, { status })
+    },
   })
   // The handler parses: a stranger with a bad body gets 401, not 400.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  app.setErrorHandler((error: FastifyError, request, reply) => sendError(deps, error, request, reply))
+  app.setErrorHandler<FastifyError>(refuse)
   app.setNotFoundHandler((request, reply) => {
     const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200)
-    return sendError(deps, new Refusal('not_found', `There is nothing at ${path}.`, {}), request, reply)
+    return refuse(new Refusal('not_found', `There is nothing at ${path}.`, {}), request, reply)
   })
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    reply.header('x-content-type-options', 'nosniff')
-    // Keep-alive clients let go, and the close does not wait for them.
-    if (deps.stopping.aborted) reply.header('connection', 'close')
-    done(null, payload)
-  })
-
-  for (const page of pages) app.get(page.path, (_request, reply) => reply.type(page.contentType).send(page.body()))
-  for (const route of routes) addRoute(app, deps, route)
-  for (const screen of screens) addScreen(app, deps, screen)
-  refuseOtherMethods(app, deps, [
-    ...routes.map((route) => ({ method: route.method, url: routed(route) })),
-    ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
-    ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
-  ])
   return app
 }
 
-function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
+function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
+  app.get(page.path, async (request, reply) => {
+    const since = watch.begin()
+    try {
+      const said: Said =
+        'answer' in page ? await page.answer(request.headers.authorization) : { status: 200, body: page.body() }
+      if ('answer' in page) reply.header('cache-control', 'no-store')
+      watch.end(request, { since, status: said.status })
+      return reply.code(said.status).type(page.contentType).send(said.body)
+    } catch (error) {
+      const { status, key: refusal } = sendError(deps, error as Error, request, reply)
+      watch.end(request, { since, status, refusal })
+      return reply
+    }
+  })
+}
+
+function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch): void {
   const declared = new Set(refusalsOf(route))
   app.route({
     method: route.method,
     url: routed(route),
     bodyLimit: route.bodyLimit ?? BODY_LIMIT,
     handler: async (request, reply) => {
+      const since = watch.begin()
       // Refusals too: what is asked there holds a secret.
       if (route.noStore) reply.header('cache-control', 'no-store')
       try {
@@ -81,6 +134,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
           params: request.params as Params,
           body: request.body as Buffer | undefined,
         })
+        watch.end(request, { since, status: route.status })
         reply.code(route.status)
         if (links) reply.header('link', links)
         if (body === undefined) return reply.send()
@@ -92,16 +146,20 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route): void {
             'the route does not declare this refusal',
           )
         }
-        throw error
+        const { status, key: refusal } = sendError(deps, error as Error, request, reply)
+        watch.end(request, { since, status, refusal })
+        return reply
       }
     },
   })
 }
 
 /** A page for people: what goes wrong with it is a page too. */
-function addScreen(app: FastifyInstance, deps: Deps, screen: Screen): void {
+function addScreen(app: FastifyInstance, deps: Deps, screen: Screen, watch: Watch): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply, error?: Error) => {
-    const { status, headers, body } = await answerBrowser(deps, screen, request, error)
+    const since = watch.begin()
+    const { status, headers, body, refusal } = await answerBrowser(deps, screen, request, error)
+    watch.end(request, { since, status, refusal })
     return reply.code(status).headers(headers).send(body)
   }
   app.route({
@@ -119,7 +177,7 @@ function routed(route: Route): string {
 /** Every path answers 405 with `Allow` to the methods it does not take. */
 function refuseOtherMethods(
   app: FastifyInstance,
-  deps: Deps,
+  refuse: Refuse,
   served: { method: Route['method']; url: string }[],
 ): void {
   for (const url of new Set(served.map((one) => one.url))) {
@@ -135,19 +193,20 @@ function refuseOtherMethods(
       onRequest: async (request, reply) => {
         reply.header('allow', taken.join(', '))
         const message = `${request.method} is not a method of this path; it takes ${taken.join(', ')}.`
-        await sendError(deps, new Refusal('method_unknown', message, {}), request, reply)
+        await refuse(new Refusal('method_unknown', message, {}), request, reply)
       },
       handler: () => undefined,
     })
   }
 }
 
-/** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. */
-function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const at = { requestId: request.id, method: request.method, path: request.routeOptions?.url }
+/** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. Gives what was told. */
+function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): Refusal {
+  const at = { requestId: request.id, ...traceOf(request), method: request.method, path: request.routeOptions?.url }
   const refusal = refusalToTell(deps, error, at)
   if (refusal.status === 503) reply.header('retry-after', '1')
   if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
   const { contentType, body } = showRefusal(refusal, request.headers.accept)
-  return reply.code(refusal.status).type(contentType).send(body)
+  reply.code(refusal.status).type(contentType).send(body)
+  return refusal
 }

@@ -92,6 +92,8 @@ async function postOne(deps: Deps, letter: Row<'mail'>, leave: AbortSignal): Pro
       .execute(),
   )
   const said = { mailId: id, attempts: letter.attempts, to: deps.outside.mailer.place }
+  const outcome = posted.end === 'sent' ? 'sent' : end.failed_at ? 'given_up' : 'retried'
+  deps.metrics.counter('berth_mail_total', outcome).value++
   if (posted.end === 'sent') return deps.log.info(said, 'a letter was delivered')
   Object.assign(said, { reason: posted.reason })
   if (end.failed_at) deps.log.error(said, 'a letter could not be delivered and is given up')

@@ -32,6 +32,7 @@ import { Type } from '../http/type.ts'
 import { refuse } from '../refusal.ts'
 import { runTimer, TIMERS, type TimerName } from '../timers.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
+import { Verified, VerifyQuery, verifyAudit } from './verify-audit.ts'
 
 const tag = 'operator'
 const RunTimer = Type.Object({ now: Type.Optional(Moment) })
@@ -157,6 +158,17 @@ export const operatorRoutes = [
     run: listAudit,
     status: 200,
     reply: AuditList,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/audit/verify',
+    operationId: 'operatorVerifyAudit',
+    summary: 'Walk the hash chain of the audit log; `head`: what an earlier call gave, so that a cut-off end is seen',
+    tag,
+    query: VerifyQuery,
+    run: verifyAudit,
+    status: 200,
+    reply: Verified,
   }),
   operatorRoute({
     method: 'POST',

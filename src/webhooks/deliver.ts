@@ -142,8 +142,15 @@ function shareOut(due: DueEndpoint[], inFlight: ReadonlyMap<string, number>, run
 async function attempt(deps: Deps, delivery: Leased, nowOf: () => number, stop: AbortSignal): Promise<void> {
   try {
     const decision = await decide(deps, delivery)
-    if (decision === 'hold') return await hold(deps, delivery, nowOf())
-    if (decision === 'drop' || decision === 'gone') return await drop(deps, delivery, nowOf(), decision === 'gone')
+    const count = (outcome: string) => void deps.metrics.counter('berth_deliveries_total', outcome).value++
+    if (decision === 'hold') {
+      await hold(deps, delivery, nowOf())
+      return count('held')
+    }
+    if (decision === 'drop' || decision === 'gone') {
+      await drop(deps, delivery, nowOf(), decision === 'gone')
+      return count('dropped')
+    }
     const before = performance.now()
     const posted: Posted =
       decision === 'unreadable'
@@ -152,7 +159,7 @@ async function attempt(deps: Deps, delivery: Leased, nowOf: () => number, stop: 
     if ('error' in posted && stop.aborted) return await giveBack(deps, delivery, nowOf())
     const durationMs = performance.now() - before
     const url = decision === 'unreadable' ? undefined : decision.send.url
-    await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() })
+    count(await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() }))
   } catch (error) {
     deps.log.warn({ err: error, deliveryId: delivery.id }, 'a delivery could not be written down; it is made again')
   }

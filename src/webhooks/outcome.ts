@@ -15,13 +15,14 @@ const GONE = 410
 type Reason = NonNullable<Row<'webhook'>['disabled_reason']>
 type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 
-/** Writes the outcome, in one transaction. One whose lease has ended, or that was dropped meanwhile, is another's to write. */
-export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<void> {
+/** Writes the outcome, and gives it, in one transaction. One whose lease has ended, or that was dropped meanwhile, is another's to write. */
+export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'delivered' | 'failed' | 'retried'> {
   const { delivery, url, posted, durationMs, now } = attempt
   const number = delivery.attempts + 1
   const delivered = 'statusCode' in posted && posted.statusCode >= 200 && posted.statusCode < 300
   const retryAfter = 'statusCode' in posted ? posted.retryAfter : undefined
   const dueAt = delivered ? null : (nextAttemptAt(number, now, retryAfter) ?? null)
+  const outcome = delivered ? 'delivered' : dueAt === null ? 'failed' : 'retried'
   await deps.db.write(async (db) => {
     const [ours] = await updateDelivery(db, {
       id: delivery.id,
@@ -29,7 +30,7 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<void>
       attempts: number,
       dueAt,
       heldAt: dueAt === null ? null : delivery.held_at,
-      status: delivered ? 'delivered' : dueAt === null ? 'failed' : 'pending',
+      status: outcome === 'retried' ? 'pending' : outcome,
       doneAt: dueAt === null ? now : null,
       // Lines are kept for as long as they may have to be sent.
       body: delivered ? null : delivery.body,
@@ -49,6 +50,7 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<void>
     if (delivery.held_at !== null && dueAt === null && configuration_id !== null)
       await releaseNext(db, configuration_id, delivery.endpoint_id, now)
   })
+  return outcome
 }
 
 type Judged = { id: string; url: string | undefined; posted: Posted; delivered: boolean; attempts: number }

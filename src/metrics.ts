@@ -1,0 +1,159 @@
+/**
+ * TABLE what is counted: name, kind, what it says, labels. And the figures themselves, as Prometheus reads them (text format
+ * 0.0.4). A label is one of few words that the code knows: never an id, a name or a path. docs/operations.md, decisions/0101.
+ */
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const WRITES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+export const METRICS = {
+  berth_build_info: gauge('1; what runs', 'version', 'engine', 'node'),
+  berth_http_requests_total: counter('requests answered', 'operation', 'method', 'status'),
+  berth_http_request_duration_seconds: histogram('from the handler to the answer', SECONDS, 'operation'),
+  berth_http_requests_in_flight: gauge('requests that wait for their answer'),
+  berth_refusals_total: counter('refusals, by their row in errors.ts', 'key'),
+  berth_commit_writes: histogram('writes that shared a commit (embedded store)', WRITES),
+  berth_commit_duration_seconds: histogram('a commit; on PostgreSQL a whole transaction', SECONDS),
+  berth_races_lost_total: counter('transactions run again because another one was first (PostgreSQL)'),
+  berth_db_connections: gauge('connections to PostgreSQL', 'state'),
+  berth_store_up: gauge('1 while the store answers what the figures below need'),
+  berth_deliveries_due: gauge('deliveries to webhooks and log drains that are due; at most 10000'),
+  berth_deliveries_oldest_seconds: gauge('for how long the oldest of them has been due'),
+  berth_deliveries_total: counter('attempts and decisions', 'outcome'),
+  berth_mail_due: gauge('letters that are due; at most 10000'),
+  berth_mail_oldest_seconds: gauge('for how long the oldest of them has been due'),
+  berth_mail_total: counter('attempts to hand a letter over', 'outcome'),
+  berth_audit_unlinked: gauge('entries of the audit log that are in no chain yet; at most 10000'),
+  berth_timer_last_run_timestamp_seconds: gauge('when the sweep last ran to its end', 'timer'),
+  berth_timer_swept_total: counter('rows that the sweep dealt with', 'timer'),
+  berth_timer_failures_total: counter('sweeps that failed', 'timer'),
+  berth_edge_checks_total: counter('what proxies were told of visitors', 'verdict'),
+  berth_edge_hosts: gauge('names that the edge knows'),
+  berth_edge_stale_seconds: gauge('for how long the edge could not read the store; 0 while it can'),
+  berth_log_lines_dropped_total: counter('log lines that could not be written'),
+  process_cpu_user_seconds_total: counter('processor time in the program'),
+  process_cpu_system_seconds_total: counter('processor time in the system'),
+  process_resident_memory_bytes: gauge('resident memory'),
+  process_start_time_seconds: gauge('when the process started'),
+  nodejs_heap_size_total_bytes: gauge('heap that is reserved'),
+  nodejs_heap_size_used_bytes: gauge('heap that is used'),
+  nodejs_external_memory_bytes: gauge('memory of objects outside the heap'),
+  nodejs_eventloop_lag_p50_seconds: gauge('delay of the event loop since the last reading, median'),
+  nodejs_eventloop_lag_p99_seconds: gauge('the same, 99th percentile'),
+  nodejs_eventloop_lag_max_seconds: gauge('the same, longest'),
+  nodejs_eventloop_utilization: gauge('share of the time since the last reading in which the event loop worked'),
+} as const satisfies Record<string, Metric>
+
+type Metric = {
+  kind: 'counter' | 'gauge' | 'histogram'
+  help: string
+  labels: readonly string[]
+  bounds?: readonly number[]
+}
+type Named<K extends Metric['kind']> = {
+  [N in keyof typeof METRICS]: (typeof METRICS)[N]['kind'] extends K ? N : never
+}[keyof typeof METRICS]
+
+/** A figure that whoever counts holds on to. */
+export type Figure = { value: number }
+export type Spread = { bounds: readonly number[]; counts: number[]; sum: number }
+
+export type Metrics = {
+  /** The figure of these labels, given in the order of the table; the same one each time. */
+  counter(name: Named<'counter'>, ...labels: string[]): Figure
+  gauge(name: Named<'gauge'>, ...labels: string[]): Figure
+  histogram(name: Named<'histogram'>, ...labels: string[]): Spread
+  /** Calls `read` before each telling, to set what is only asked then. */
+  beforeTold(read: () => void | Promise<void>): void
+  /** All figures as text. */
+  tell(): Promise<string>
+}
+
+/** Nothing is counted yet. */
+export function openMetrics(): Metrics {
+  const all = new Map<string, Map<string, Figure | Spread>>()
+  const reads: (() => void | Promise<void>)[] = []
+  const find = <T extends Figure | Spread>(name: string, labels: string[], make: () => T): T => {
+    let series = all.get(name)
+    if (series === undefined) {
+      series = new Map()
+      all.set(name, series)
+    }
+    const key = showLabels((METRICS as Record<string, Metric>)[name]!.labels, labels)
+    let found = series.get(key) as T | undefined
+    if (found === undefined) {
+      found = make()
+      series.set(key, found)
+    }
+    return found
+  }
+  const figure = (name: string, ...labels: string[]) => find(name, labels, () => ({ value: 0 }))
+  return {
+    counter: figure,
+    gauge: figure,
+    histogram(name, ...labels) {
+      const { bounds } = METRICS[name]
+      return find(name, labels, () => ({ bounds, counts: Array(bounds.length + 1).fill(0) as number[], sum: 0 }))
+    },
+    beforeTold: (read) => void reads.push(read),
+    async tell() {
+      await Promise.all(reads.map((read) => read()))
+      return Object.entries(METRICS)
+        .map(([name, metric]) => showMetric(name, metric, all.get(name) ?? new Map()))
+        .join('')
+    },
+  }
+}
+
+/** Takes a value into a spread. */
+export function observe(spread: Spread, value: number): void {
+  const { bounds, counts } = spread
+  let at = 0
+  while (at < bounds.length && value > bounds[at]!) at++
+  counts[at]!++
+  spread.sum += value
+}
+
+function counter(help: string, ...labels: string[]) {
+  return { kind: 'counter', help, labels } as const
+}
+
+function gauge(help: string, ...labels: string[]) {
+  return { kind: 'gauge', help, labels } as const
+}
+
+function histogram(help: string, bounds: readonly number[], ...labels: string[]) {
+  return { kind: 'histogram', help, bounds, labels } as const
+}
+
+/** What was never counted, or is not known now, is not told. */
+function showMetric(name: string, { kind, help }: Metric, series: Map<string, Figure | Spread>): string {
+  const lines: string[] = []
+  for (const [labels, figure] of series) {
+    if ('counts' in figure) lines.push(...showSpread(name, labels, figure))
+    else if (!Number.isNaN(figure.value)) lines.push(`${name}${braced(labels)} ${figure.value}`)
+  }
+  if (lines.length === 0) return ''
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n${lines.join('\n')}\n`
+}
+
+function showSpread(name: string, labels: string, { bounds, counts, sum }: Spread): string[] {
+  const before = labels === '' ? '' : `${labels},`
+  let count = 0
+  const buckets = counts.map((more, at) => {
+    count += more
+    return `${name}_bucket{${before}le="${bounds[at] ?? '+Inf'}"} ${count}`
+  })
+  if (count === 0) return []
+  return [...buckets, `${name}_sum${braced(labels)} ${sum}`, `${name}_count${braced(labels)} ${count}`]
+}
+
+function showLabels(names: readonly string[], values: string[]): string {
+  if (names.length !== values.length) throw new Error(`the labels are ${names.join(', ')}`)
+  const escaped = (value: string) => value.replaceAll(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`))
+  return names.map((name, at) => `${name}="${escaped(values[at]!)}"`).join(',')
+}
+
+function braced(labels: string): string {
+  return labels === '' ? '' : `{${labels}}`
+}
