@@ -112,7 +112,7 @@ export async function aloneWithFile<T>(
 export async function migrateSqlite(said: string): Promise<string[]> {
   if (existsSync(said) && (await lacksNothing(said))) return []
   return aloneWithFile(said, LOCK_PATIENCE_MS, async (file) => {
-    const queries = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, false)) })
+    const queries = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, 'FULL')) })
     return migrate(queries).finally(() => queries.destroy())
   })
 }

@@ -163,6 +163,7 @@ export const domainRoutes = [
     tag,
     needs: write,
     body: AddAlias,
+    anyTypeBody: true,
     on: findProject,
     guards: [accountInGoodStanding, notInTransfer],
     run: addAlias,
