@@ -7,6 +7,7 @@ const STEPS: [name: string, command: string, ...args: string[]][] = [
   ['types', 'tsc'],
   ['dead code', 'knip'],
   ['OpenAPI document', 'node', 'scripts/openapi.ts', '--check'],
+  ['page of commands', 'node', 'scripts/commands.ts', '--check'],
   ['tests', 'npm', 'test'],
 ]
 

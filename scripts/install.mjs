@@ -12,8 +12,12 @@ const wanted = join(root, 'package-lock.json')
 
 const fresh = existsSync(installed) && existsSync(runtime) && statSync(installed).mtimeMs >= statSync(wanted).mtimeMs
 if (!fresh) {
-  console.log('berth: installing dependencies (npm ci)')
-  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, stdio: 'inherit' })
+  console.error('berth: installing dependencies (npm ci)')
+  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    // What the command itself says is alone on stdout.
+    stdio: ['inherit', 2, 2],
+  })
   if (npm.status !== 0) {
     console.error('berth: npm ci failed; is the npm registry reachable?')
     process.exit(npm.status ?? 1)

@@ -15,7 +15,7 @@ type Entry = Omit<Row<'audit'>, keyof Link>
 export const START: Link = { position: 0, hash: '' }
 export const LINK_SLICE = 500
 /** More that wait for the sweep are not counted. */
-export const MOST_UNLINKED = 10_000
+const MOST_UNLINKED = 10_000
 
 /** The link of an entry that follows `previous`. Every column counts, and which is which. */
 export function linkAfter(previous: Link, entry: Entry): Link {
@@ -78,13 +78,14 @@ export async function countUnlinked(db: Queries): Promise<number> {
   return (await counted.executeTakeFirstOrThrow()).count
 }
 
+/** The number is said, not bound: SQLite plans a statement anew each time that a bound limit is given. */
 const selectHead = prepared<Record<string, never>, Link>((db) =>
   db
     .selectFrom('audit')
     .select(['position', 'hash'])
     .where('position', 'is not', null)
     .orderBy('position', 'desc')
-    .limit(1)
+    .limit(sql.lit(1))
     .$narrowType<Link>(),
 )
 

@@ -13,6 +13,8 @@ export type Config = {
   operatorToken: string | undefined
   /** Opens /metrics and nothing else. */
   metricsToken: string | undefined
+  /** Whose token the command line shows to the public API. */
+  clientToken: string | undefined
   /** The listener for proxies. `port` undefined: none. `chosen`: somebody set it, so it must be had. docs/edge.md. */
   edge: { port: number | undefined; chosen: boolean; token: string | undefined }
   /** The keyring that seals values: a file, or the keyring itself. */
@@ -66,6 +68,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     dataFolder,
     database: readDatabase(env.DATABASE_URL, dataFolder),
     operatorToken: readSecret('BERTH_OPERATOR_TOKEN', env.BERTH_OPERATOR_TOKEN),
+    clientToken: env.BERTH_TOKEN || undefined,
     metricsToken: readSecret('BERTH_METRICS_TOKEN', env.BERTH_METRICS_TOKEN),
     edge: {
       port:

@@ -30,7 +30,12 @@ export const REFUSALS = {
   password_link_spent: [404, 'not_found', 'The link was used, replaced, or is older than 24 hours. Ask for a new one.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],
+  alias_in_use: [403, 'alias_in_use', 'The name is on another project of the account.'],
+  alias_not_verified: [403, 'alias_not_verified', 'The name is not verified for the project.'],
+  alias_not_allowed: [403, 'alias_not_allowed', 'The name cannot be had.'],
   bad_request: [400, 'bad_request', 'Invalid request.'],
+  alias_not_ready: [400, 'deployment_not_ready', 'Only a deployment that is READY can have an alias.'],
+  alias_in_transfer: [400, 'bad_request', 'The project is being transferred. Try again when the transfer has ended.'],
   invalid_project_name: [
     400,
     'invalid_project_name',
@@ -158,6 +163,12 @@ export const REFUSALS = {
     409,
     'ALIAS_DOMAIN_EXIST',
     'The domain is on another project of this account. Remove it there first, or move it.',
+  ],
+  account_domain_exists: [409, 'domain_already_exists', 'The account has the domain already.'],
+  too_many_names: [
+    409,
+    'conflict',
+    'More than 1,000 names of projects are under the domain. Remove some from their projects, or those projects, first.',
   ],
   domain_owned_by_your_other_account: [
     409,

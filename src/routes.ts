@@ -1,6 +1,8 @@
 /** TABLE what can be asked. `npm run routes` prints it. */
 import { accountRoutes } from './accounts/routes.ts'
+import { aliasRoutes } from './deployments/alias-routes.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
+import { accountDomainRoutes } from './domains/account-routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { drainRoutes } from './drains/routes.ts'
 import { envRoutes } from './env/routes.ts'
@@ -19,9 +21,11 @@ export const ROUTES: readonly Route[] = [
   ...linkRoutes,
   ...transferRoutes,
   ...domainRoutes,
+  ...accountDomainRoutes,
   ...envRoutes,
   ...environmentRoutes,
   ...deploymentRoutes,
+  ...aliasRoutes,
   ...accountRoutes,
   ...webhookRoutes,
   ...drainRoutes,

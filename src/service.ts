@@ -1,6 +1,5 @@
 /** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openClock } from './clock.ts'
@@ -11,6 +10,7 @@ import type { SqliteOptions } from './db/open-sqlite.ts'
 import { type Edge, openEdge } from './edge/listener.ts'
 import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
+import { emptyServer } from './http/door.ts'
 import { type OpenPage, type Probe, serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
 import { metadataPages } from './integrations/metadata.ts'
@@ -35,14 +35,14 @@ export type Service = {
   /** Reads what visitors may see and makes the listener for proxies; undefined where there is none. The service closes it. */
   openEdge(): Promise<Edge | undefined>
   /**
-   * Lets requests in flight finish, then closes the store. `graceMs`: how long the door stays open for requests that are on
-   * their way on open connections; closing at once would cut those off unread.
+   * Takes no new connection, lets requests in flight finish, then closes the store. `graceMs`: how long open connections stay
+   * for requests that are on their way on them; closing at once would cut those off unread.
    */
   close(graceMs?: number): Promise<void>
 }
 
 /** How the embedded store is tuned; its own choices when empty. */
-export type StoreOptions = Pick<SqliteOptions, 'groupLimit'>
+export type StoreOptions = Pick<SqliteOptions, 'groupLimit' | 'synchronous'>
 
 /** `onDiskFault` ends the process: what a failed fsync left on disk is unknown until the store is opened anew. */
 export async function openService(
@@ -72,7 +72,7 @@ export async function openService(
     nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
-  const app = serve(deps, ROUTES, pagesOf(deps), SCREENS)
+  const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS)
   const stopBackground = startBackground(deps)
   let edge: Edge | undefined
   return {
@@ -85,9 +85,10 @@ export async function openService(
       return edge
     },
     async close(graceMs = 0) {
-      stop.abort()
-      await sleep(graceMs)
-      await Promise.all([app.close(), stopBackground()])
+      await emptyServer(app, graceMs, () => {
+        stop.abort()
+        return stopBackground()
+      })
       await deps.outside.egress.close()
       // Visitors are let in until the last: a proxy that finds the door closed shows them an error.
       await edge?.close()

@@ -100,6 +100,8 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
 export function startTimers(deps: Deps): () => Promise<void> {
   const due = new Map<string, number>()
   const watch = openClockWatch()
+  // The first look is believed, so it comes before a jump can: a second later is the first sweep.
+  watch(deps.clock.now(), performance.now())
   let running = Promise.resolve()
   const run = () => {
     running = running.then(() => runDue(deps, due, watch))

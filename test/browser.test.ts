@@ -219,7 +219,7 @@ inChromium('by keyboard alone and on a phone: sign in, choose, approve, confirm,
     await page.goto(`${world.deps.origin()}/integrations/installed`)
     await mustFit(page, 390)
     await press('Look at what Sentinel Monitoring asks for')
-    await page.getByText('manage its members').waitFor()
+    await page.getByText('details and its members').waitFor()
     await mustFit(page, 390)
     await press('Confirm all')
     await page.getByRole('heading', { name: 'Installed integrations' }).waitFor()

@@ -1,42 +1,285 @@
-/** `berth keys …` against a running service, as an operator types it. */
+/** The operator's commands against a running service, and everybody's: help, mistakes, completion, migrate. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { test } from 'node:test'
+import { COMMANDS } from '../src/command/commands.ts'
+import { commandLineText } from '../src/command/document.ts'
+import { berth } from './command.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from './process.ts'
 
-const entry = join(import.meta.dirname, '..', 'bin', 'berth.mjs')
-
-function berth(words: string[], env: Record<string, string>): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [entry, ...words], { env: { PATH: process.env.PATH, ...env } }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    )
-  })
-}
+processOnBothEngines(
+  'the audit log is verified from the command line, which ends with 1 when it does not hold',
+  async (t, engine) => {
+    const home = await newHome(t, engine)
+    const running = await start(t, home)
+    const env = { ...home.env, PORT: new URL(running.address).port }
+    await berth(['keys', 'rotate'], env)
+    let seen = { out: '', code: 0 }
+    for (let entries = 0; entries === 0; entries = JSON.parse(seen.out).entries)
+      seen = await berth(['audit', 'verify', '--json'], env)
+    const { verified, head } = JSON.parse(seen.out)
+    assert.deepEqual([seen.code, verified], [0, true])
+    assert.equal((await berth(['audit', 'verify', head], env)).code, 0)
+    const absent = head.replace(/^\d+/, (at: string) => String(Number(at) + 7))
+    const other = await berth(['audit', 'verify', absent, '--json'], env)
+    assert.equal(other.code, 1)
+    assert.match(other.out, /"verified":\s*false/)
+    for (const words of [['audit'], ['audit', 'verify', 'a', 'b'], ['audit', 'look']])
+      assert.equal((await berth(words, env)).code, 64)
+  },
+)
 
 processOnBothEngines('keys are rotated, shown and retired from the command line', async (t, engine) => {
   const home = await newHome(t, engine)
   const running = await start(t, home)
   const env = { ...home.env, PORT: new URL(running.address).port }
-  const before = JSON.parse((await berth(['keys', 'status'], env)).out)
-  const rotated = await berth(['keys', 'rotate'], env)
+  const before = JSON.parse((await berth(['keys', 'status', '--json'], env)).out)
+  const rotated = await berth(['keys', 'rotate', '--json'], env)
   assert.equal(rotated.code, 0, rotated.err)
   const { activeKeyId } = JSON.parse(rotated.out)
-  const after = JSON.parse((await berth(['keys', 'status'], env)).out)
+  const after = (await berth(['keys', 'status'], env)).out
   assert.equal(JSON.stringify(before).includes(activeKeyId), false)
-  assert.ok(JSON.stringify(after).includes(activeKeyId))
+  assert.match(after, new RegExp(`^${activeKeyId} +yes +0$`, 'm'))
   const refused = await berth(['keys', 'retire', activeKeyId], env)
   assert.deepEqual([refused.code, refused.out], [1, ''])
-  assert.match(refused.err, /^berth: /)
+  assert.match(refused.err, /^berth: The key \S+ is the active one/)
 
   const { operatorToken } = credentialsOf(home)
   const elsewhere = { ...env, BERTH_DATA: join(home.folder, 'elsewhere') }
   assert.match((await berth(['keys', 'status'], elsewhere)).err, /BERTH_OPERATOR_TOKEN/)
   assert.equal((await berth(['keys', 'status'], { ...elsewhere, BERTH_OPERATOR_TOKEN: operatorToken })).code, 0)
-  for (const words of [['kyes'], ['keys'], ['keys', 'rotate', 'now'], ['keys', 'retire'], ['serve', 'here']]) {
-    const { code, err } = await berth(words, env)
-    assert.deepEqual([code, /^berth: usage: /.test(err)], [64, true], err)
-  }
   assert.equal(await running.kill('SIGTERM'), 0)
   assert.match((await berth(['keys', 'status'], env)).err, /no service answers/)
+})
+
+processOnBothEngines('users, teams, members, tokens and integrations are made and ended', async (t, engine) => {
+  const home = await newHome(t, engine)
+  const running = await start(t, home)
+  const env = { ...home.env, PORT: new URL(running.address).port }
+  const json = async (...words: string[]) => {
+    const { code, out, err } = await berth([...words, '--json'], env)
+    assert.equal(code, 0, `${words}: ${err}`)
+    return JSON.parse(out)
+  }
+  const user = await json('user', 'add', 'ada@example.com', 'ada', '--name', 'Ada Lovelace')
+  assert.equal(user.name, 'Ada Lovelace')
+  assert.match((await json('user', 'password-link', user.id)).url, /^http/)
+  const { userId } = credentialsOf(home)
+  const team = await json('team', 'add', 'acme', '--owner', userId, '--plan', 'enterprise')
+  assert.deepEqual([team.slug, team.plan], ['acme', 'enterprise'])
+  assert.equal((await json('team', 'member', 'add', team.id, user.id, '--role', 'VIEWER')).role, 'VIEWER')
+  const made = await json('token', 'add', user.id, '--team', team.id, '--expires', '30', '--scope', 'read:project')
+  const asks = async () =>
+    (await fetch(`${running.address}/v9/projects`, { headers: { authorization: `Bearer ${made.token}` } })).status
+  assert.equal(await asks(), 200)
+  assert.deepEqual(await json('token', 'rm', made.id), { done: true })
+  assert.equal(await asks(), 401)
+  assert.deepEqual(await json('team', 'member', 'rm', team.id, user.id), { done: true })
+
+  const redirect = [
+    '--redirect-url',
+    'https://mailer.example/back',
+    '--scope',
+    'read:project',
+    '--scope',
+    'read:domain',
+  ]
+  const app = await json('integration', 'add', 'mailer', '--team', team.id, ...redirect)
+  const secret = await json('integration', 'secret', 'add', app.id)
+  const listed = (await json('integration', 'list', '--team', team.id)).integrations
+  assert.deepEqual(listed[0].scopes.toSorted(), ['read:domain', 'read:project'])
+  assert.equal(listed[0].secrets.length, 2)
+  assert.match((await berth(['integration', 'list'], env)).out, /^id .*\n.*mailer/)
+  await json('integration', 'secret', 'rm', app.id, secret.id)
+  await json('integration', 'rm', app.id)
+  assert.deepEqual((await json('integration', 'list')).integrations, [])
+
+  const taken = await berth(['user', 'add', 'ada@example.com', 'ada', '--json'], env)
+  assert.equal(taken.code, 1)
+  assert.match(JSON.parse(taken.out).error.message, /ada/)
+  const late = await berth(['token', 'add', user.id, '--expires', 'soon'], env)
+  assert.deepEqual([late.code, /days or a moment/.test(late.err)], [64, true])
+})
+
+test('what cannot be understood ends with 64, says what was meant, and does nothing', async () => {
+  const cases: [string[], RegExp][] = [
+    [['kyes'], /there is no "berth kyes"; did you mean "berth keys"\?/],
+    [['bakcup', 'x'], /did you mean "berth backup"\?/],
+    [['keys', 'rotaet'], /did you mean "berth keys rotate"\?/],
+    [['team', 'member', 'ad'], /did you mean "berth team member add"\?/],
+    [['xyzzyplugh'], /there is no "berth xyzzyplugh"; see berth --help/],
+    [['keys'], /needs another word: status, rotate, retire/],
+    [['keys', 'rotate', 'now'], /"now" is one word too many\nusage: berth keys rotate/],
+    [['keys', 'retire'], /<key> is missing/],
+    [['serve', 'here'], /"here" is one word too many/],
+    [['backup', 'x', '--with-key'], /there is no option --with-key; did you mean --with-keys\?/],
+    [['team', 'add', 'x'], /--owner is missing/],
+    [['team', 'member', 'add', 't', 'u', '--role', 'KING'], /--role must be one of OWNER/],
+    [['env', 'export', 'web', '--target', 'prod'], /--target must be one of production/],
+    [['completion', 'tcsh'], /<shell> must be one of bash, zsh, fish/],
+    [['--jsn'], /see berth --help/],
+  ]
+  await Promise.all(
+    cases.map(async ([words, wanted]) => {
+      const { code, out, err } = await berth(words)
+      assert.deepEqual([code, out], [64, ''], `${words}`)
+      assert.match(err, wanted)
+    }),
+  )
+  const { code, out } = await berth(['keys', 'rotaet', '--json'])
+  assert.deepEqual([code, JSON.parse(out).error.exitCode], [64, 64])
+  const bad = await berth(['migrate'], { PORT: 'x' })
+  assert.deepEqual([bad.code, /^berth: PORT must be/.test(bad.err)], [78, true])
+})
+
+test('every command has help with an example that the command itself understands', async () => {
+  const all = (await berth(['--help'])).out
+  for (const { words } of COMMANDS) assert.ok(all.includes(`berth ${words}`), words)
+  const { parseWords, findCommand } = await import('../src/command/parse.ts')
+  for (const command of COMMANDS) {
+    const typed = command.example.replace(/^(?:[A-Z_]+=\S+ )*berth /, '').replace(/ > .*$/, '')
+    const words = (typed.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
+    const found = findCommand(COMMANDS, words)
+    assert.equal(found.command.words, command.words)
+    parseWords(found.command, found.rest)
+  }
+  for (const words of [
+    ['keys', 'retire', '--help'],
+    ['help', 'keys', 'retire'],
+    ['keys', 'retire', '-h'],
+  ]) {
+    const { code, out } = await berth(words)
+    assert.equal(code, 0)
+    assert.match(out, /^usage: berth keys retire <key>\n[\s\S]*example: berth keys retire/)
+  }
+  assert.match((await berth(['keys', '--help'])).out, /berth keys rotate[\s\S]*berth keys retire/)
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'))
+  assert.equal((await berth(['--version'])).out, `${version}\n`)
+})
+
+test('docs/command-line.md says what the table says', () => {
+  const file = join(import.meta.dirname, '..', 'docs', 'command-line.md')
+  assert.equal(readFileSync(file, 'utf8'), commandLineText(COMMANDS), 'run "npm run commands" and commit it')
+})
+
+test('a start loads no command, and a command no server', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const loadedBy = (folder: string) =>
+    readdirSync(folder).flatMap((name) => {
+      const { result } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as { result: { url: string }[] }
+      return result.map(({ url }) => url)
+    })
+  const [served, asked] = ['served', 'asked'].map((name) => join(home.folder, name)) as [string, string]
+  mkdirSync(home.folder)
+  const running = await start(t, home, { NODE_V8_COVERAGE: served })
+  assert.equal(await running.kill('SIGTERM'), 0)
+  assert.ok(loadedBy(served).some((url) => url.endsWith('/src/start.ts')))
+  assert.deepEqual(
+    loadedBy(served).filter((url) => url.includes('/src/command/')),
+    [],
+  )
+  await berth(['keys', 'status'], { ...home.env, NODE_V8_COVERAGE: asked })
+  assert.ok(loadedBy(asked).some((url) => url.endsWith('/src/command/operator.ts')))
+  assert.deepEqual(
+    loadedBy(asked).filter((url) => /fastify|kysely|command\/(env|backup|doctor)\.ts/.test(url)),
+    [],
+  )
+})
+
+/** What a shell would offer for the last of these words. */
+function offered(shell: 'bash' | 'zsh' | 'fish', script: string, words: string[]): string[] {
+  const typed = words.map((word) => `'${word}'`).join(' ')
+  const bash = `${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _berth; printf '%s\\n' "\${COMPREPLY[@]}"`
+  const zsh = `compdef() { : }; _describe() { print -l -- \${found%%:*} }; _files() { : }\n${script}\nwords=(${typed}); CURRENT=${words.length}; _berth`
+  const fish = `${script}\ncomplete --do-complete '${words.join(' ')}' | string split -f1 \\t`
+  const text = execFileSync(shell, ['-c', { bash, zsh, fish }[shell]], { encoding: 'utf8' })
+  const last = words.at(-1)!
+  return text.split('\n').filter((word) => word !== '' && word.startsWith(last))
+}
+
+for (const shell of ['bash', 'zsh', 'fish'] as const) {
+  test(`completion in a real ${shell}`, async (t) => {
+    if (spawnSync(shell, ['-c', 'true']).error) return t.skip(`there is no ${shell}`)
+    const { out } = await berth(['completion', shell])
+    assert.deepEqual(offered(shell, out, ['berth', 'k']), ['keys'])
+    assert.deepEqual(offered(shell, out, ['berth', 'keys', 'r']).sort(), ['retire', 'rotate'])
+    assert.deepEqual(offered(shell, out, ['berth', 'team', 'member', '']).sort(), ['add', 'rm'])
+    assert.deepEqual(offered(shell, out, ['berth', 'backup', 'x.db', '--w']), ['--with-keys'])
+    assert.deepEqual(offered(shell, out, ['berth', 'completion', 'f']), ['fish'])
+    assert.deepEqual(offered(shell, out, ['berth', 'serve', '--js']), ['--json'])
+  })
+}
+
+processOnBothEngines(
+  'migrate says which migrations ran; several at once are safe, beside a service too',
+  async (t, engine) => {
+    const home = await newHome(t, engine)
+    const runs = await Promise.all(Array.from({ length: 4 }, () => berth(['migrate', '--json'], home.env)))
+    for (const { code, err } of runs) assert.equal(code, 0, err)
+    const applied = runs.map(({ out }) => JSON.parse(out).applied as string[])
+    assert.equal(applied.filter((names) => names.length > 0).length, 1, 'one of them ran them, and all of them')
+    assert.ok(applied.flat().includes('0001-start'))
+    const running = await start(t, home)
+    const beside = await berth(['migrate'], home.env)
+    assert.deepEqual([beside.code, beside.out], [0, 'the store has the schema of this version\n'], beside.err)
+    assert.equal(await running.kill('SIGTERM'), 0)
+  },
+)
+
+processOnBothEngines('a .env file goes in and comes out with every value as it was', async (t, engine) => {
+  const home = await newHome(t, engine)
+  const running = await start(t, home)
+  const { token } = credentialsOf(home)
+  const env = { ...home.env, PORT: new URL(running.address).port }
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  await fetch(`${running.address}/v10/projects`, { method: 'POST', headers, body: '{"name":"web"}' })
+  const many = Array.from({ length: 230 }, (_, at) => `KEY_${at}=value-${at}`)
+  const odd = [
+    'export EXPORTED=yes',
+    "SINGLE='# no comment'",
+    'LINES="one\\ntwo"',
+    'BLOCK=`-----BEGIN-----',
+    'abc',
+    '-----END-----`',
+    'EMPTY=',
+  ]
+  const file = join(home.folder, 'web.env')
+  writeFileSync(file, ['# settings', ...odd, ...many, ''].join('\n'))
+  const target = ['--target', 'preview']
+  const dry = await berth(['env', 'import', 'web', file, ...target, '--dry-run', '--json'], env)
+  assert.equal(JSON.parse(dry.out).added, 235)
+  const first = await berth(['env', 'import', 'web', file, ...target, '--json'], env)
+  assert.deepEqual(JSON.parse(first.out), { added: 235, updated: 0, unchanged: 0, failed: [] }, first.err)
+  const again = await berth(['env', 'import', 'web', '-', ...target], env, 'KEY_7=other\nKEY_8=value-8\n')
+  assert.equal(again.out, 'added 0, updated 1, unchanged 1, failed 0\n')
+  assert.equal(`${first.out}${first.err}${again.out}${again.err}`.includes('value-'), false, 'no value is printed')
+
+  const exported = JSON.parse((await berth(['env', 'export', 'web', ...target, '--json'], env)).out).variables
+  const wanted = {
+    EXPORTED: 'yes',
+    SINGLE: '# no comment',
+    LINES: 'one\ntwo',
+    BLOCK: '-----BEGIN-----\nabc\n-----END-----',
+    EMPTY: '',
+  }
+  for (const [key, value] of Object.entries(wanted)) assert.equal(exported[key], value)
+  assert.deepEqual([exported.KEY_7, exported.KEY_229], ['other', 'value-229'])
+  const out = join(home.folder, 'out.env')
+  assert.match((await berth(['env', 'export', 'web', ...target, '--out', out], env)).out, /235 variables/)
+  const back = await berth(['env', 'import', 'web', out, ...target, '--json'], env)
+  assert.equal(JSON.parse(back.out).unchanged, 235, back.err)
+
+  const some = 'GOOD=1\nbad-key=2\nALSO_GOOD=3\n'
+  const partly = await berth(['env', 'import', 'web', '-', ...target, '--json'], env, some)
+  const { added, failed } = JSON.parse(partly.out)
+  assert.deepEqual([partly.code, added, failed.map((one: { key: string }) => one.key)], [1, 2, ['bad-key']])
+  const unread = await berth(['env', 'import', 'web', '-', ...target], env, 'A=1\nno line at all\n')
+  assert.deepEqual([unread.code, unread.out], [1, ''])
+  assert.match(unread.err, /-:2 is not KEY=value/)
+  const stranger = await berth(['env', 'export', 'web', ...target], { ...env, BERTH_TOKEN: 'berth_nobody' })
+  assert.deepEqual([stranger.code, stranger.out], [1, ''])
+  const nowhere = await berth(['env', 'import', 'none', '-', ...target], env, 'A=1\n')
+  assert.match(nowhere.err, /^berth: .*not/i)
 })

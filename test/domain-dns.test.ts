@@ -109,6 +109,9 @@ const EDGE = {
 }
 dns.zones.set('edge.berth.net', { a: ['192.0.2.10'], aaaa: ['2001:db8::10'] })
 
+/** Addresses that the resolvers know are not for callers; clients read these without asking whether they are there. */
+const UNTOLD = { serviceType: 'external', nameservers: [], cnames: [], aValues: [], conflicts: [] }
+
 onBothEngines(
   'config says by looking whether a domain points here, and what to set',
   async ({ call }) => {
@@ -143,6 +146,7 @@ onBothEngines(
           acceptedChallenges: configuredBy === null ? [] : ['http-01'],
           recommendedCNAME: [{ rank: 1, value: 'edge.berth.net' }],
           recommendedIPv4: [{ rank: 1, value: ['192.0.2.10', '192.0.2.11'] }],
+          ...UNTOLD,
         },
         name,
       )
@@ -163,6 +167,7 @@ onBothEngines(
       acceptedChallenges: ['http-01'],
       recommendedCNAME: [],
       recommendedIPv4: [],
+      ...UNTOLD,
     })
     assert.equal((await call('GET', '/v4/domains/nowhere.com/config')).body.misconfigured, true)
     const narrow = await token({ scopes: ['read:project'] })

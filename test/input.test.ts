@@ -153,6 +153,18 @@ onBothEngines('a body of another content type is 415, one that is JSON by anothe
   }
 })
 
+onBothEngines('the path that the CLI sends text to takes its JSON of any type, and nothing but JSON', async (world) => {
+  await makeProject(world, 'web')
+  const add = (body: unknown, type: string) => world.call('POST', '/projects/web/alias', body, { 'content-type': type })
+  const body = { target: 'PRODUCTION', domain: 'www.example.com' }
+  const added = await add(body, 'text/plain;charset=UTF-8')
+  assert.deepEqual([added.status, added.body[0].domain], [200, 'www.example.com'], added.text)
+  await writesNothing(world, async () => {
+    refused(await add('domain=other.example.com', 'text/plain'), 400, 'bad_request', 'not valid JSON', 'text')
+    refused(await add({ target: 'PRODUCTION' }, 'text/plain'), 400, 'bad_request', '`domain`', 'no domain')
+  })
+})
+
 onBothEngines('a body over the limit is 413: 1 MiB at create, 64 KiB elsewhere, to the byte', async (world) => {
   await makeProject(world, 'web')
   const body = (bytes: number) => {

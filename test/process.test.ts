@@ -1,6 +1,7 @@
 /** Start, first words, stop and settings of the real program. Issue: what it must show; settings.md. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -135,6 +136,30 @@ processOnBothEngines(
     silent.destroy()
   },
 )
+
+test('once the door is closed, a connection that was inside before gets its first request answered', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const running = await start(t, home)
+  const { hostname, port } = new URL(running.address)
+  const { token } = credentialsOf(home)
+  const inside = connect(Number(port), hostname)
+  await once(inside, 'connect')
+  // Answered after it came in, so it was let in.
+  await ask(running, token, 'GET', '/v9/projects')
+  const ended = running.kill('SIGTERM')
+  const isOpen = () =>
+    new Promise<boolean>((resolve) => {
+      const knocking = connect(Number(port), hostname, () => resolve(knocking.destroy().destroyed))
+      knocking.on('error', () => resolve(false))
+    })
+  while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 2))
+  inside.write(`GET /v9/projects HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\n\r\n`)
+  let answer = ''
+  for await (const chunk of inside) answer += chunk
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
+  assert.match(answer, /\r\nconnection: close\r\n/i)
+  assert.equal(await ended, 0)
+})
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`another data folder on a store that was started before is told so, and gets no dead credentials [${engine}]`, async (t) => {

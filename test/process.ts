@@ -9,6 +9,8 @@ import { ENGINES, type Engine, newDatabase } from './world.ts'
 
 const root = join(import.meta.dirname, '..')
 
+/** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start may take; 10 s unless it says. */
+export type Owner = { after(run: () => void): void; patienceMs?: number }
 export type Home = { folder: string; env: Record<string, string> }
 export type Running = {
   child: ChildProcess
@@ -20,7 +22,7 @@ export type Running = {
 }
 
 /** A fresh data folder and store; both go when the test ends. `name` may hold a space. */
-export async function newHome(t: TestContext, engine: Engine, name = 'data'): Promise<Home> {
+export async function newHome(t: Owner, engine: Engine, name = 'data'): Promise<Home> {
   const parent = mkdtempSync(join(tmpdir(), 'berth-process-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, name)
@@ -28,9 +30,14 @@ export async function newHome(t: TestContext, engine: Engine, name = 'data'): Pr
   return { folder, env: { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0', BERTH_EDGE_PORT: '0' } }
 }
 
-/** Starts the program and leaves it to itself. It is ended with the test, whatever happens. */
-export function launch(t: TestContext, home: Home, env: Record<string, string> = {}): Omit<Running, 'address'> {
-  const child = spawn(process.execPath, [join(root, 'bin', 'berth.mjs')], {
+/** Starts the program (or `words`, which start it in their way) and leaves it to itself. It is ended with the test, whatever happens. */
+export function launch(
+  t: Owner,
+  home: Home,
+  env: Record<string, string> = {},
+  words: string[] = [process.execPath, join(root, 'bin', 'berth.mjs')],
+): Omit<Running, 'address'> {
+  const child = spawn(words[0]!, words.slice(1), {
     cwd: root,
     env: { PATH: process.env.PATH, ...home.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -58,8 +65,13 @@ export function launch(t: TestContext, home: Home, env: Record<string, string> =
 }
 
 /** Starts the program and waits until it has printed where it listens. */
-export async function start(t: TestContext, home: Home, env: Record<string, string> = {}): Promise<Running> {
-  const running = launch(t, home, env)
+export async function start(
+  t: Owner,
+  home: Home,
+  env: Record<string, string> = {},
+  words?: string[],
+): Promise<Running> {
+  const running = launch(t, home, env, words)
   const address = await new Promise<string>((resolve, reject) => {
     const look = () => {
       const found = /^berth listening on (http:\/\/\S+)\n/.exec(running.out())
@@ -67,14 +79,15 @@ export async function start(t: TestContext, home: Home, env: Record<string, stri
       if (found && running.out().includes('/docs')) resolve(found[1]!)
     }
     running.child.stdout?.on('data', look)
-    setTimeout(() => reject(new Error(`did not listen in 10 s: ${running.out()}`)), 10_000).unref()
+    const { patienceMs = 10_000 } = t
+    setTimeout(() => reject(new Error(`did not listen in ${patienceMs} ms: ${running.out()}`)), patienceMs).unref()
     running.child.on('close', () => reject(new Error(`ended: ${running.out()}\n${running.err()}`)))
   })
   return { ...running, address }
 }
 
 /** Starts the program where it must end by itself. */
-export async function ended(t: TestContext, home: Home, env: Record<string, string> = {}) {
+export async function ended(t: Owner, home: Home, env: Record<string, string> = {}) {
   const { child, out, err } = launch(t, home, env)
   await once(child, 'close')
   return { code: child.exitCode, out: out(), err: err() }

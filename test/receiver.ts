@@ -2,8 +2,8 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import type { Owner } from './process.ts'
 import type { World } from './world.ts'
 
 export type Received = {
@@ -28,7 +28,7 @@ export type Receiver = {
 }
 
 /** Starts a receiver, which is closed with the test. */
-export async function receiver(t: TestContext, path = '/hook'): Promise<Receiver> {
+export async function receiver(t: Owner, path = '/hook'): Promise<Receiver> {
   const got: Received[] = []
   let how: Answering = (response) => response.end('ok')
   let open = 0

@@ -69,6 +69,14 @@ const ORACLE: Record<string, Needs> = {
   removeProjectAlias: DOMAIN_WRITE,
   getDomainProjectDomains: { project: 'read', domain: 'read' },
   getDomainConfig: { domain: 'read' },
+  getProjectDomainByName: PROJECT_READ,
+  // Domains of the account: `domain` alone, but removing one changes projects.
+  getDomains: { domain: 'read' },
+  getDomain: { domain: 'read' },
+  createOrTransferDomain: { domain: 'write' },
+  getDomainVerificationRecord: { domain: 'read' },
+  claimDomainOwnership: { domain: 'write' },
+  deleteDomain: DOMAIN_WRITE,
   // Operations 16 to 20, and what stands beside them.
   createProjectEnv: ENV_WRITE,
   filterProjectEnvs: ENV_READ,
@@ -99,6 +107,12 @@ const ORACLE: Record<string, Needs> = {
   listAliasesAsCli: DEPLOYMENT_READ,
   getAlias: DEPLOYMENT_READ,
   deleteAlias: PROMOTE,
+  listDeploymentAliasesAsCli: DEPLOYMENT_READ,
+  getAliasAsCli: DEPLOYMENT_READ,
+  deleteAliasAsCli: PROMOTE,
+  /** It may add a domain, too. */
+  assignAlias: { ...PROMOTE, domain: 'write' },
+  assignAliasAsCli: { ...PROMOTE, domain: 'write' },
   // Accounts.
   getAuthUser: { user: 'read' },
   getTeams: { team: 'read' },

@@ -13,9 +13,11 @@ import * as edge from './migrations/0013-edge.ts'
 import * as makers from './migrations/0014-makers.ts'
 import * as environments from './migrations/0015-custom-environments.ts'
 import * as members from './migrations/0016-members.ts'
+import * as accountDomains from './migrations/0017-account-domains.ts'
 import * as auditChain from './migrations/0018-audit-chain.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
+import { type Store, tablesOf } from './tables.ts'
 
 /** Where queries are said: the read connection, or the transaction of a write. */
 export type Queries = Kysely<Schema>
@@ -65,15 +67,19 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0014-makers': makers,
   '0015-custom-environments': environments,
   '0016-members': members,
+  '0017-account-domains': accountDomains,
   '0018-audit-chain': auditChain,
 }
 
-/** Brings the store to this program's schema, in one transaction: killed half-way, nothing of it stands. Throws on a newer store. */
-export async function migrate(db: Queries): Promise<void> {
+/**
+ * Brings the store to this program's schema, or to an earlier one, in one transaction: killed half-way, nothing of it stands.
+ * Gives the migrations that ran. Throws on a newer store.
+ */
+export async function migrate(db: Queries, to?: string): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
-  const { error, results } = await migrator.migrateToLatest()
-  if (error === undefined) return
-  const failed = results?.find((result) => result.status === 'Error')
+  const { error, results = [] } = await (to === undefined ? migrator.migrateToLatest() : migrator.migrateTo(to))
+  if (error === undefined) return results.map((result) => result.migrationName)
+  const failed = results.find((result) => result.status === 'Error')
   if (failed) throw new Error(`migration ${failed.migrationName} failed`, { cause: error })
   const unknown = /^corrupted migrations/.test((error as Error).message)
   throw new Error(
@@ -82,6 +88,21 @@ export async function migrate(db: Queries): Promise<void> {
       : 'the database cannot be used; see DATABASE_URL',
     { cause: error },
   )
+}
+
+/** How far a store is: the migrations it has, those it lacks, and those that this program does not know (a newer one ran them). */
+export type SchemaState = { applied: string[]; pending: string[]; unknown: string[] }
+
+export async function schemaOf(db: Store): Promise<SchemaState> {
+  const known = Object.keys(MIGRATIONS)
+  if (!(await tablesOf(db)).has('kysely_migration')) return { applied: [], pending: known, unknown: [] }
+  const rows = (await db.selectFrom('kysely_migration').select('name').orderBy('name').execute()) as { name: string }[]
+  const applied = rows.map((row) => row.name)
+  return {
+    applied,
+    pending: known.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !known.includes(name)),
+  }
 }
 
 /** The unique indexes by the name PostgreSQL tells, with the columns SQLite tells. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { refuse } from '../refusal.ts'
-import { type Db, migrate, type StoreWatch } from './db.ts'
+import { type Db, migrate, type Queries, type StoreWatch } from './db.ts'
 import { listenOnPostgres } from './open-postgres-listener.ts'
 import type { Schema } from './schema.ts'
 
@@ -22,6 +22,8 @@ export async function openPostgres(url: string, onLost: (error: Error) => void, 
   const pool = new pg.Pool({
     connectionString: url,
     max: 20,
+    // An idle service is still seen by who would restore over it.
+    min: 1,
     connectionTimeoutMillis: 2000,
     statement_timeout: 5000,
     lock_timeout: 2000,
@@ -34,7 +36,7 @@ export async function openPostgres(url: string, onLost: (error: Error) => void, 
   pool.on('error', onLost)
   pool.on('connect', (client) => client.on('error', onLost))
   const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
-  await migrateWithPatience(url)
+  await migratePostgres(url)
   const inLine = openLine()
   const ends: (() => Promise<void>)[] = []
 
@@ -63,15 +65,28 @@ export async function openPostgres(url: string, onLost: (error: Error) => void, 
   }
 }
 
-/** Instances that start together wait here for the first one's migration, however long it takes. */
-async function migrateWithPatience(url: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 10_000 })
-  const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+/** Instances that start together wait here for the first one's migration, however long it takes. Gives the migrations that ran. */
+export async function migratePostgres(url: string): Promise<string[]> {
+  const queries = openPostgresAlone(url)
   try {
-    await migrate(queries)
+    return await migrate(queries)
   } finally {
     await queries.destroy()
   }
+}
+
+/** One connection whose statements may take as long as they take: for migrations, backups and restores. */
+export function openPostgresAlone(url: string): Queries {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 1,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'berth alone',
+  })
+  // What the server ended is told by the next query, not by ending the process.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
 }
 
 type Line = <T>(run: () => Promise<T>) => Promise<T>

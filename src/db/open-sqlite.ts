@@ -1,9 +1,10 @@
 /** The embedded store: one file, one process, a writing connection with group commit and a reading one. */
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { makeFolder, trueName } from '../outside/folder.ts'
-import { type Db, migrate, type Queries, type StoreWatch } from './db.ts'
+import { type Db, migrate, type Queries, type StoreWatch, schemaOf } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
@@ -14,26 +15,31 @@ const IO_ERROR = 10
 const CONSTRAINT = 19
 /** A stamp met one from before a clock change; the next attempt has another. */
 const ATTEMPTS = 10
+/** How long a migration waits for another one of the same file. */
+const LOCK_PATIENCE_MS = 10_000
 
 export type SqliteOptions = {
   /** The database file; `<file>-lock` beside it says that a process has it. */
   file: string
   /** The most writers that share one fsync. */
   groupLimit?: number
+  /** No setting leads here. NORMAL, with which a power cut loses what was acknowledged, is what proves that a test of power cuts can fail. */
+  synchronous?: 'FULL' | 'NORMAL'
   /** A failed fsync leaves it unknown what is on disk: the process must end and recover from the log. reliability.md D5. */
   onDiskFault: (error: unknown) => void
   watch?: StoreWatch
 }
 
 /** Opens and migrates the embedded store. Throws when another process has the file, or the file is from a newer Berth. */
-export async function openSqlite({ file: said, groupLimit = 256, onDiskFault, watch }: SqliteOptions): Promise<Db> {
+export async function openSqlite(options: SqliteOptions): Promise<Db> {
+  const { file: said, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
   makeFolder(dirname(said))
   const file = trueName(said)
   const lock = lockFile(`${file}-lock`)
-  const writing = openConnection(file, false)
+  const writing = openConnection(file, synchronous)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
   await migrate(queries)
-  const snapshot = snapshotOf(openConnection(file, true))
+  const snapshot = snapshotOf(openConnection(file, 'read only'))
   const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot) })
   const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, {
     onDone: (writes, ms) => watch?.committed(writes, ms),
@@ -74,9 +80,52 @@ async function attempt<T>(run: () => Promise<T>, left = ATTEMPTS): Promise<T> {
   }
 }
 
+/** A file by itself, such as a backup: without the lock, the log and the group commit of a store that is served from. */
+export function openSqliteFile(file: string, readOnly: boolean): Queries {
+  const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
+  database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048')
+  return new Kysely<Schema>({ dialect: sqliteDialect(database) })
+}
+
+/**
+ * Runs `work` while no service can have the file, waiting `patienceMs` for who has it. Throws when somebody still has it then.
+ */
+export async function aloneWithFile<T>(
+  said: string,
+  patienceMs: number,
+  work: (file: string) => Promise<T>,
+): Promise<T> {
+  makeFolder(dirname(said))
+  const file = trueName(said)
+  const lock = lockFile(`${file}-lock`, patienceMs)
+  try {
+    return await work(file)
+  } finally {
+    lock.close()
+  }
+}
+
+/**
+ * Brings a store to this program's schema, as a start does. Gives the migrations that ran. One that lacks none is left alone, also while
+ * a service has it. Throws when somebody else has one that lacks some.
+ */
+export async function migrateSqlite(said: string): Promise<string[]> {
+  if (existsSync(said) && (await lacksNothing(said))) return []
+  return aloneWithFile(said, LOCK_PATIENCE_MS, async (file) => {
+    const queries = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, 'FULL')) })
+    return migrate(queries).finally(() => queries.destroy())
+  })
+}
+
+async function lacksNothing(file: string): Promise<boolean> {
+  const store = openSqliteFile(file, true)
+  const { pending, unknown } = await schemaOf(store).finally(() => store.destroy())
+  return pending.length === 0 && unknown.length === 0
+}
+
 /** One process a file: an exclusive lock on a side file, which the kernel frees however the process ends. */
-function lockFile(file: string): DatabaseSync {
-  const lock = new DatabaseSync(file)
+function lockFile(file: string, patienceMs = 0): DatabaseSync {
+  const lock = new DatabaseSync(file, { timeout: patienceMs })
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
   } catch (error) {
@@ -88,9 +137,10 @@ function lockFile(file: string): DatabaseSync {
   return lock
 }
 
-function openConnection(file: string, readOnly: boolean): DatabaseSync {
+function openConnection(file: string, how: 'FULL' | 'NORMAL' | 'read only'): DatabaseSync {
+  const readOnly = how === 'read only'
   const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
-  if (!readOnly) database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
+  if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${how}; PRAGMA secure_delete = ON`)
   database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048')
   return database
 }

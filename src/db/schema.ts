@@ -122,6 +122,16 @@ type CoreTables = {
     created_stamp: number
     updated_at: number
   }
+  /** An apex that an account claims as a whole, beside what its projects have. domains/account-domains.ts. */
+  account_domain: {
+    account_id: string
+    /** An apex, canonical. */
+    name: string
+    challenge_token: string
+    /** When the account proved it; null: not, or another account proved something under it since. */
+    proven_at: number | null
+    created_stamp: number
+  }
   /** The outbox: written in the transaction of the change it tells of. */
   event: {
     stamp: number

@@ -1,12 +1,14 @@
 /** Aliases: the domains of the account that lead to a deployment. wire.md 6. */
 import type { Static } from 'typebox'
+import { guard, notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
+import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
-import type { Alias, AliasPage, DeploymentAliases, ListAliasesQuery } from './shape.ts'
+import type { Alias, AliasPage, DeploymentAliases, ListAliasesQuery } from './alias-shape.ts'
 import { foldDeployments } from './summary.ts'
 
 type Found = Row<'alias'> & { url: string }
@@ -30,7 +32,7 @@ export async function listAliases(
   _: undefined,
   { query }: Input<ListAliasesQuery>,
 ): Promise<Static<typeof AliasPage>> {
-  const { limit = DEFAULT_LIMIT, until, since, projectId, domain } = query
+  const { limit = DEFAULT_LIMIT, until, from, since = from, projectId, domain } = query
   let aliases = visible(ctx)
   if (until !== undefined) aliases = aliases.where('alias.created_stamp', '<', stampBefore(until))
   if (since !== undefined) aliases = aliases.where('alias.created_stamp', '>', stampAfter(since))
@@ -64,6 +66,11 @@ export async function findAlias(ctx: Ctx, params: Params): Promise<Found> {
   if (found === undefined) refuse('not_found', `Alias "${said.slice(0, 100)}" not found.`)
   return found
 }
+
+/** `notInTransfer` for an alias's project. */
+export const aliasNotInTransfer = guard(notInTransfer.refuses, async (ctx: Ctx, alias: Found, input) =>
+  notInTransfer(ctx, await findProject(ctx, { projectId: alias.project_id }), input),
+)
 
 /** Ends where a domain leads, until the next deployment or promote takes it. The domain stays on its project. */
 export async function deleteAlias(ctx: Ctx, alias: Found): Promise<{ status: 'SUCCESS' }> {

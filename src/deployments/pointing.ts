@@ -25,8 +25,13 @@ export async function followDomain(ctx: Writing, project: Row<'project'>, domain
 
 /** Ends where a domain of this account leads, as it leaves its project or is removed from it. */
 export async function leaveDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
+  await leaveDomains(ctx, project, [domain])
+}
+
+/** As `leaveDomain`, for many of one project. */
+export async function leaveDomains(ctx: Writing, project: Row<'project'>, domains: readonly Domain[]): Promise<void> {
   if (project.deployments_json === null) return
-  await dropAlias(ctx, domain)
+  for (const domain of domains) await dropAlias(ctx, domain)
   await foldDeployments(ctx, project.id)
 }
 

@@ -1,8 +1,5 @@
 import { operatorRoute, route } from '../http/route.ts'
-import { OneOf } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
-import { deleteAlias, findAlias, listAliases, listAliasesOfDeployment, showAlias } from './aliases.ts'
 import {
   answerDeployment,
   createDeployment,
@@ -16,12 +13,8 @@ import { listDeployments } from './list.ts'
 import { listPromoteAliases, listRollbackAliases } from './mapping.ts'
 import { findPromotion, promotionNotInTransfer, requestPromote, requestRollback } from './promote.ts'
 import {
-  Alias,
-  AliasPage,
   Deployment,
-  DeploymentAliases,
   DeploymentList,
-  ListAliasesQuery,
   ListDeploymentsQuery,
   NewDeployment,
   OperatorDeployment,
@@ -59,19 +52,6 @@ export const deploymentRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: Deployment,
-  }),
-  route({
-    method: 'GET',
-    path: '/v2/deployments/:id/aliases',
-    operationId: 'listDeploymentAliases',
-    summary: 'List the aliases of a deployment',
-    tag,
-    needs: read,
-    on: findDeployment,
-    run: listAliasesOfDeployment,
-    refuses: ['not_found'],
-    status: 200,
-    reply: DeploymentAliases,
   }),
   route({
     method: 'POST',
@@ -129,56 +109,6 @@ export const deploymentRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: PromoteAliases,
-  }),
-  route({
-    method: 'GET',
-    path: '/v4/aliases',
-    operationId: 'listAliases',
-    summary: 'List the domains of the account that lead to a deployment',
-    tag,
-    needs: read,
-    query: ListAliasesQuery,
-    run: listAliases,
-    status: 200,
-    reply: AliasPage,
-  }),
-  route({
-    method: 'GET',
-    path: '/v3/now/aliases',
-    operationId: 'listAliasesAsCli',
-    summary: 'List aliases, as the CLI does',
-    tag,
-    needs: read,
-    query: ListAliasesQuery,
-    run: listAliases,
-    status: 200,
-    reply: AliasPage,
-  }),
-  route({
-    method: 'GET',
-    path: '/v4/aliases/:idOrAlias',
-    operationId: 'getAlias',
-    summary: 'Get an alias by its id or its name',
-    tag,
-    needs: read,
-    on: findAlias,
-    run: (_ctx, alias) => showAlias(alias),
-    refuses: ['not_found'],
-    status: 200,
-    reply: Alias,
-  }),
-  route({
-    method: 'DELETE',
-    path: '/v2/aliases/:idOrAlias',
-    operationId: 'deleteAlias',
-    summary: 'Take a domain off its deployment; it stays on its project',
-    tag,
-    needs: promote,
-    on: findAlias,
-    run: deleteAlias,
-    refuses: ['not_found'],
-    status: 200,
-    reply: Type.Object({ status: OneOf('SUCCESS') }),
   }),
   operatorRoute({
     method: 'POST',

@@ -1,4 +1,4 @@
-/** What callers send and get for deployments and aliases. wire.md 6; the shapes that the SDKs of wire.md 4 decode. */
+/** What callers send and get for deployments and promotes. wire.md 6; the shapes that the SDKs of wire.md 4 decode. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Account } from '../context.ts'
@@ -122,29 +122,6 @@ export const OperatorDeployment = Type.Object({
   upstream: Nullable(Type.String()),
   createdAt: Moment,
 })
-
-export const ListAliasesQuery = Type.Object({ ...PageQuery, since, projectId: Text, domain: Text })
-export type ListAliasesQuery = Static<typeof ListAliasesQuery>
-
-export const Alias = Type.Object(
-  {
-    uid: Type.String(),
-    alias: Type.String(),
-    created: Type.String({ description: 'ISO 8601' }),
-    createdAt: Moment,
-    updatedAt: Moment,
-    deletedAt: Type.Null(),
-    deployment: Type.Object({ id: Type.String(), url: Type.String() }),
-    deploymentId: Type.String(),
-    projectId: Type.String(),
-    redirect: Type.Null(),
-    redirectStatusCode: Type.Null(),
-  },
-  { title: 'Alias' },
-)
-export type Alias = Static<typeof Alias>
-export const AliasPage = Type.Object({ aliases: Type.Array(Alias), pagination: Pagination })
-export const DeploymentAliases = Type.Object({ aliases: Type.Array(Alias) })
 
 export const PromoteAliasesQuery = Type.Object({
   ...PageQuery,

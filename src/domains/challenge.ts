@@ -8,11 +8,14 @@ import { refuse } from '../refusal.ts'
 
 export type Challenge = { type: 'TXT'; domain: string; value: string; reason: 'pending_domain_verification' }
 
+/** What is claimed: a name for a project, or an apex for the account. */
+export type Claim = Pick<Row<'project_domain'>, 'name' | 'apex_name' | 'challenge_token'>
+
 const MOST_SHOWN = 100
 const TOKEN = /^[0-9a-f]{20}$/
 
 /** The record that proves this claim and no other: the value names the domain, and the token is this attachment's own. */
-export function challengeOf(domain: Row<'project_domain'>, settings: DomainSettings): Challenge {
+export function challengeOf(domain: Claim, settings: DomainSettings): Challenge {
   return {
     type: 'TXT',
     domain: `${settings.challengeLabel}.${domain.apex_name}`,
@@ -26,7 +29,7 @@ export function challengeOf(domain: Row<'project_domain'>, settings: DomainSetti
  * and say nothing. Refuses: dns_unavailable 503, txt_verifies_another_project 400, txt_record_mismatch 400,
  * missing_txt_record 400.
  */
-export async function mustBeProven(ctx: Ctx, domain: Row<'project_domain'>, records: Found<string>): Promise<void> {
+export async function mustBeProven(ctx: Ctx, domain: Claim, records: Found<string>): Promise<void> {
   const settings = ctx.deps.config.domains
   const challenge = challengeOf(domain, settings)
   if (records === undefined)
@@ -59,17 +62,20 @@ function isForAnotherName(record: string, name: string, settings: DomainSettings
   return record.startsWith(`${settings.challengePrefix}=`) && named !== undefined && named !== name
 }
 
-/** Whether one of the tokens is that of another claim on the same name, in another account then. Its own would have matched. */
-async function isOfAnotherClaim(ctx: Ctx, domain: Row<'project_domain'>, said: string[]): Promise<boolean> {
+/** Whether one of the tokens is that of another claim on the same name. Its own would have matched. */
+async function isOfAnotherClaim(ctx: Ctx, domain: Claim, said: string[]): Promise<boolean> {
   const tokens = said.filter((token) => TOKEN.test(token))
   if (tokens.length === 0) return false
-  const other = await ctx.db
-    .selectFrom('project_domain')
-    .select('name')
-    .where('name', '=', domain.name)
-    .where('challenge_token', 'in', tokens)
-    .executeTakeFirst()
-  return other !== undefined
+  for (const table of ['project_domain', 'account_domain'] as const) {
+    const other = await ctx.db
+      .selectFrom(table)
+      .select('name')
+      .where('name', '=', domain.name)
+      .where('challenge_token', 'in', tokens)
+      .executeTakeFirst()
+    if (other !== undefined) return true
+  }
+  return false
 }
 
 function seen(records: string[]): string {

@@ -88,17 +88,30 @@ export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<Foun
   return { project, domain }
 }
 
+/** The domain of this name, on whichever project of the account the token may see. Refuses: not_found 404, invalid_domain 400. */
+export async function findDomainByName(ctx: Ctx, params: Params): Promise<Row<'project_domain'>> {
+  const name = canonicalName(params.domain ?? '', ctx.deps.config.domains)
+  const domain = await readDomain(ctx, name)
+  if (domain === undefined || (ctx.who.projectIds !== null && !ctx.who.projectIds.includes(domain.project_id)))
+    refuse('not_found', `The domain "${name}" is on no project.`)
+  return domain
+}
+
+/** The domain of this name in the account. */
+export function readDomain(ctx: Ctx, name: string): Promise<Row<'project_domain'> | undefined> {
+  return ctx.db
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('account_id', '=', ctx.account.id)
+    .where('name', '=', name)
+    .executeTakeFirst()
+}
+
 async function lookUp(ctx: Ctx, params: Params) {
   const project = await findProject(ctx, params)
   const name = canonicalName(params.domain ?? '', ctx.deps.config.domains)
-  const domain = await ctx.db
-    .selectFrom('project_domain')
-    .selectAll()
-    .where('account_id', '=', project.account_id)
-    .where('name', '=', name)
-    .where('project_id', '=', project.id)
-    .executeTakeFirst()
-  return { project, name, domain }
+  const found = await readDomain(ctx, name)
+  return { project, name, domain: found?.project_id === project.id ? found : undefined }
 }
 
 /** `notInTransfer` for a domain's project. */
@@ -110,7 +123,7 @@ export const projectNotInTransfer = guard(notInTransfer.refuses, (ctx: Ctx, { pr
 export async function updateDomain(
   ctx: Ctx,
   { project, domain }: Found,
-  { body }: Input<unknown, UpdateDomain>,
+  { body }: Pick<Input<unknown, UpdateDomain>, 'body'>,
 ): Promise<ProjectDomain> {
   const routing = await readRouting(ctx, project, domain.name, domain, body)
   const row = await ctx.db
@@ -207,12 +220,7 @@ function insertDomain(ctx: Ctx, project: Row<'project'>, name: string, routing: 
 
 /** A token that is limited to some projects is not told the id of another. */
 async function refuseTaken(ctx: Ctx, project: Row<'project'>, name: string): Promise<never> {
-  const { project_id: projectId } = await ctx.db
-    .selectFrom('project_domain')
-    .select('project_id')
-    .where('account_id', '=', project.account_id)
-    .where('name', '=', name)
-    .executeTakeFirstOrThrow()
+  const { project_id: projectId } = (await readDomain(ctx, name))!
   if (projectId === project.id)
     refuse('domain_on_project', `The domain "${name}" is already on this project.`, { domain: name, projectId })
   const visible = ctx.who.projectIds === null || ctx.who.projectIds.includes(projectId)

@@ -69,6 +69,12 @@ export function hostOf(name: string): string {
   return isWildcard(name) ? name.slice(2) : name
 }
 
+/** One label under the platform's suffix: free to whoever comes first. */
+export function isPlatformName(name: string, { platformSuffix }: Pick<DomainSettings, 'platformSuffix'>): boolean {
+  if (platformSuffix === undefined || isWildcard(name) || !isUnder(name, platformSuffix)) return false
+  return !name.slice(0, -platformSuffix.length - 1).includes('.')
+}
+
 /**
  * True when the name that URL parsers make of it reads back as it was written, so that no two names meet in one by way of
  * characters that vanish or change (soft hyphens, full-width letters).

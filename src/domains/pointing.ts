@@ -26,8 +26,12 @@ export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input
     acceptedChallenges: configuredBy === null ? [] : ['http-01'],
     recommendedCNAME: edgeCname === undefined ? [] : [{ rank: 1, value: edgeCname }],
     recommendedIPv4: edgeIpv4.length === 0 ? [] : [{ rank: 1, value: edgeIpv4 }],
+    ...UNTOLD,
   }
 }
+
+/** What clients read without asking whether it is there. docs/decisions/0027. */
+const UNTOLD = { serviceType: 'external' as const, nameservers: [], cnames: [], aValues: [], conflicts: [] }
 
 type Seen = { cname: string | undefined; addresses: string[] }
 

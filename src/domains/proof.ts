@@ -10,7 +10,8 @@ import type { Row } from '../db/schema.ts'
 import { loseDomain, mustNotBeDeployment } from '../deployments/pointing.ts'
 import { newChallengeToken } from '../ids.ts'
 import { refuse } from '../refusal.ts'
-import { hostOf, isUnder, isWildcard, wildcardsOver } from './names.ts'
+import { endProofOfOthers, findBasis } from './basis.ts'
+import { hostOf, isPlatformName, isUnder, isWildcard, wildcardsOver } from './names.ts'
 import { showEvent } from './shape.ts'
 
 type Domain = Row<'project_domain'>
@@ -41,6 +42,7 @@ export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
   await mustNotBeDeployment(ctx, claim.name)
   await displaceHolder(ctx, claim)
+  await endProofOfOthers(ctx, claim)
   return markVerified(ctx, claim, momentOf(ctx.stamp))
 }
 
@@ -55,12 +57,6 @@ export function mustBeAllowed(name: string, { denied, platformSuffix }: DomainSe
     const message = `Of the platform's own domain only names with one label under it can be used: <label>.${platformSuffix}.`
     refuse('domain_not_allowed', message, { domain: name })
   }
-}
-
-/** One label under the platform's suffix: free to whoever comes first. */
-function isPlatformName(name: string, { platformSuffix }: Pick<DomainSettings, 'platformSuffix'>): boolean {
-  if (platformSuffix === undefined || isWildcard(name) || !isUnder(name, platformSuffix)) return false
-  return !name.slice(0, -platformSuffix.length - 1).includes('.')
 }
 
 /** The other account in which the name is verified. */
@@ -108,40 +104,6 @@ async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
   const way = `If "${hostOf(other.name)}" is yours, add "${other.name}" and verify it first.`
   const message = `"${claim.name}" conflicts with "${other.name}", which is verified in another account. ${way}`
   refuse('conflict_with_verified_domain', message, { domain: other.name })
-}
-
-/** Why a claim needs no challenge, if so; `provenAt` is when the account proved the apex, null where nothing was proved. */
-async function findBasis(ctx: Ctx, claim: Domain): Promise<{ provenAt: number | null } | undefined> {
-  const settings = ctx.deps.config.domains
-  if (isPlatformName(claim.name, settings)) return { provenAt: null }
-  // The latest proof of an apex speaks for it: who had the domain before its present owner does not (0021).
-  const latest = await ctx.db
-    .selectFrom('project_domain')
-    .select(['account_id', 'proven_at', 'inherited_at'])
-    .where('apex_name', '=', claim.apex_name)
-    .where('verified_at', 'is not', null)
-    .where('proven_at', 'is not', null)
-    .orderBy('proven_at', 'desc')
-    // Of names that rest on one proof, those of the account that made it speak for it; one that came from there does not.
-    .orderBy((eb) => eb.fn.coalesce('inherited_at', eb.lit(0)))
-    .limit(1)
-    .executeTakeFirst()
-  if (latest?.account_id === claim.account_id && latest.inherited_at === null) return { provenAt: latest.proven_at }
-  if (settings.proof === 'contested' && !(await isContested(ctx, claim))) return { provenAt: null }
-  return undefined
-}
-
-/** Another account holds the name's apex, or any name under it. */
-async function isContested(ctx: Ctx, claim: Domain): Promise<boolean> {
-  const other = await ctx.db
-    .selectFrom('project_domain')
-    .select('name')
-    .where('apex_name', '=', claim.apex_name)
-    .where('verified_at', 'is not', null)
-    .where('account_id', '!=', claim.account_id)
-    .limit(1)
-    .executeTakeFirst()
-  return other !== undefined
 }
 
 /** Moments are those of the transaction, not of the request: DNS may have taken seconds in between, and the latest proof counts. */

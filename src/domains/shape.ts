@@ -107,6 +107,11 @@ export const DomainConfig = Type.Object({
   acceptedChallenges: Type.Array(OneOf('http-01')),
   recommendedCNAME: Type.Array(Type.Object({ rank: Type.Integer(), value: Type.String() })),
   recommendedIPv4: Type.Array(Type.Object({ rank: Type.Integer(), value: Type.Array(Type.String()) })),
+  serviceType: OneOf('external'),
+  nameservers: Type.Array(Type.String(), { description: 'empty, as the next three: what DNS answers is not told' }),
+  cnames: Type.Array(Type.String()),
+  aValues: Type.Array(Type.String()),
+  conflicts: Type.Array(Type.Object({})),
 })
 export type DomainConfig = Static<typeof DomainConfig>
 

@@ -50,20 +50,26 @@ export async function register(tx: Queries, keyring: Keyring, clock: Clock): Pro
 
 function mustFit(keyring: Keyring, known: Row<'root_key'>[]): void {
   for (const row of known) {
-    const key = keyring.find(row.id)
-    if (key === undefined) {
+    const fits = keyFits(keyring, row)
+    if (fits === undefined) {
       throw new Error(
         `the keyring ${keyring.place} lacks the key ${row.id}, which this store needs. Put the key back from your ` +
           'backup of the keyring; without it the values that it protects cannot be read by anyone.',
       )
     }
-    if (open(key, row.sealed_check, checkPlace(row.id)) === undefined) {
+    if (!fits) {
       throw new Error(
         `the key ${row.id} in the keyring ${keyring.place} is not the one this store was written with. Is it the keyring ` +
           'of another installation? Put the right one back from your backup.',
       )
     }
   }
+}
+
+/** Whether the ring has the key that the store knows by this id; undefined when it has none of that id. */
+export function keyFits(keyring: Keyring, { id, sealed_check }: Row<'root_key'>): boolean | undefined {
+  const key = keyring.find(id)
+  return key && open(key, sealed_check, checkPlace(id)) !== undefined
 }
 
 function checkPlace(id: string): Buffer {

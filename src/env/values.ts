@@ -3,11 +3,13 @@
  * another row, version or project does not open. The data key is wrapped by a root key. reliability.md 2g.
  */
 import type { KeyObject } from 'node:crypto'
+import type { Logger } from 'pino'
 import type { OperatorCtx } from '../context.ts'
-import { prepared } from '../db/db.ts'
+import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { randomText } from '../ids.ts'
 import type { Keyring } from '../outside/keyring.ts'
+import type { Outside } from '../outside/outside.ts'
 import { keyFrom, newKeyBytes, open, placeOf, seal } from '../outside/seal.ts'
 import { activeKeyId } from './root-keys.ts'
 
@@ -23,7 +25,8 @@ export type Safe = {
 
 type SecretKind = 'client-secret' | 'webhook' | 'log-drain' | 'git-credential' | 'protection-bypass'
 
-type Place = Pick<OperatorCtx, 'db' | 'deps'>
+/** What of a context is asked for here. */
+type Place = { db: Queries; deps: { outside: Pick<Outside, 'keyring'>; log: Pick<Logger, 'error'> } }
 
 const FORMAT = 'v1'
 /** Unwrapped data keys are kept: a bound, and beyond it they are unwrapped again. */

@@ -80,11 +80,12 @@ function coerce(text: string, type: string | undefined): unknown {
 
 /** The body of a request as its route takes it: JSON, plain text or a form. */
 export function readBodyOf(
-  route: { body?: TSchema; textBody?: true; formBody?: true },
+  route: { body?: TSchema; textBody?: true; formBody?: true; anyTypeBody?: true },
   contentType: string | undefined,
   bytes: Buffer | undefined,
 ): unknown {
   if (route.textBody) return readText(contentType, bytes)
+  if (route.anyTypeBody) return readBody(route.body, 'application/json', bytes)
   if (!route.formBody) return readBody(route.body, contentType, bytes)
   try {
     if (!isForm(contentType)) return readBody(route.body, contentType, bytes)

@@ -36,6 +36,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   body?: B
   /** The body is plain text rather than JSON; `run` gets it whole, as a string. */
   textBody?: true
+  /** The body is JSON whatever its type says: a client of the path sends it as text. */
+  anyTypeBody?: true
   /** The body is a form (`application/x-www-form-urlencoded`), or the same as JSON. */
   formBody?: true
   /** The largest body in bytes; 64 KiB when not said. */
@@ -112,7 +114,7 @@ export function refusalsOf(route: Route): RefusalKey[] {
     ...ON_DOOR[route.door],
     ...(route.needs?.length ? (['missing_permission'] as const) : []),
     ...(route.method === 'GET' ? [] : ON_WRITE),
-    ...(route.body ? ON_BODY : []),
+    ...(route.body && !route.anyTypeBody ? ON_BODY : []),
     ...(route.guards ?? []).flatMap((guard) => guard.refuses),
     ...(route.refuses ?? []),
   ]

@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { newId, newToken } from '../ids.ts'
-import { makeFolder } from '../outside/folder.ts'
+import { keepName, makeFolder } from '../outside/folder.ts'
 
 type FirstCredentials = { userId: string; teamId: string; token: string }
 /** The first ones are there when this data folder was there on the first start of the store. */
@@ -110,4 +110,5 @@ function writeWhenNew(file: string, credentials: Record<string, string | undefin
   fsyncSync(handle)
   closeSync(handle)
   renameSync(fresh, file)
+  keepName(file)
 }

@@ -1,5 +1,5 @@
 /** Folders and files of the service's own, for its eyes only. */
-import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
 /**
@@ -16,4 +16,11 @@ export function makeFolder(path: string): void {
 /** One name for one file, however many links lead to it. Its folder must be there; the file need not. */
 export function trueName(file: string): string {
   return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))
+}
+
+/** Makes the name of a file last: a file that was made or renamed is there after a power cut once its folder is on disk. */
+export function keepName(file: string): void {
+  const folder = openSync(dirname(file), 'r')
+  fsyncSync(folder)
+  closeSync(folder)
 }

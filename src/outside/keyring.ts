@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { randomText } from '../ids.ts'
-import { makeFolder } from './folder.ts'
+import { keepName, makeFolder } from './folder.ts'
 import { keyFrom, newKeyBytes } from './seal.ts'
 
 export type Keyring = {
@@ -64,7 +64,7 @@ function ringOf(place: string, first: Entry[], file: string | undefined): Keyrin
     const changed = to(readEntries(file) ?? entries)
     writeDurably(`${file}.new`, changed)
     renameSync(`${file}.new`, file)
-    syncFolder(file)
+    keepName(file)
     take(changed)
   }
   take(first)
@@ -101,7 +101,7 @@ function makeFile(file: string): Entry[] {
   } finally {
     rmSync(fresh)
   }
-  syncFolder(file)
+  keepName(file)
   return readEntries(file)!
 }
 
@@ -145,13 +145,6 @@ function writeDurably(file: string, keys: Entry[]): void {
   const handle = openSync(file, 'w', 0o600)
   chmodSync(file, 0o600)
   writeSync(handle, `${JSON.stringify({ keys }, null, 2)}\n`)
-  fsyncSync(handle)
-  closeSync(handle)
-}
-
-/** A rename is on disk once its folder is. */
-function syncFolder(file: string): void {
-  const handle = openSync(dirname(file), 'r')
   fsyncSync(handle)
   closeSync(handle)
 }

@@ -31,20 +31,7 @@ export function openMailer(settings: MailSettings): Mailer {
   return { place: `the mail server ${smtp.host}:${smtp.port}`, post: guarded(postBySmtp) }
 
   async function postBySmtp(letter: Post, signal: AbortSignal): Promise<Posted> {
-    const { createTransport } = await import('nodemailer')
-    const { host, port, secure, user, password } = smtp!
-    const transport = createTransport({
-      host,
-      port,
-      secure,
-      // A password crosses a network under TLS only.
-      requireTLS: !secure && user !== undefined && !LOOPBACK.test(host),
-      ...(user !== undefined && { auth: { user, pass: password ?? '' } }),
-      connectionTimeout: SILENCE_MS,
-      greetingTimeout: SILENCE_MS,
-      dnsTimeout: SILENCE_MS,
-      socketTimeout: SILENCE_MS,
-    })
+    const transport = await openTransport(smtp!)
     try {
       await transport.sendMail({ ...messageOf(letter, from), signal })
       return { end: 'sent' }
@@ -61,6 +48,32 @@ export function openMailer(settings: MailSettings): Mailer {
     await writeWhole(settings.folder, `${moment}-${letter.id}.eml`, message as Buffer)
     return { end: 'sent' }
   }
+}
+
+/** Connects and signs in as for a letter, and sends none. Throws what the server or the network says. */
+export async function tryMailServer(smtp: NonNullable<MailSettings['smtp']>): Promise<void> {
+  const transport = await openTransport(smtp)
+  try {
+    await transport.verify()
+  } finally {
+    transport.close()
+  }
+}
+
+async function openTransport({ host, port, secure, user, password }: NonNullable<MailSettings['smtp']>) {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({
+    host,
+    port,
+    secure,
+    // A password crosses a network under TLS only.
+    requireTLS: !secure && user !== undefined && !LOOPBACK.test(host),
+    ...(user !== undefined && { auth: { user, pass: password ?? '' } }),
+    connectionTimeout: SILENCE_MS,
+    greetingTimeout: SILENCE_MS,
+    dnsTimeout: SILENCE_MS,
+    socketTimeout: SILENCE_MS,
+  })
 }
 
 function messageOf({ id, at, recipient, subject, text }: Post, from: MailSettings['from']) {

@@ -22,10 +22,13 @@ const ABSENT_FROM_39 = [
   'project rename',
   'project pause',
   'project resume',
+  'teams members',
   'tokens',
   'webhooks',
 ]
 const LONGEST_MS = 60_000
+/** Whom the CLI asks whatever it is told, and does without: `webhooks create` looks up the names of events there. */
+const ASKED_IN_VAIN = ['openapi.vercel.sh']
 
 /** What a command did: its exit code, what it printed, and what it asked of Berth (`GET /v2/user`). */
 export type Said = { code: number; out: string; err: string; asked: string[] }
@@ -70,7 +73,11 @@ export function onBothClis(
         async (world) => {
           const opened = await openCli(world, version)
           await run(opened)
-          assert.equal(readFileSync(opened.at('outside'), 'utf8'), '', 'nobody but this machine was asked')
+          const outside = readFileSync(opened.at('outside'), 'utf8').split('\n')
+          assert.deepEqual(
+            outside.filter((host) => host !== '' && !ASKED_IN_VAIN.includes(host)),
+            [],
+          )
         },
         { BERTH_PLATFORM_SUFFIX: 'apps.example.net', ...settings },
       )

@@ -1,0 +1,99 @@
+/** What lies beside a backup and says what it must be: `<backup>.json`. Without it, or against it, nothing is restored. */
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type { Progress } from './progress.ts'
+
+export type Manifest = {
+  format: 1
+  /** The version of Berth that wrote it. */
+  berth: string
+  /** The engine that it was taken from; it can be restored to either. */
+  engine: 'sqlite' | 'postgres'
+  /** When the copy began, in ISO 8601: what was acknowledged before is in it. */
+  begunAt: string
+  /** The migrations that its tables have. */
+  migrations: string[]
+  bytes: number
+  sha256: string
+  /** How many rows each table has. */
+  rows: Record<string, number>
+  /** The root keys without which its sealed values stay shut. */
+  keyIds: string[]
+}
+
+export function manifestFile(backup: string): string {
+  return `${backup}.json`
+}
+
+/** Throws, saying what to do, when there is none or it is not one of ours. */
+export function readManifest(backup: string): Manifest {
+  const file = manifestFile(backup)
+  let manifest: Partial<Manifest> | null
+  try {
+    manifest = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new Error(`${file} is missing or not JSON: it belongs to the backup ${backup}; copy both`, { cause: error })
+  }
+  const { format, bytes, sha256, rows, migrations } = manifest ?? {}
+  if (format !== undefined && format !== 1)
+    throw new Error(`${file} has the format ${format}, which this version of Berth does not know: use a newer one`)
+  const well = typeof bytes === 'number' && typeof sha256 === 'string' && Array.isArray(migrations)
+  if (format === undefined || !well || typeof rows !== 'object') throw new Error(`${file} is no manifest of a backup`)
+  return manifest as Manifest
+}
+
+/** Reads the backup whole. Throws when a bit of it is not as it was written. */
+export async function mustBeAsWritten(backup: string, manifest: Manifest, progress: Progress): Promise<void> {
+  const { bytes, sha256 } = await fingerprintFile(backup, manifest.bytes, progress)
+  if (bytes !== manifest.bytes || sha256 !== manifest.sha256) {
+    throw new Error(
+      `${backup} is not as it was written (${bytes} of ${manifest.bytes} bytes, SHA-256 ${sha256}): take another copy of it`,
+    )
+  }
+}
+
+/** Size and SHA-256 of a file, read in pieces. `total` is what the progress is told against. */
+export async function fingerprintFile(file: string, total: number, progress: Progress) {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const piece of createReadStream(file, { highWaterMark: 1 << 20 })) {
+    hash.update(piece as Buffer)
+    bytes += (piece as Buffer).length
+    progress('check', bytes, total)
+  }
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+/** Writes a text that only its owner reads; it is there whole or not at all, also after a power cut. */
+export function writeWhole(file: string, text: string): void {
+  const half = `${file}.part`
+  const handle = openSync(half, 'w', 0o600)
+  chmodSync(half, 0o600)
+  writeSync(handle, text)
+  fsyncSync(handle)
+  closeSync(handle)
+  renameDurably(half, file)
+}
+
+/** A rename is on disk once its folder is. */
+export function renameDurably(from: string, to: string): void {
+  renameSync(from, to)
+  syncPath(dirname(to))
+}
+
+/** Puts a file, or the names of a folder, on disk. */
+export function syncPath(path: string): void {
+  const handle = openSync(path, 'r')
+  fsyncSync(handle)
+  closeSync(handle)
+}

@@ -1,0 +1,91 @@
+/** What must hold of a copy before it is believed: it is whole, and its values open with the keyring at hand. */
+import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Queries } from '../db/db.ts'
+import { countRows, tablesOf } from '../db/tables.ts'
+import { keyFits } from '../env/root-keys.ts'
+import { openSafe } from '../env/values.ts'
+import { type Keyring, openKeyring } from '../outside/keyring.ts'
+
+/** Throws when a file of the embedded engine is damaged inside. */
+export async function mustBeWhole(db: Queries, file: string): Promise<void> {
+  const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check(5)`.execute(db)
+  const { rows: strays } = await sql`pragma foreign_key_check`.execute(db)
+  const found = rows.map((row) => row.integrity_check).join('; ')
+  if (found !== 'ok' || strays.length > 0)
+    throw new Error(`${file} is damaged: ${found === 'ok' ? 'rows refer to rows that are not there' : found}`)
+}
+
+/** The rows of every table. */
+export async function countAll(db: Queries): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const table of (await tablesOf(db)).keys()) counts[table] = await countRows(db, table)
+  return counts
+}
+
+export type KeyProof = {
+  /** The root keys that the store was written with. */
+  ids: string[]
+  /** Those that the keyring lacks. */
+  missing: string[]
+  /** Those under whose id the keyring has another key. */
+  wrong: string[]
+  /** Values that were opened, one for each root key that seals some. */
+  opened: number
+  /** Root keys that are right, and a value under them did not open all the same. */
+  shut: string[]
+  /** Why the keyring could not be read at all. */
+  trouble?: string
+}
+
+/** Holds the keyring of the settings against a store: every root key, and one value of each. Makes no keyring. */
+export async function proveKeys(db: Queries, config: Config): Promise<KeyProof> {
+  const proof: KeyProof = { ids: [], missing: [], wrong: [], opened: 0, shut: [] }
+  if (!(await tablesOf(db)).has('root_key')) return proof
+  const known = await db.selectFrom('root_key').selectAll().orderBy('id').execute()
+  proof.ids = known.map((row) => row.id)
+  const keyring = known.length === 0 ? undefined : openRing(config, proof)
+  for (const row of known) {
+    const fits = keyring === undefined ? undefined : keyFits(keyring, row)
+    if (fits === undefined) proof.missing.push(row.id)
+    else if (!fits) proof.wrong.push(row.id)
+    else await openOne(db, keyring!, row.id, proof)
+  }
+  return proof
+}
+
+function openRing(config: Config, proof: KeyProof): Keyring | undefined {
+  try {
+    return openKeyring(config.keys, () => false)
+  } catch (error) {
+    proof.trouble = (error as Error).message
+    return undefined
+  }
+}
+
+async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: KeyProof): Promise<void> {
+  const row = await db
+    .selectFrom('env_var')
+    .innerJoin('project_key', 'project_key.project_id', 'env_var.project_id')
+    .where('project_key.root_key_id', '=', rootKeyId)
+    .select(['env_var.project_id', 'env_var.id', 'env_var.value_version', 'env_var.sealed_value'])
+    .limit(1)
+    .executeTakeFirst()
+  if (row === undefined) return
+  // What does not open is told by the proof.
+  const log = { error() {} } as Pick<Logger, 'error'>
+  const safe = await openSafe({ db, deps: { outside: { keyring }, log } }, row.project_id)
+  if (safe.open(row.id, row.value_version, row.sealed_value) === undefined) proof.shut.push(rootKeyId)
+  else proof.opened++
+}
+
+/** What is wrong with the keys, as sentences for people; none when all is well. */
+export function keyTroubles({ missing, wrong, shut, trouble }: KeyProof): string[] {
+  return [
+    ...(trouble === undefined ? [] : [trouble]),
+    ...missing.map((id) => `the keyring lacks the key ${id}: put it back from your backup of the keyring`),
+    ...wrong.map((id) => `the keyring has another key under the id ${id}: it is the keyring of another installation`),
+    ...shut.map((id) => `a value that the key ${id} protects does not open`),
+  ]
+}

@@ -1,0 +1,177 @@
+/** A restore: a backup becomes the store of the settings, on either engine. docs/backup.md. */
+import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdtempSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { sql } from 'kysely'
+import type { Config } from '../config.ts'
+import { migrate, type Queries, schemaOf } from '../db/db.ts'
+import { aloneWithFile, openSqliteFile } from '../db/open-sqlite.ts'
+import { hasRows, type Store, tablesOf } from '../db/tables.ts'
+import { makeFolder } from '../outside/folder.ts'
+import { copyRows, tablesToCopy } from './copy.ts'
+import { type Manifest, mustBeAsWritten, readManifest, renameDurably, syncPath } from './manifest.ts'
+import type { Progress } from './progress.ts'
+import { countAll, type KeyProof, mustBeWhole, proveKeys } from './proof.ts'
+
+export type Restored = {
+  manifest: Manifest
+  /** The migrations that brought an older backup to this program's schema. */
+  migrated: string[]
+  keys: KeyProof
+  /** Where the store that was there before now is. */
+  putAside?: string
+}
+
+/**
+ * Restores a backup into an empty store; with `force`, over one that is not. It is all there, or the store is as it was. Throws when
+ * the backup is not as it was written or is from a newer Berth, when the store holds something, and while a service runs on it.
+ * Whether the keyring at hand opens the values is in the answer: it may be brought later.
+ */
+export async function restoreBackup(
+  config: Config,
+  { from, force }: { from: string; force: boolean },
+  progress: Progress,
+): Promise<Restored> {
+  process.umask(0o077)
+  const backup = resolve(from)
+  const manifest = readManifest(backup)
+  await mustBeAsWritten(backup, manifest, progress)
+  const pending = await mustBeKnown(backup, manifest)
+  const restored =
+    config.database.engine === 'sqlite'
+      ? await restoreSqlite(config.database.file, backup, force)
+      : await restorePostgres(config, config.database.url, backup, pending, force, progress)
+  return { manifest, ...restored, keys: await keysOf(config) }
+}
+
+/** Gives the migrations that the backup lacks. */
+async function mustBeKnown(backup: string, { rows }: Manifest): Promise<string[]> {
+  return withFile(backup, true, async (file) => {
+    const { applied, pending, unknown } = await schemaOf(file)
+    if (unknown.length > 0)
+      throw new Error(
+        `${backup} is from a newer version of Berth (it has ${unknown.join(', ')}): restore it with that one`,
+      )
+    if (applied.length === 0) throw new Error(`${backup} holds no store of Berth`)
+    const there = await countAll(file)
+    const odd = Object.keys({ ...rows, ...there }).find((table) => rows[table] !== there[table])
+    if (odd !== undefined)
+      throw new Error(`${backup} has ${there[odd] ?? 0} rows in ${odd}, and its manifest says ${rows[odd] ?? 0}`)
+    return pending
+  })
+}
+
+async function restoreSqlite(said: string, backup: string, force: boolean) {
+  return aloneWithFile(said, 0, async (file) => {
+    const isEmpty = !existsSync(file) || (await withFile(file, false, isEmptyStore))
+    if (!isEmpty && !force) throw notEmpty(file, `the store is then put aside, as ${file}.before-<moment>`)
+    const fresh = `${file}.restoring`
+    try {
+      const migrated = await copyAndMigrate(backup, fresh)
+      // Closing the store folded its log into it. A log that is left would be read into the restored file.
+      if (existsSync(`${file}-wal`)) throw new Error(`another program has ${file} open: end it, then restore`)
+      const putAside = isEmpty ? undefined : keepAside(file)
+      renameDurably(fresh, file)
+      return { migrated, ...(putAside && { putAside }) }
+    } finally {
+      for (const left of [fresh, `${fresh}-journal`]) rmSync(left, { force: true })
+    }
+  })
+}
+
+async function copyAndMigrate(backup: string, fresh: string): Promise<string[]> {
+  rmSync(fresh, { force: true })
+  copyFileSync(backup, fresh, constants.COPYFILE_FICLONE)
+  chmodSync(fresh, 0o600)
+  const migrated = await withFile(fresh, false, async (copy) => {
+    const ran = await migrate(copy)
+    await mustBeWhole(copy, fresh)
+    return ran
+  })
+  syncPath(fresh)
+  return migrated
+}
+
+/** Gives a second name to the store that is there: the restored one then takes its first one, and at no moment there is none. */
+function keepAside(file: string): string {
+  const aside = `${file}.before-${new Date().toISOString().replaceAll(':', '-')}`
+  linkSync(file, aside)
+  return aside
+}
+
+/** In one transaction: killed half-way, the database is as it was. */
+async function restorePostgres(
+  { dataFolder }: Config,
+  url: string,
+  backup: string,
+  pending: string[],
+  force: boolean,
+  progress: Progress,
+) {
+  const { openPostgresAlone } = await import('../db/open-postgres.ts')
+  const target = openPostgresAlone(url)
+  makeFolder(dataFolder)
+  const folder = mkdtempSync(join(dataFolder, 'restoring-'))
+  try {
+    await mustBeAlone(target)
+    if (!force) await mustBeEmpty(target)
+    await migrate(target)
+    const file = pending.length === 0 ? backup : join(folder, 'backup.db')
+    const migrated = pending.length === 0 ? [] : await copyAndMigrate(backup, file)
+    await withFile(file, true, (from) => target.transaction().execute((to) => replaceRows(from, to, force, progress)))
+    await sql`analyze`.execute(target)
+    return { migrated }
+  } finally {
+    await target.destroy()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Whoever starts meanwhile waits at the locked tables, and gives up. */
+async function replaceRows(from: Queries, to: Queries, force: boolean, progress: Progress): Promise<void> {
+  const all = [...(await tablesToCopy(to)).keys()].map((name) => sql.table(name))
+  await sql`lock table ${sql.join(all)} in access exclusive mode`.execute(to)
+  await mustBeAlone(to)
+  if (!force) await mustBeEmpty(to)
+  await sql`truncate table ${sql.join(all)}`.execute(to)
+  await copyRows(from, to, progress)
+}
+
+async function mustBeAlone(db: Queries): Promise<void> {
+  const { rows } = await sql`select pid from pg_stat_activity
+    where datname = current_database() and application_name = 'berth' limit 1`.execute(db)
+  if (rows.length > 0) throw new Error('a service runs on this database: stop every instance, then restore')
+}
+
+async function mustBeEmpty(db: Queries): Promise<void> {
+  if (!(await isEmptyStore(db))) throw notEmpty('the database', 'what it holds is then gone')
+}
+
+/** A store that was migrated, and never started, is empty. */
+async function isEmptyStore(db: Store): Promise<boolean> {
+  const tables = await tablesOf(db)
+  for (const table of ['account', 'fact', 'project']) {
+    if (tables.has(table) && (await hasRows(db, table))) return false
+  }
+  return true
+}
+
+function notEmpty(place: string, loss: string): Error {
+  return new Error(`${place} is not empty: restore into an empty store, or say --force (${loss})`)
+}
+
+async function keysOf(config: Config): Promise<KeyProof> {
+  if (config.database.engine === 'sqlite')
+    return withFile(config.database.file, true, (store) => proveKeys(store, config))
+  const { openPostgresAlone } = await import('../db/open-postgres.ts')
+  const store = openPostgresAlone(config.database.url)
+  return proveKeys(store, config).finally(() => store.destroy())
+}
+
+async function withFile<T>(file: string, readOnly: boolean, work: (db: Queries) => Promise<T>): Promise<T> {
+  const db = openSqliteFile(file, readOnly)
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}

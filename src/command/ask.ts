@@ -1,0 +1,100 @@
+/** Requests to the running service, at BERTH_PUBLIC_URL or HOST and PORT. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+
+export type Asking = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  path: string
+  /** An object is sent as JSON, a text as text. */
+  body?: object | string
+  /** Whose token is shown: the operator's, or that of a client of the public API. */
+  as: 'operator' | 'client'
+  /** The list in the answer that comes in pages: all of them are asked for. */
+  list?: string
+}
+
+/** The service said no. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string | undefined
+  /** It said which lines of the text it was sent are wrong. */
+  readonly lines: boolean
+
+  constructor(status: number, { code, message, lines }: { code?: string; message?: string; lines?: unknown[] }) {
+    super(message ?? `the service answered ${status}`)
+    this.status = status
+    this.code = code
+    this.lines = lines !== undefined
+  }
+}
+
+const MOST_PAGES = 1000
+/** Told to wait, a command waits this often, and each time no longer than this. */
+const MOST_WAITS = 10
+const LONGEST_WAIT_S = 60
+
+/** Gives what the service answered: JSON read, text as it is, undefined for nothing. Throws Refused with its own sentence. */
+export async function askService(config: Config, asking: Asking): Promise<unknown> {
+  if (asking.list === undefined) return askOnce(config, asking)
+  const all: unknown[] = []
+  for (let until = '', pages = 0; pages < MOST_PAGES; pages++) {
+    const page = (await askOnce(config, { ...asking, path: asking.path + until })) as Page
+    all.push(...(page[asking.list] as unknown[]))
+    if (page.pagination.next === null) break
+    until = `&until=${page.pagination.next}`
+  }
+  return { [asking.list]: all }
+}
+type Page = Record<string, unknown> & { pagination: { next: number | null } }
+
+async function askOnce(config: Config, { method, path, body, as }: Asking): Promise<unknown> {
+  const origin = config.publicUrl ?? `http://${config.host}:${config.port}`
+  const isText = typeof body === 'string'
+  const headers = {
+    authorization: `Bearer ${tokenOf(config, as)}`,
+    ...(body !== undefined && { 'content-type': isText ? 'text/plain' : 'application/json' }),
+  }
+  for (let waits = 0; ; waits++) {
+    let answer: Response
+    try {
+      answer = await fetch(`${origin}${path}`, {
+        method,
+        headers,
+        ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }),
+      })
+    } catch (error) {
+      throw new Error(`no service answers at ${origin}; start one with npm start`, { cause: (error as Error).cause })
+    }
+    const text = await answer.text()
+    const isJson = answer.headers.get('content-type')?.includes('json')
+    if (answer.ok) return text === '' ? undefined : isJson ? JSON.parse(text) : text
+    const wait = Number(answer.headers.get('retry-after') ?? Number.NaN)
+    if (answer.status === 429 && wait <= LONGEST_WAIT_S && waits < MOST_WAITS) {
+      await new Promise((resolve) => setTimeout(resolve, wait * 1000))
+      continue
+    }
+    throw new Refused(answer.status, isJson ? (JSON.parse(text) as { error: object }).error : {})
+  }
+}
+
+const TOKENS = {
+  operator: { setting: 'BERTH_OPERATOR_TOKEN', kept: 'operatorToken', called: 'operator token' },
+  client: { setting: 'BERTH_TOKEN', kept: 'token', called: 'token' },
+} as const
+
+function tokenOf(config: Config, as: Asking['as']): string {
+  const { setting, kept, called } = TOKENS[as]
+  const said = as === 'operator' ? config.operatorToken : config.clientToken
+  if (said !== undefined) return said
+  const file = join(config.dataFolder, 'credentials.json')
+  let known: Record<string, string>
+  try {
+    known = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new Error(`no ${called}: set ${setting}, or BERTH_DATA to the folder of ${file}`, { cause: error })
+  }
+  const token = known[kept]
+  if (token === undefined) throw new Error(`${file} holds no ${called}: set ${setting}`)
+  return token
+}

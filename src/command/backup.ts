@@ -1,0 +1,52 @@
+/** `berth backup` and `berth restore`. */
+import type { Progress } from '../backup/progress.ts'
+import type { KeyProof } from '../backup/proof.ts'
+import type { Bar, Given, Told } from './command.ts'
+import { VERSION } from './version.ts'
+
+export async function backupCommand({ settings, said, has, progress }: Given): Promise<Told> {
+  const { makeBackup } = await import('../backup/backup.ts')
+  const options = { to: said('file-or-folder')!, version: VERSION, withKeys: has('with-keys') }
+  const { file, manifest, keys, keysFile } = await makeBackup(settings(), options, barOf(progress))
+  const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
+  const lines = [
+    `${file}: ${rows} rows of ${Object.keys(manifest.rows).length} tables, ${manifest.bytes} bytes`,
+    `${file}.json: its SHA-256, ${manifest.sha256}`,
+    ...(keysFile === undefined
+      ? []
+      : [`${keysFile}: the keyring. Keep it elsewhere: with both, everything can be read`]),
+  ]
+  return {
+    data: { file, ...(keysFile && { keysFile }), manifest, keys },
+    text: lines.join('\n'),
+    warnings: await troubles(keys),
+  }
+}
+
+export async function restoreCommand({ settings, said, has, progress }: Given): Promise<Told> {
+  const { restoreBackup } = await import('../backup/restore.ts')
+  const backup = said('backup')!
+  const { manifest, migrated, keys, putAside } = await restoreBackup(
+    settings(),
+    { from: backup, force: has('force') },
+    barOf(progress),
+  )
+  const warnings = await troubles(keys)
+  const lines = [
+    `restored ${backup}, begun at ${manifest.begunAt} from ${manifest.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`,
+    ...migrated.map((name) => `applied ${name}`),
+    ...(putAside === undefined ? [] : [`what was there before is now ${putAside}`]),
+    ...(warnings.length === 0 ? [`the keyring fits (${keys.ids.length} root keys, ${keys.opened} values opened)`] : []),
+  ]
+  const data = { backup, manifest, migrated, keys, ...(putAside && { putAside }) }
+  return { data, text: lines.join('\n'), warnings, code: warnings.length === 0 ? 0 : 1 }
+}
+
+async function troubles(keys: KeyProof): Promise<string[]> {
+  return (await import('../backup/proof.ts')).keyTroubles(keys)
+}
+
+function barOf(bar: Bar): Progress {
+  const parts = { copy: 'copying', check: 'checking' }
+  return (part, done, total) => bar.show(parts[part], done, total)
+}

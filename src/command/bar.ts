@@ -1,0 +1,27 @@
+/** A progress bar on stderr: only on a terminal, so that what is piped or logged holds none of it. */
+import type { Bar } from './command.ts'
+
+const WIDTH = 30
+/** More often than this no eye sees it. */
+const PERIOD_MS = 100
+
+export function openBar(out: NodeJS.WriteStream): Bar {
+  if (!out.isTTY) return { show() {}, end() {} }
+  let drawn = 0
+  let shown = ''
+  return {
+    show(part, done, total) {
+      const now = Date.now()
+      if (now - drawn < PERIOD_MS && done < total) return
+      drawn = now
+      const share = total === 0 ? 1 : Math.min(1, done / total)
+      const full = Math.round(share * WIDTH)
+      shown = `${part.padEnd(9)} [${'#'.repeat(full)}${' '.repeat(WIDTH - full)}] ${Math.floor(share * 100)} %`
+      out.write(`\r${shown}\x1b[K`)
+    },
+    end() {
+      if (shown !== '') out.write('\r\x1b[K')
+      shown = ''
+    },
+  }
+}

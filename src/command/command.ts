@@ -1,0 +1,60 @@
+/** A command as data: what help, completion, the document and the parser are made from. */
+import type { Config } from '../config.ts'
+
+export type Command = {
+  /** What is typed after `berth`. */
+  words: string
+  summary: string
+  takes?: readonly Argument[]
+  options?: Record<string, Option>
+  /** A whole line as somebody would type it. */
+  example: string
+  /** What else somebody should know before. */
+  more?: string
+  /** Loads what it runs, and nothing else. */
+  load(): Promise<Run>
+}
+
+export type Argument = { name: string; about: string; optional?: true; isFile?: true; oneOf?: readonly string[] }
+
+export type Option = {
+  about: string
+  /** The name of its value; without one it is a switch. */
+  value?: string
+  required?: true
+  /** It may be said several times. */
+  many?: true
+  isFile?: true
+  oneOf?: readonly string[]
+}
+
+/** What was typed, and where things come from. */
+export type Given = {
+  /** Reads the settings when they are first asked for. Throws BadSetting. */
+  settings(): Config
+  /** An argument, or the value of an option. Undefined when it was not said. */
+  said(name: string): string | undefined
+  /** The values of an option that may be said several times. */
+  all(name: string): string[]
+  has(name: string): boolean
+  progress: Bar
+}
+
+/** Shows how far long work is, where somebody can see it. */
+export type Bar = { show(part: string, done: number, total: number): void; end(): void }
+
+/** What a command has to say: `data` to machines (`--json`), `text` to people; without a text, the data as lines. */
+export type Told = {
+  data: unknown
+  text?: string
+  /** Sentences for stderr, of what is not as it should be. */
+  warnings?: string[]
+  /** What the process ends with; 0 when not said. */
+  code?: number
+}
+
+/** Undefined: nothing to say, and the process goes on (`serve`). */
+export type Run = (given: Given) => Promise<Told | undefined>
+
+/** A command line that cannot be understood: the process says how to write one and ends with 64 (EX_USAGE). */
+export class BadUsage extends Error {}

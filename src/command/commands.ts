@@ -1,0 +1,101 @@
+/** TABLE what can be typed after `berth`. Help, completion and docs/command-line.md are made from it. */
+import type { Command, Option } from './command.ts'
+import { operatorCommands } from './operator-commands.ts'
+
+const TARGETS = ['production', 'preview', 'development'] as const
+const team: Option = { value: 'id or slug', about: 'the team that has the project; without it, as the token says' }
+const gitBranch: Option = { value: 'branch', about: 'the variables of this branch (preview only)' }
+const project = { name: 'project', about: 'id or name' }
+const TOKEN = 'The token is BERTH_TOKEN, or the first one, of credentials.json in the data folder.'
+
+export const COMMANDS: readonly Command[] = [
+  {
+    words: 'serve',
+    summary: 'Run the service (also what berth does without a word)',
+    example: 'PORT=8080 berth serve',
+    load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  {
+    words: 'migrate',
+    summary: "Bring the store to this version's schema, and say which migrations ran",
+    more: 'A start does the same. On SQLite nothing else may run; on PostgreSQL an older instance may. Two at once are safe.',
+    example: 'berth migrate',
+    load: async () => (await import('./migrate.ts')).migrateCommand,
+  },
+  {
+    words: 'backup',
+    summary: 'Copy the store to one file, while the service runs',
+    takes: [
+      { name: 'file-or-folder', about: 'a new file, or a folder that gets one named by the moment', isFile: true },
+    ],
+    options: {
+      'with-keys': {
+        about: 'copy the keyring too, to <file>.keys.json (mode 0600): keep it elsewhere than the backup',
+      },
+    },
+    more: 'The file holds every table, of either engine; <file>.json beside it holds its SHA-256. The keyring is not in it.',
+    example: 'berth backup backups/',
+    load: async () => (await import('./backup.ts')).backupCommand,
+  },
+  {
+    words: 'restore',
+    summary: 'Make a backup the store of the settings, on either engine',
+    takes: [{ name: 'backup', about: 'a file that berth backup wrote, with its .json beside it', isFile: true }],
+    options: {
+      force: { about: 'also when the store holds something: SQLite keeps it under another name, PostgreSQL loses it' },
+    },
+    more: 'Stop the service first. The backup may be of the other engine, or of an older version of Berth.',
+    example: 'DATABASE_URL=postgres://berth@db/berth berth restore backups/berth-2026-11-21T08-00-00.000Z.db',
+    load: async () => (await import('./backup.ts')).restoreCommand,
+  },
+  {
+    words: 'doctor',
+    summary: 'Check settings, keyring, database, DNS, mail, folders, clock, ports and disk, and say what to do',
+    more: 'Ends with 1 when something is wrong. Works while the service runs and while it does not.',
+    example: 'berth doctor',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  ...operatorCommands,
+  {
+    words: 'env import',
+    summary: 'Put the variables of a .env file into a project',
+    takes: [project, { name: 'file', about: 'the .env file; - for stdin', isFile: true }],
+    options: {
+      target: { value: 'target', about: 'which deployments get them', many: true, required: true, oneOf: TARGETS },
+      'git-branch': gitBranch,
+      type: { value: 'type', about: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
+      team,
+      'dry-run': { about: 'say what would happen, and change nothing' },
+    },
+    more: `What is there keeps its type; what the file does not name stays. Values are never printed. ${TOKEN}`,
+    example: 'berth env import web .env.production --target production',
+    load: async () => (await import('./env.ts')).importCommand,
+  },
+  {
+    words: 'env export',
+    summary: 'Print the variables of a target as .env text, values in clear',
+    takes: [project],
+    options: {
+      target: { value: 'target', about: 'whose variables', required: true, oneOf: TARGETS },
+      'git-branch': gitBranch,
+      out: { value: 'file', about: 'write them there (mode 0600) instead of printing them', isFile: true },
+      team,
+    },
+    more: TOKEN,
+    example: 'berth env export web --target development --out .env',
+    load: async () => (await import('./env.ts')).exportCommand,
+  },
+  {
+    words: 'completion',
+    summary: 'Print the script by which a shell completes these commands',
+    takes: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
+    example: 'berth completion bash > ~/.local/share/bash-completion/completions/berth',
+    load: async () => (await import('./completion.ts')).completionCommand,
+  },
+]
+
+/** What every command takes. */
+export const COMMON: Record<string, Option> = {
+  json: { about: 'answer as JSON on stdout' },
+  help: { about: 'say what the command takes' },
+}

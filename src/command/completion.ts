@@ -1,0 +1,132 @@
+/** The scripts by which shells complete commands: made from the table, and whole in themselves, so that a Tab starts nothing. */
+import type { Argument, Command, Given, Option, Told } from './command.ts'
+import { COMMANDS, COMMON } from './commands.ts'
+import { nextWords } from './parse.ts'
+
+/** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
+type Place = { words: string; next: { word: string; about: string }[]; files: boolean }
+
+export async function completionCommand({ said }: Given): Promise<Told> {
+  const shell = said('shell') as keyof typeof SCRIPTS
+  const text = SCRIPTS[shell](placesOf(COMMANDS))
+  return { data: { shell, script: text }, text }
+}
+
+/** Every word or words after which something can come. */
+function placesOf(commands: readonly Command[]): Place[] {
+  const groups = new Set<string>([''])
+  for (const { words } of commands) {
+    const parts = words.split(' ')
+    for (let size = 1; size < parts.length; size++) groups.add(parts.slice(0, size).join(' '))
+  }
+  const inner = [...groups].map((words): Place => {
+    const parts = words === '' ? [] : words.split(' ')
+    const next = nextWords(commands, parts).map((word) => ({ word, about: aboutWord(commands, [...parts, word]) }))
+    return { words, next, files: false }
+  })
+  return [...inner, ...commands.map(placeOf)]
+}
+
+/** A command says what it does; a word before others, what may follow it. */
+function aboutWord(commands: readonly Command[], parts: string[]): string {
+  const known = commands.find(({ words }) => words === parts.join(' '))
+  return known?.summary ?? nextWords(commands, parts).join(', ')
+}
+
+function placeOf({ words, takes = [], options = {} }: Command): Place {
+  const all: (Argument | Option)[] = [...takes, ...Object.values(options)]
+  const flags = Object.entries({ ...options, ...COMMON }).map(([name, { about }]) => ({ word: `--${name}`, about }))
+  const values = all.flatMap(({ oneOf = [], about }) => oneOf.map((word) => ({ word, about })))
+  return { words, next: [...values, ...flags], files: all.some(({ isFile }) => isFile === true) }
+}
+
+const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
+
+function bashScript(places: Place[]): string {
+  const cases = places.map(({ words, next, files }) => {
+    const list = next.map(({ word }) => word).join(' ')
+    return `    ${quoted(words)}) words=${quoted(list)}; files=${files ? 'yes' : ''} ;;`
+  })
+  return `# berth: completion for bash
+_berth() {
+  local at=\${COMP_WORDS[COMP_CWORD]} path= word words= files=
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$word" in -*) continue ;; esac
+    case "\${path:+$path }$word" in
+      ${placePattern(places)}) path="\${path:+$path }$word" ;;
+    esac
+  done
+  case "$path" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$at"))
+  if [ -n "$files" ]; then COMPREPLY+=($(compgen -f -- "$at")); fi
+}
+complete -o filenames -F _berth berth
+`
+}
+
+function zshScript(places: Place[]): string {
+  const cases = places.map(({ words, next, files }) => {
+    const described = next.map(({ word, about }) => quoted(`${word.replaceAll(':', '\\:')}:${about}`)).join(' ')
+    return `    ${quoted(words)}) found=(${described}); files=${files ? 'yes' : ''} ;;`
+  })
+  return `#compdef berth
+# berth: completion for zsh
+_berth() {
+  local trail= word files=
+  local -a found
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    [[ $word == -* ]] && continue
+    case "\${trail:+$trail }$word" in
+      ${placePattern(places)}) trail="\${trail:+$trail }$word" ;;
+    esac
+  done
+  case "$trail" in
+${cases.join('\n')}
+  esac
+  _describe berth found
+  if [[ -n $files ]]; then _files; fi
+}
+if [ "$funcstack[1]" = "_berth" ]; then _berth "$@"; else compdef _berth berth; fi
+`
+}
+
+function fishScript(places: Place[]): string {
+  const lines = places.flatMap(({ words, next, files }) => {
+    const here = `-c berth -n ${quoted(`test (__berth_place) = ${quoted(words)}`.replaceAll("'", '"'))}`
+    const plain = next.map(({ word, about }) =>
+      word.startsWith('--')
+        ? `complete ${here} -l ${word.slice(2)} -d ${quoted(about)}`
+        : `complete ${here} -a ${quoted(word)} -d ${quoted(about)}`,
+    )
+    return files ? [`complete ${here} -F`, ...plain] : plain
+  })
+  return `# berth: completion for fish
+function __berth_place
+  set -l place ''
+  for word in (commandline -opc)[2..]
+    string match -q -- '-*' $word; and continue
+    set -l longer (string trim -- "$place $word")
+    if contains -- $longer ${places.map(({ words }) => quoted(words)).join(' ')}
+      set place $longer
+    end
+  end
+  echo "$place"
+end
+complete -c berth -f
+${lines.join('\n')}
+`
+}
+
+function placePattern(places: Place[]): string {
+  return places
+    .filter(({ words }) => words !== '')
+    .map(({ words }) => quoted(words))
+    .join(' | ')
+}
+
+/** One word for a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

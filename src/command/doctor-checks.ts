@@ -1,0 +1,221 @@
+/** The checks of `berth doctor`, in the order in which somebody would mend what they find. */
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { keyTroubles, proveKeys } from '../backup/proof.ts'
+import type { Config } from '../config.ts'
+import { openDns } from '../outside/dns.ts'
+import { openKeyring } from '../outside/keyring.ts'
+import { tryMailServer } from '../outside/mailer.ts'
+import type { Check, Finding } from './doctor.ts'
+import { checkClock, checkDatabase } from './doctor-store.ts'
+
+const MIB = 1024 * 1024
+/** Below the first, a full disk is near; below the second, it is there for whoever writes a log or a copy. */
+const [LITTLE_SPACE, NO_SPACE] = [1024 * MIB, 64 * MIB]
+/** Everybody can ask for it; that it is there or not is both an answer. */
+const ASKED_NAME = 'example.com'
+
+export const CHECKS: Record<string, Check> = {
+  folder: checkFolder,
+  keyring: checkKeyring,
+  database: checkDatabase,
+  clock: checkClock,
+  'disk space': checkSpace,
+  port: async ({ host, port }) => [await checkPort('port', 'PORT', host, port)],
+  'port for proxies': async ({ host, edge }) =>
+    edge.port === undefined ? [] : [await checkPort('port for proxies', 'BERTH_EDGE_PORT', host, edge.port)],
+  DNS: checkDns,
+  mail: checkMail,
+}
+
+/** The data folder and what lies in it are for the eyes of the service alone. */
+async function checkFolder({ dataFolder, database }: Config): Promise<Finding[]> {
+  const about = 'folder'
+  if (!existsSync(dataFolder)) {
+    const above = nearestFolder(dataFolder)
+    if (!mayWrite(above))
+      return [
+        {
+          about,
+          is: 'wrong',
+          found: `${dataFolder} is not there and cannot be made in ${above}`,
+          advice: 'set BERTH_DATA to a folder that this user may make, or make it for this user',
+        },
+      ]
+    return [{ about, is: 'well', found: `${dataFolder} is not there yet; the first start makes it` }]
+  }
+  const findings: Finding[] = []
+  if (!mayWrite(dataFolder))
+    findings.push({
+      about,
+      is: 'wrong',
+      found: `${dataFolder} cannot be written by this user`,
+      advice: `give it to this user: chown -R ${process.getuid?.() ?? '<user>'} ${dataFolder}`,
+    })
+  const store = database.engine === 'sqlite' ? [database.file] : []
+  for (const path of [dataFolder, join(dataFolder, 'credentials.json'), ...store]) {
+    if (!existsSync(path) || (statSync(path).mode & 0o077) === 0) continue
+    findings.push({
+      about,
+      is: path === dataFolder ? 'worry' : 'wrong',
+      found: `${path} can be read by others`,
+      advice: `chmod go= ${path}`,
+    })
+  }
+  return findings.length > 0 ? findings : [{ about, is: 'well', found: `${dataFolder}, for this user only` }]
+}
+
+function mayWrite(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function nearestFolder(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path))
+}
+
+/** Whether the ring can be read; whether it fits the store is asked where the store can be. */
+async function checkKeyring(config: Config): Promise<Finding[]> {
+  const about = 'keyring'
+  if ('file' in config.keys && !existsSync(config.keys.file)) {
+    const found = `${config.keys.file} is not there`
+    const store = await import('./doctor-store.ts')
+    const proof = await store.withStore(config, (db) => proveKeys(db, config)).catch(() => undefined)
+    if (proof === undefined || proof.ids.length === 0)
+      return [{ about, is: 'well', found: `${found} yet; the first start makes it` }]
+    return [
+      {
+        about,
+        is: 'wrong',
+        found,
+        advice: 'put it back from your backup of the keyring, or point BERTH_KEYS at it: the store needs it',
+      },
+    ]
+  }
+  const ring = openKeyring(config.keys, () => false)
+  const { withStore } = await import('./doctor-store.ts')
+  const proof = await withStore(config, (db) => proveKeys(db, config)).catch(() => undefined)
+  const troubles = proof === undefined ? [] : keyTroubles(proof)
+  if (troubles.length > 0)
+    return troubles.map((found) => ({ about, is: 'wrong', found, advice: 'see docs/variables.md, At rest' }))
+  const fits = proof === undefined ? '' : `, and they fit the store (${proof.opened} values opened)`
+  return [{ about, is: 'well', found: `${ring.place} has ${ring.ids().length} root keys${fits}` }]
+}
+
+async function checkSpace({ dataFolder, database }: Config): Promise<Finding[]> {
+  const about = 'disk space'
+  const { bavail, bsize } = await statfs(nearestFolder(dataFolder))
+  const free = bavail * bsize
+  const found = `${Math.floor(free / MIB)} MiB free at ${dataFolder}`
+  if (free < NO_SPACE)
+    return [{ about, is: 'wrong', found, advice: 'make room: writes are refused with 507 when the disk is full' }]
+  const size = database.engine === 'sqlite' && existsSync(database.file) ? statSync(database.file).size : 0
+  if (free < size)
+    return [
+      {
+        about,
+        is: 'worry',
+        found,
+        advice: `the store has ${Math.ceil(size / MIB)} MiB: a backup on this disk does not fit`,
+      },
+    ]
+  if (free < LITTLE_SPACE) return [{ about, is: 'worry', found, advice: 'make room before the disk is full' }]
+  return [{ about, is: 'well', found }]
+}
+
+/** The port is free, or a Berth has it. */
+async function checkPort(about: string, setting: string, host: string, port: number): Promise<Finding> {
+  const place = `${host}:${port}`
+  const code = await tryToListen(host, port)
+  if (code === undefined)
+    return { about, is: 'well', found: port === 0 ? 'a free one is taken at each start' : `${place} is free` }
+  if (code === 'EADDRINUSE') {
+    if (await isBerth(`http://${place}`)) return { about, is: 'well', found: `a Berth answers at ${place}` }
+    return {
+      about,
+      is: 'wrong',
+      found: `${place} is taken by another program`,
+      advice: `end it, or set ${setting} to another port`,
+    }
+  }
+  const advice =
+    code === 'EACCES'
+      ? `ports below 1024 are for root: set ${setting} to a higher one, behind a proxy`
+      : 'set HOST to an address of this machine'
+  return { about, is: 'wrong', found: `cannot listen on ${place} (${code})`, advice }
+}
+
+function tryToListen(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(undefined)))
+  })
+}
+
+/** The API says so by its document; the listener for proxies by its refusal of a question that it does not know. */
+async function isBerth(origin: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${origin}/openapi.json`, { signal: AbortSignal.timeout(5000) })
+    const text = await answer.text()
+    return text.includes('"Berth"') || text.includes('docs/edge.md') || text.includes('BERTH_EDGE_TOKEN')
+  } catch {
+    return false
+  }
+}
+
+/** Each resolver is asked by itself: one that is away makes every look-up slow. */
+async function checkDns({ dnsServers }: Config): Promise<Finding[]> {
+  const about = 'DNS'
+  const servers = dnsServers ?? [undefined]
+  return Promise.all(
+    servers.map(async (server): Promise<Finding> => {
+      const name = server ?? 'the resolver of the system'
+      const answer = await openDns(server === undefined ? undefined : [server]).readA(ASKED_NAME)
+      if (answer !== undefined) return { about, is: 'well', found: `${name} answers` }
+      const advice =
+        server === undefined
+          ? 'set BERTH_DNS_SERVERS to resolvers that do'
+          : 'take it out of BERTH_DNS_SERVERS, or start it'
+      return {
+        about,
+        is: 'wrong',
+        found: `${name} does not answer for ${ASKED_NAME}: no domain can be verified`,
+        advice,
+      }
+    }),
+  )
+}
+
+async function checkMail({ mail }: Config): Promise<Finding[]> {
+  const about = 'mail'
+  if (mail.smtp === undefined)
+    return [
+      {
+        about,
+        is: 'worry',
+        found: `letters are written to ${mail.folder} and reach nobody`,
+        advice: 'set BERTH_SMTP_URL and BERTH_MAIL_FROM',
+      },
+    ]
+  const place = `${mail.smtp.host}:${mail.smtp.port}`
+  try {
+    await tryMailServer(mail.smtp)
+  } catch (error) {
+    return [
+      {
+        about,
+        is: 'wrong',
+        found: `${place}: ${(error as Error).message}`,
+        advice: 'check host, port, user and password of BERTH_SMTP_URL',
+      },
+    ]
+  }
+  return [{ about, is: 'well', found: `${place} takes letters from ${mail.from.address}` }]
+}

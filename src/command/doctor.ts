@@ -1,0 +1,61 @@
+/** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
+import { BadSetting, type Config } from '../config.ts'
+import type { Given, Told } from './command.ts'
+
+/** `worry`: it works, and somebody should look at it. `wrong`: it does not. */
+export type Finding = { about: string; is: 'well' | 'worry' | 'wrong'; found: string; advice?: string }
+export type Check = (config: Config) => Promise<Finding[]>
+
+const LONGEST_MS = 30_000
+
+export async function doctorCommand({ settings, progress }: Given): Promise<Told> {
+  const config = readSettings(settings)
+  const findings: Finding[] = []
+  if ('is' in config) findings.push(config)
+  else {
+    findings.push({ about: 'settings', is: 'well', found: 'can be read' })
+    const { CHECKS } = await import('./doctor-checks.ts')
+    for (const [done, [about, check]] of Object.entries(CHECKS).entries()) {
+      progress.show('checking', done, Object.keys(CHECKS).length)
+      findings.push(...(await inTime(about, check(config))))
+    }
+    progress.end()
+  }
+  const wrong = findings.filter((finding) => finding.is === 'wrong').length
+  const worries = findings.filter((finding) => finding.is === 'worry').length
+  const end = wrong > 0 ? `${wrong} wrong` : worries > 0 ? `nothing is wrong, ${worries} to look at` : 'all is well'
+  const text = [...findings.map(lineOf), '', end].join('\n')
+  return { data: { well: wrong === 0, findings }, text, code: wrong === 0 ? 0 : 1 }
+}
+
+function readSettings(settings: () => Config): Config | Finding {
+  try {
+    return settings()
+  } catch (error) {
+    if (!(error instanceof BadSetting)) throw error
+    const advice = 'set it right and run berth doctor again; nothing else was checked'
+    return { about: 'settings', is: 'wrong', found: error.message, advice }
+  }
+}
+
+/** A check that throws, or never ends, has found something wrong too. */
+async function inTime(about: string, check: Promise<Finding[]>): Promise<Finding[]> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${LONGEST_MS / 1000} s`)), LONGEST_MS)
+  })
+  try {
+    return await Promise.race([check, late])
+  } catch (error) {
+    return [{ about, is: 'wrong', found: (error as Error).message }]
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const MARKS = { well: 'ok', worry: 'look', wrong: 'WRONG' }
+
+function lineOf({ about, is, found, advice }: Finding): string {
+  const line = `${MARKS[is].padEnd(5)}  ${about}: ${found}`
+  return advice === undefined ? line : `${line}\n       ${advice}`
+}

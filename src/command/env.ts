@@ -1,0 +1,130 @@
+/** `berth env import` and `berth env export`: a .env file into and out of a project, through the public API. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { writeWhole } from '../backup/manifest.ts'
+import type { Config } from '../config.ts'
+import { parseDotenv, quoted, writeDotenv } from '../env/dotenv.ts'
+import { type Asking, askService, Refused } from './ask.ts'
+import type { Given, Told } from './command.ts'
+
+/** Variables of one request, and their bytes: the service takes 1 MiB. */
+const SLICE = 100
+const SLICE_BYTES = 512 * 1024
+
+/** The lines of a file that say one variable. */
+type Piece = { key: string; text: string }
+type Counts = { added: number; updated: number; unchanged: number; failed: { key: string; message: string }[] }
+
+/**
+ * Puts a .env file into a project, slice by slice; each slice happens or does not. One that is refused is halved until the
+ * variables that are refused stand alone, so that the others arrive. Ends with 1 when some failed. Prints keys, never values.
+ */
+export async function importCommand(given: Given): Promise<Told> {
+  const { said, progress } = given
+  const file = said('file')!
+  const pieces = piecesOf(file, readFileSync(file === '-' ? 0 : file, 'utf8'))
+  const counts: Counts = { added: 0, updated: 0, unchanged: 0, failed: [] }
+  const config = given.settings()
+  let done = 0
+  for (const slice of slicesOf(pieces)) {
+    await put(config, given, slice, counts)
+    done += slice.length
+    progress.show('importing', done, pieces.length)
+  }
+  const { added, updated, unchanged, failed } = counts
+  const planned = given.has('dry-run') ? 'would be ' : ''
+  const text = `${planned}added ${added}, ${planned}updated ${updated}, unchanged ${unchanged}, failed ${failed.length}`
+  const warnings = failed.map(({ key, message }) => `${key}: ${message}`)
+  return { data: { added, updated, unchanged, failed }, text, warnings, code: failed.length === 0 ? 0 : 1 }
+}
+
+/** Cuts a text into the lines of each variable. Throws, naming every bad line, before anything is sent. */
+function piecesOf(file: string, text: string): Piece[] {
+  const { entries, bad } = parseDotenv(text)
+  if (bad.length > 0) {
+    const told = bad.slice(0, 10).map(({ line, message }) => `${file}:${line} ${message}`)
+    throw new Error(`${told.join('\n')}\nnothing was sent`)
+  }
+  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
+  return entries.map(({ key, line }, at) => ({
+    key,
+    text: `${lines.slice(line - 1, (entries[at + 1]?.line ?? lines.length + 1) - 1).join('\n')}\n`,
+  }))
+}
+
+function slicesOf(pieces: readonly Piece[]): Piece[][] {
+  const slices: Piece[][] = []
+  let bytes = 0
+  for (const piece of pieces) {
+    const size = Buffer.byteLength(piece.text)
+    const last = slices.at(-1)
+    bytes += size
+    if (last === undefined || last.length === SLICE || bytes > SLICE_BYTES) {
+      slices.push([piece])
+      bytes = size
+    } else last.push(piece)
+  }
+  return slices
+}
+
+async function put(config: Config, given: Given, slice: Piece[], counts: Counts): Promise<void> {
+  const { said, all, has } = given
+  const query = queryText({
+    mode: 'merge',
+    target: all('target').join(','),
+    gitBranch: said('git-branch'),
+    type: said('type'),
+    dryRun: has('dry-run') ? 'true' : undefined,
+    ...teamOf(given),
+  })
+  const path = `/v1/projects/${encodeURIComponent(said('project')!)}/env${query}`
+  const body = slice.map(({ text }) => text).join('')
+  try {
+    const { plan } = (await askService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
+    counts.added += plan.created.length
+    counts.updated += plan.updated.length
+    counts.unchanged += plan.unchanged.length
+  } catch (error) {
+    if (!(error instanceof Refused) || !isOfTheVariables(error)) throw error
+    const half = slice.length >> 1
+    if (half === 0) counts.failed.push({ key: slice[0]!.key, message: error.message })
+    else for (const part of [slice.slice(0, half), slice.slice(half)]) await put(config, given, part, counts)
+  }
+}
+
+type Planned = { plan: { created: string[]; updated: string[]; unchanged: string[] } }
+
+/** A no to some of the variables, rather than to the caller, the project or the whole of it. */
+function isOfTheVariables({ code, lines }: Refused): boolean {
+  return lines || code === 'MAX_ENVS_EXCEEDED' || code === 'ENV_ALREADY_EXISTS'
+}
+
+/** Prints the variables of a target, or writes them to a file that only its owner reads. */
+export async function exportCommand(given: Given): Promise<Told> {
+  const { said } = given
+  const branch = said('git-branch')
+  const parts = ['/v3/env/pull', said('project')!, said('target')!, ...(branch === undefined ? [] : [branch])]
+  const path = parts.map((part, at) => (at === 0 ? part : encodeURIComponent(part))).join('/')
+  const asking: Asking = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
+  const { env, omitted } = (await askService(given.settings(), asking)) as Pulled
+  const warnings = omitted.map((key) => `${key} is left out: its value cannot be read`)
+  for (const [key, value] of Object.entries(env))
+    if (quoted(value) === undefined) warnings.push(`${key} is left out: no quoting of a .env file can carry its value`)
+  const text = writeDotenv(env, omitted)
+  const out = said('out')
+  if (out === undefined) return { data: { variables: env, omitted }, text, warnings }
+  writeWhole(resolve(out), text)
+  const count = Object.keys(env).length
+  return { data: { file: out, count, omitted }, text: `${out}: ${count} variables`, warnings }
+}
+type Pulled = { env: Record<string, string>; omitted: string[] }
+
+function teamOf({ said }: Given): Record<string, string | undefined> {
+  const team = said('team')
+  return { [team?.startsWith('team_') ? 'teamId' : 'slug']: team }
+}
+
+function queryText(query: Record<string, string | undefined>): string {
+  const known = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return known.length === 0 ? '' : `?${new URLSearchParams(known)}`
+}

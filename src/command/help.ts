@@ -1,0 +1,64 @@
+/** Help, for people: of a command, of the commands behind a word, of all. */
+import type { Command, Option } from './command.ts'
+import { COMMON } from './commands.ts'
+
+/** The line that says how a command is typed. */
+export function usageOf({ words, takes = [], options = {} }: Command): string {
+  const named = takes.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))
+  const required = Object.entries(options)
+    .filter(([, option]) => option.required)
+    .map(([name, option]) => writtenAs(name, option))
+  const open = Object.values(options).some((option) => !option.required) ? ['[options]'] : []
+  return ['berth', words, ...named, ...required, ...open].join(' ')
+}
+
+/** All that can be said of one command. */
+export function helpOf(command: Command): string {
+  const takes = (command.takes ?? []).map(({ name, about, oneOf }): [string, string] => [
+    `<${name}>`,
+    choice(about, oneOf),
+  ])
+  const options = Object.entries({ ...command.options, ...COMMON }).map(([name, option]): [string, string] => [
+    writtenAs(name, option),
+    choice(option.about, option.oneOf, option.many),
+  ])
+  return [
+    `usage: ${usageOf(command)}`,
+    '',
+    `${command.summary}.`,
+    ...(command.more === undefined ? [] : [command.more]),
+    '',
+    ...columns([...takes, ...options]),
+    '',
+    `example: ${command.example}`,
+  ].join('\n')
+}
+
+/** The commands whose words begin so; all of them for none. */
+export function helpOfMany(commands: readonly Command[]): string {
+  const rows = commands.map((command): [string, string] => [
+    ['berth', command.words, ...(command.takes ?? []).map(({ name }) => `<${name}>`)].join(' '),
+    command.summary,
+  ])
+  return [
+    ...columns(rows),
+    '',
+    'Every command takes --help and --json. Settings are environment variables: see the README.',
+  ].join('\n')
+}
+
+/** An option as it is typed. */
+export function writtenAs(name: string, { value }: Option): string {
+  return value === undefined ? `--${name}` : `--${name} <${value}>`
+}
+
+/** What an argument or option is, with what it may be. */
+export function choice(about: string, oneOf: readonly string[] | undefined, many = false): string {
+  const choices = oneOf === undefined || about.includes(oneOf.at(-1)!) ? '' : `; one of ${oneOf.join(', ')}`
+  return `${about}${choices}${many ? '; may be said again' : ''}`
+}
+
+function columns(rows: [string, string][]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+}

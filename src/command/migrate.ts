@@ -1,0 +1,16 @@
+/** `berth migrate`. */
+import type { Given, Told } from './command.ts'
+
+export async function migrateCommand({ settings }: Given): Promise<Told> {
+  const { database } = settings()
+  process.umask(0o077)
+  const applied =
+    database.engine === 'sqlite'
+      ? await (await import('../db/open-sqlite.ts')).migrateSqlite(database.file)
+      : await (await import('../db/open-postgres.ts')).migratePostgres(database.url)
+  const text =
+    applied.length === 0
+      ? 'the store has the schema of this version'
+      : applied.map((name) => `applied ${name}`).join('\n')
+  return { data: { applied }, text }
+}

@@ -1,0 +1,108 @@
+/** Commands that are one request of the operator API. */
+import { type Asking, askService } from './ask.ts'
+import { BadUsage, type Given, type Run } from './command.ts'
+
+const DAY_MS = 86_400_000
+
+/** `holds`: a field of the answer that has to be true for the command to end well. */
+type Request = Omit<Asking, 'as'> & { holds?: string }
+
+const REQUESTS: Record<string, (given: Given) => Request> = {
+  'keys status': () => ({ method: 'GET', path: path('keys') }),
+  'keys rotate': () => ({ method: 'POST', path: path('keys', 'rotate') }),
+  'keys retire': ({ said }) => ({ method: 'DELETE', path: path('keys', said('key')) }),
+  'audit verify': ({ said }) => ({
+    method: 'GET',
+    path: `${path('audit', 'verify')}${said('head') === undefined ? '' : `?head=${encodeURIComponent(said('head')!)}`}`,
+    holds: 'verified',
+  }),
+  'user add': ({ said }) => ({
+    method: 'POST',
+    path: path('users'),
+    body: { email: said('email'), username: said('username'), name: said('name') },
+  }),
+  'user password-link': ({ said }) => ({ method: 'POST', path: path('users', said('user'), 'password-link') }),
+  'team add': ({ said }) => ({
+    method: 'POST',
+    path: path('teams'),
+    body: { slug: said('slug'), name: said('name') ?? said('slug'), ownerId: said('owner'), plan: said('plan') },
+  }),
+  'team member add': ({ said }) => ({
+    method: 'PUT',
+    path: path('teams', said('team'), 'members', said('user')),
+    body: { role: said('role') },
+  }),
+  'team member rm': ({ said }) => ({
+    method: 'DELETE',
+    path: path('teams', said('team'), 'members', said('user')),
+  }),
+  'token add': ({ said, all }) => ({
+    method: 'POST',
+    path: path('tokens'),
+    body: {
+      userId: said('user'),
+      name: said('name'),
+      teamId: said('team'),
+      scopes: unlessNone(all('scope')),
+      projectIds: unlessNone(all('project')),
+      expiresAt: momentIn(said('expires')),
+    },
+  }),
+  'token rm': ({ said }) => ({ method: 'DELETE', path: path('tokens', said('token')) }),
+  'integration add': ({ said, all }) => ({
+    method: 'POST',
+    path: path('integrations'),
+    body: {
+      slug: said('slug'),
+      teamId: said('team'),
+      name: said('name') ?? said('slug'),
+      redirectUrl: said('redirect-url'),
+      webhookUrl: said('webhook-url'),
+      logoUrl: said('logo-url'),
+      scopes: all('scope'),
+    },
+  }),
+  'integration list': ({ said }) => ({
+    method: 'GET',
+    path: `${path('integrations')}?limit=100${said('team') === undefined ? '' : `&teamId=${encodeURIComponent(said('team')!)}`}`,
+    list: 'integrations',
+  }),
+  'integration rm': ({ said }) => ({ method: 'DELETE', path: path('integrations', said('integration')) }),
+  'integration secret add': ({ said }) => ({
+    method: 'POST',
+    path: path('integrations', said('integration'), 'secrets'),
+  }),
+  'integration secret rm': ({ said }) => ({
+    method: 'DELETE',
+    path: path('integrations', said('integration'), 'secrets', said('secret')),
+  }),
+}
+
+/** What runs a command of the operator: its request, and the service's answer. */
+export function operatorCommand(words: string): Run {
+  const request = REQUESTS[words]!
+  return async (given) => {
+    const { holds, ...asked } = request(given)
+    const data = await askService(given.settings(), { ...asked, as: 'operator' })
+    if (data === undefined) return { data: { done: true }, text: 'done' }
+    const held = holds === undefined || (data as Record<string, unknown>)[holds] === true
+    return { data, code: held ? 0 : 1 }
+  }
+}
+
+function path(...parts: (string | undefined)[]): string {
+  return `/operator/v1/${parts.map((part) => encodeURIComponent(part ?? '')).join('/')}`
+}
+
+function unlessNone(values: string[]): string[] | undefined {
+  return values.length === 0 ? undefined : values
+}
+
+/** Days from now, or a moment. */
+function momentIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const moment = /^\d{1,5}$/.test(text) ? Date.now() + Number(text) * DAY_MS : Date.parse(text)
+  if (Number.isNaN(moment))
+    throw new BadUsage(`--expires must be days or a moment such as 2027-01-31T00:00:00Z, not "${text}"`)
+  return moment
+}

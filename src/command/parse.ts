@@ -1,0 +1,144 @@
+/** Words -> a command of the table and what was said to it. */
+import { parseArgs } from 'node:util'
+import { BadUsage, type Command, type Given } from './command.ts'
+import { COMMON } from './commands.ts'
+import { usageOf } from './help.ts'
+
+export type Parsed = Pick<Given, 'said' | 'all' | 'has'>
+
+/** The command that the first words name, and the words behind them. Throws BadUsage with the nearest one that there is. */
+export function findCommand(
+  commands: readonly Command[],
+  words: readonly string[],
+): { command: Command; rest: string[] } {
+  const found = commands
+    .filter(({ words: name }) => name.split(' ').every((part, at) => words[at] === part))
+    .sort((one, other) => other.words.length - one.words.length)[0]
+  if (found !== undefined) return { command: found, rest: words.slice(found.words.split(' ').length) }
+  const typed = words.filter((word) => !word.startsWith('-'))
+  const group = groupOf(commands, typed)
+  if (group.length === typed.length && group.length > 0) {
+    const verbs = nextWords(commands, group).join(', ')
+    throw new BadUsage(`"berth ${group.join(' ')}" needs another word: ${verbs}`)
+  }
+  const upTo = typed.slice(0, group.length + 1).join(' ')
+  const candidates = nextWords(commands, group).map((word) => [...group, word].join(' '))
+  const near = nearest(upTo, candidates)
+  const hint = near === undefined ? 'see berth --help' : `did you mean "berth ${near}"?`
+  throw new BadUsage(
+    typed.length === 0
+      ? `no such option: ${words.join(' ')}; see berth --help`
+      : `there is no "berth ${upTo}"; ${hint}`,
+  )
+}
+
+/** The words that begin some commands, as far as they were typed. */
+export function groupOf(commands: readonly Command[], words: readonly string[]): string[] {
+  let size = 0
+  const begins = (many: number) =>
+    commands.some(
+      ({ words: name }) =>
+        name.split(' ').length > many && words.slice(0, many).every((word, at) => name.split(' ')[at] === word),
+    )
+  while (size < words.length && begins(size + 1)) size++
+  return words.slice(0, size)
+}
+
+/** What may follow these words. */
+export function nextWords(commands: readonly Command[], group: readonly string[]): string[] {
+  const below = commands.filter(({ words }) => group.every((word, at) => words.split(' ')[at] === word))
+  return [...new Set(below.map(({ words }) => words.split(' ')[group.length]).filter((word) => word !== undefined))]
+}
+
+/** What was said to a command. Throws BadUsage with its usage line. */
+export function parseWords(command: Command, rest: readonly string[]): Parsed {
+  const options = { ...command.options, ...COMMON }
+  const { values, positionals } = parsed(command, rest, options)
+  if (values.help !== true) mustBeComplete(command, positionals, values)
+  const takes = command.takes ?? []
+  const places = new Map(takes.map(({ name }, at) => [name, positionals[at]]))
+  const all = (name: string) => {
+    const value = values[name]
+    return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
+  }
+  return { said: (name) => places.get(name) ?? all(name)[0], all, has: (name) => values[name] === true }
+}
+
+type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
+
+function parsed(command: Command, rest: readonly string[], options: NonNullable<Command['options']>) {
+  const known = Object.fromEntries(
+    Object.entries(options).map(([name, { value, many = false }]) => [
+      name,
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: many,
+        ...(name === 'help' && { short: 'h' }),
+      },
+    ]),
+  )
+  try {
+    return parseArgs({ args: [...rest], options: known, allowPositionals: true, strict: true }) as {
+      values: Values
+      positionals: string[]
+    }
+  } catch (error) {
+    const [, typed] = /Unknown option '(--?[^']*)'/.exec((error as Error).message) ?? []
+    if (typed === undefined) throw badUsage(command, (error as Error).message)
+    const near = nearest(
+      typed,
+      Object.keys(options).map((name) => `--${name}`),
+    )
+    throw badUsage(command, `there is no option ${typed}${near === undefined ? '' : `; did you mean ${near}?`}`)
+  }
+}
+
+function mustBeComplete(command: Command, positionals: string[], values: Values): void {
+  const takes = command.takes ?? []
+  const missing = takes.find(({ optional }, at) => optional !== true && positionals[at] === undefined)
+  if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.about}`)
+  if (positionals.length > takes.length) throw badUsage(command, `"${positionals[takes.length]}" is one word too many`)
+  for (const [at, { name, oneOf }] of takes.entries()) mustBeOneOf(command, `<${name}>`, oneOf, [positionals[at]!])
+  for (const [name, { required, oneOf }] of Object.entries(command.options ?? {})) {
+    const value = values[name]
+    if (required && value === undefined) throw badUsage(command, `--${name} is missing`)
+    mustBeOneOf(command, `--${name}`, oneOf, [value ?? []].flat().map(String))
+  }
+}
+
+function mustBeOneOf(command: Command, name: string, oneOf: readonly string[] | undefined, values: string[]): void {
+  const wrong = oneOf && values.find((value) => value !== undefined && !oneOf.includes(value))
+  if (wrong) throw badUsage(command, `${name} must be one of ${oneOf.join(', ')}, not "${wrong}"`)
+}
+
+function badUsage(command: Command, message: string): BadUsage {
+  return new BadUsage(`${message}\nusage: ${usageOf(command)}`)
+}
+
+/** What somebody most likely meant; undefined when nothing is near. */
+function nearest(typed: string, candidates: readonly string[]): string | undefined {
+  const [near] = candidates
+    .map((word) => ({ word, steps: distance(typed, word) }))
+    .filter(({ word, steps }) => steps <= Math.max(2, Math.ceil(word.length / 3)))
+    .sort((one, other) => one.steps - other.steps)
+  return near?.word
+}
+
+/** Letters to put in, take out, change or swap. */
+function distance(one: string, other: string): number {
+  const rows = Array.from({ length: one.length + 1 }, (_, at) => [at, ...Array<number>(other.length).fill(0)])
+  for (let to = 1; to <= other.length; to++) rows[0]![to] = to
+  for (let from = 1; from <= one.length; from++) {
+    for (let to = 1; to <= other.length; to++) {
+      const same = one[from - 1] === other[to - 1]
+      const swapped = one[from - 1] === other[to - 2] && one[from - 2] === other[to - 1]
+      rows[from]![to] = Math.min(
+        rows[from - 1]![to]! + 1,
+        rows[from]![to - 1]! + 1,
+        rows[from - 1]![to - 1]! + Number(!same),
+        swapped ? rows[from - 2]![to - 2]! + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+  }
+  return rows[one.length]![other.length]!
+}

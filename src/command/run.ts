@@ -1,0 +1,69 @@
+/** Runs one command: finds it, reads what was said to it, and says what it told, to people or to machines. */
+import { BadSetting, readConfig } from '../config.ts'
+import { openBar } from './bar.ts'
+import { BadUsage, type Command, type Given, type Told } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { helpOf, helpOfMany } from './help.ts'
+import { findCommand, groupOf, parseWords } from './parse.ts'
+import { showToPeople } from './people.ts'
+import { VERSION } from './version.ts'
+
+/** Gives what the process ends with; undefined while the service runs. Errors are told on stderr, as JSON under `--json`. */
+export async function runCommand(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number | undefined> {
+  const isJson = words.includes('--json')
+  try {
+    const said = words.filter((word, at) => word !== '--json' || words.lastIndexOf('--', at) >= 0)
+    const help = said[0] === '--version' ? VERSION : helpWanted(said)
+    if (help !== undefined) return write(help)
+    const { command, rest } = findCommand(COMMANDS, said)
+    return tell(await runOne(command, rest, env), isJson)
+  } catch (error) {
+    return fail(error, isJson)
+  }
+}
+
+/** `--help` alone, behind a command or behind the first words of some; `help` in front says the same. */
+function helpWanted(words: readonly string[]): string | undefined {
+  const [first = ''] = words
+  const asks = first === 'help' || words.includes('--help') || words.includes('-h')
+  if (!asks) return undefined
+  const named = words.filter((word) => word !== 'help' && !word.startsWith('-'))
+  const command = COMMANDS.filter((one) => one.words.split(' ').every((word, at) => named[at] === word)).at(-1)
+  if (command !== undefined) return helpOf(command)
+  const group = groupOf(COMMANDS, named)
+  if (group.length < named.length) findCommand(COMMANDS, named)
+  return helpOfMany(COMMANDS.filter((one) => `${one.words} `.startsWith(group.map((word) => `${word} `).join(''))))
+}
+
+async function runOne(command: Command, rest: readonly string[], env: NodeJS.ProcessEnv): Promise<Told | undefined> {
+  const parsed = parseWords(command, rest)
+  const progress = openBar(process.stderr)
+  const given: Given = { ...parsed, settings: () => readConfig(env), progress }
+  try {
+    return await (await command.load())(given)
+  } finally {
+    progress.end()
+  }
+}
+
+function tell(told: Told | undefined, isJson: boolean): number | undefined {
+  if (told === undefined) return undefined
+  const { data, text = showToPeople(data), warnings = [], code = 0 } = told
+  for (const warning of warnings) process.stderr.write(`berth: ${warning}\n`)
+  write(isJson ? JSON.stringify(data, null, 2) : text)
+  return code
+}
+
+function fail(error: unknown, isJson: boolean): number {
+  const code = error instanceof BadUsage ? 64 : error instanceof BadSetting ? 78 : 1
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
+  const because = code === 1 && cause ? `\n  because: ${cause}` : ''
+  if (isJson) write(JSON.stringify({ error: { message, exitCode: code } }, null, 2))
+  process.stderr.write(`berth: ${message}${because}\n`)
+  return code
+}
+
+function write(text: string): number {
+  if (text !== '') process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+  return 0
+}

@@ -1,0 +1,68 @@
+/** The tables of a store as they are, whichever engine has them: what a copy of it walks. */
+import { type Kysely, SqliteAdapter, sql } from 'kysely'
+
+/** Where tables are asked that no type knows: a store of any schema. */
+// biome-ignore lint/suspicious/noExplicitAny: the names of tables and columns are read from the store itself
+export type Store = Kysely<any>
+
+export type Rows = Record<string, unknown>[]
+
+/** Rows that are read or written at once. With the largest values (64 KiB) that is some 15 MB. */
+const SLICE = 200
+
+/** The tables by name, each with its columns. Those in which migrations are noted are there too. */
+export async function tablesOf(db: Store): Promise<Map<string, string[]>> {
+  const columns = isSqlite(db)
+    ? sql<Column>`select t.name as "table", c.name as "column" from sqlite_master t join pragma_table_info(t.name) c
+        where t.type = 'table' and t.name not like 'sqlite\\_%' escape '\\' order by t.name, c.cid`
+    : sql<Column>`select c.table_name as "table", c.column_name as "column" from information_schema.columns c
+        join information_schema.tables t using (table_schema, table_name)
+        where c.table_schema = current_schema() and t.table_type = 'BASE TABLE' order by c.table_name, c.ordinal_position`
+  const tables = new Map<string, string[]>()
+  for (const { table, column } of (await columns.execute(db)).rows) {
+    const known = tables.get(table)
+    if (known === undefined) tables.set(table, [column])
+    else known.push(column)
+  }
+  return tables
+}
+type Column = { table: string; column: string }
+
+/** The rows of a table, slice by slice, in no order that matters. On PostgreSQL, inside a transaction. */
+export function rowsOf(db: Store, table: string): AsyncGenerator<Rows> {
+  return isSqlite(db) ? rowsOfSqlite(db, table) : rowsOfPostgres(db, table)
+}
+
+async function* rowsOfSqlite(db: Store, table: string): AsyncGenerator<Rows> {
+  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+    const { rows } = await sql<Record<string, unknown>>`select rowid as berth_rowid, * from ${sql.table(table)}
+      where rowid > ${last} order by rowid limit ${SLICE}`.execute(db)
+    if (rows.length === 0) return
+    last = rows.at(-1)!.berth_rowid as number
+    yield rows.map(({ berth_rowid: _, ...row }) => row)
+  }
+}
+
+async function* rowsOfPostgres(db: Store, table: string): AsyncGenerator<Rows> {
+  await sql`declare berth_rows no scroll cursor for select * from ${sql.table(table)}`.execute(db)
+  for (;;) {
+    const { rows } = await sql.raw<Record<string, unknown>>(`fetch ${SLICE} from berth_rows`).execute(db)
+    if (rows.length === 0) break
+    yield rows
+  }
+  await sql`close berth_rows`.execute(db)
+}
+
+export async function countRows(db: Store, table: string): Promise<number> {
+  const { rows } = await sql<{ rows: number }>`select count(*) as rows from ${sql.table(table)}`.execute(db)
+  return Number(rows[0]!.rows)
+}
+
+/** Any one row, to learn whether there is one. */
+export async function hasRows(db: Store, table: string): Promise<boolean> {
+  return (await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)).rows.length > 0
+}
+
+export function isSqlite(db: Store): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter
+}

