@@ -19,7 +19,7 @@ export async function tellAccount(story: Story, projects: Projects): Promise<voi
 
 async function readPeople(story: Story): Promise<void> {
   const { use, world } = story
-  const { userId, teamId } = world.credentials
+  const { teamId } = world.credentials
   if (!story.before('1.3.0') && story.before('1.7.0')) await tellNorthstar(story)
   else await use('getAuthUser', {}, (answer) => isAdmin(story, answer))
   await use('getTeams', { limit: 5 }, ({ teams: [team], pagination }) =>
