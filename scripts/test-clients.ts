@@ -60,12 +60,16 @@ function familyOf(client: string): string {
   return client.split('-', 1)[0]!
 }
 
+const TITLES: Record<string, string> = { sdk: 'The SDK', cli: 'The command line', terraform: 'The Terraform provider' }
+
 /** A row an operation, a column a client; a cell is what was seen on both engines. What differs is explained below the table. */
 function tableOf(rows: readonly Seen[]): string {
   const columns = CLIENTS.map(({ name }) => name).filter((name) => rows.some(({ client }) => client === name))
   for (const { client } of rows) if (!columns.includes(client)) columns.push(client)
   const families = Map.groupBy(columns, familyOf)
-  return [...families.values()].map((family) => tableOfFamily(rows, family)).join('\n\n')
+  return [...families]
+    .map(([family, members]) => `### ${TITLES[family] ?? family}\n\n${tableOfFamily(rows, members)}`)
+    .join('\n\n')
 }
 
 function tableOfFamily(rows: readonly Seen[], columns: readonly string[]): string {
@@ -80,11 +84,12 @@ function tableOfFamily(rows: readonly Seen[], columns: readonly string[]): strin
     if (differs !== undefined) return noted('no', differs.why)
     const works = here.find((row) => row.outcome === 'works')
     if (works === undefined) return '-'
+    if (new Set(here.map(({ engine }) => engine)).size < 2) throw new Error(`${client}: ${operation}: one engine only`)
     return works.why === undefined ? 'yes' : noted('yes', works.why)
   }
   const operations = [...new Set(rows.filter(({ client }) => columns.includes(client)).map((row) => row.operation))]
   return [
-    `| | ${columns.join(' | ')} |`,
+    `| | ${columns.map((name) => name.replace(/^(sdk|cli)-/, '')).join(' | ')} |`,
     `|---|${columns.map(() => '---|').join('')}`,
     ...operations.toSorted().map((name) => `| ${name} | ${columns.map((client) => cell(name, client)).join(' | ')} |`),
     ...(whys.length === 0 ? [] : ['']),

@@ -16,6 +16,8 @@ export type Sdk = {
   serverURL: string
   /** By Berth's operation: `projects.createProject` is the method of `createProject`. */
   methods: ReadonlyMap<string, Method>
+  /** Operations whose method was published without the parameter that its path needs: it throws before it asks anything. */
+  unaskable: ReadonlySet<string>
 }
 
 /** The versions of scripts/clients.ts, oldest first. */
@@ -33,18 +35,22 @@ export async function openSdk(version: string, bearerToken: string, serverURL: s
   const { Vercel } = await import(pathToFileURL(join(folder, 'index.js')).href)
   const client = new Vercel({ bearerToken, serverURL })
   const methods = new Map<string, Method>()
+  const unaskable = new Set<string>()
   for (const group of namesOf(client)) {
     const api = client[group]
     if (typeof api !== 'object' || api === null) continue
     for (const name of namesOf(api)) {
       const called = /unwrapAsync\((\w+)\(/.exec(String(api[name]))?.[1]
       if (called === undefined) continue
-      const route = routeOf(readFileSync(join(folder, 'funcs', `${called}.js`), 'utf8'))
-      if (route !== undefined) methods.set(route.operationId, (request) => api[name](request))
+      const code = readFileSync(join(folder, 'funcs', `${called}.js`), 'utf8')
+      const route = routeOf(code)
+      if (route === undefined) continue
+      methods.set(route.operationId, (request) => api[name](request))
+      if (/pathToFunc\("[^"]*\{[^"]*"\)\(\)/.test(code)) unaskable.add(route.operationId)
     }
   }
   assert.ok(methods.size >= 40, `${methods.size} methods of ${version}: is its code read right?`)
-  return { version, serverURL, methods }
+  return { version, serverURL, methods, unaskable }
 }
 
 function namesOf(thing: object): string[] {

@@ -34,11 +34,17 @@ export type Story = {
   raw(method: Method, path: string, body?: unknown): Promise<Decoded>
 }
 
+const UNASKABLE: Remark = {
+  outcome: 'differs',
+  why: 'These versions were published with a method that does not take `teamId`, and throws because it is missing: nothing is asked.',
+}
+
 type Account = Pick<Story, 'label' | 'accountId' | 'team'>
 type Around = Pick<Story, 'dns' | 'hosts'>
 
 export function newStory(world: World, sdk: Sdk, account: Account, around: Around): Story {
-  const called = new Set<string>()
+  const called = new Set<string>(sdk.unaskable)
+  const remarks: Story['remarks'] = new Map([...sdk.unaskable].map((operation) => [operation, UNASKABLE]))
   const faults: string[] = []
   const told = <A>(operation: string, run: () => A | Promise<A>): Promise<A | undefined> =>
     Promise.try(run).catch((error) => {
@@ -46,14 +52,14 @@ export function newStory(world: World, sdk: Sdk, account: Account, around: Aroun
       return undefined
     })
   return {
-    ...{ world, sdk, called, faults, remarks: new Map() },
+    ...{ world, sdk, called, faults, remarks },
     ...account,
     ...around,
     has: (operation) => sdk.methods.has(operation),
     before: (version) => isBefore(sdk.version, version),
     use: async (operation, request, check = () => {}) => {
       const method = sdk.methods.get(operation)
-      if (method === undefined) return undefined
+      if (method === undefined || sdk.unaskable.has(operation)) return undefined
       called.add(operation)
       const answer = await told(operation, () => method({ ...account.team, ...request }))
       await told(operation, () => check(answer))
