@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Home, newHome, type Running } from '../process.ts'
 import { LOCAL, receiver } from '../receiver.ts'
-import { type Fault, type Run, recovered, repeat } from './fault.ts'
+import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, prepare, startAndCount, untilWritten } from './kill.ts'
 import { type Ledger, openLedger } from './ledger.ts'
 import { type App, type Load, startLoad } from './load.ts'
@@ -47,7 +47,7 @@ async function befall(run: Run, times: number, fault: (at: number, url: string) 
   const running = await startAndCount(run, home, LOCAL)
   const hook = await receiver(run)
   const app = await prepare(home, running, hook.url)
-  run.found.slowestMs = undefined
+  run.found.recoveriesMs = []
   const place: Place = { run, home, running, ledger: openLedger(), app, unknown: 0 }
   await repeat(run, times, (at) => befallOnce(place, at, fault))
   run.found.acknowledged += place.ledger.acknowledged
@@ -65,7 +65,7 @@ async function befallOnce(place: Place, at: number, fault: (at: number, url: str
   const back = performance.now()
   await untilWritten(load, load.acknowledgedSince() + 1, 30_000)
   const ms = performance.now() - back
-  recovered(run.found, ms)
+  run.found.recoveriesMs.push(ms)
   if (ms > BACK_MS) run.found.broken.push(`fault ${at + 1}: back only ${Math.round(ms)} ms after the database`)
   await stopLoad(load)
   mustBeAnswers(run, load, /^503 (unavailable|busy)$/)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { credentialsOf, type Home, newHome, type Running, start } from '../process.ts'
-import { type Fault, type Run, recovered, repeat } from './fault.ts'
+import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, startAndCount, untilWritten } from './kill.ts'
 import { openLedger } from './ledger.ts'
 import { sayOnce } from './line.ts'
@@ -58,7 +58,7 @@ async function fillAndFree(run: Run): Promise<void> {
   const env = { BERTH_DATA: data, DATABASE_URL: `sqlite:${join(data, 'berth.db')}`, PORT: '0', BERTH_EDGE_PORT: '0' }
   const home: Home = { folder: data, env }
   const running = await startAndCount(run, home)
-  found.slowestMs = undefined
+  found.recoveriesMs = []
   const ledger = openLedger()
   await repeat(run, run.short ? 2 : 10, async (at) => {
     const load = startLoad(home, [running.address], ledger, { prefix: `f${at}` })
@@ -70,7 +70,7 @@ async function fillAndFree(run: Run): Promise<void> {
     rmSync(ballast)
     const freed = performance.now()
     await untilWritten(load, before + 1)
-    recovered(found, performance.now() - freed)
+    found.recoveriesMs.push(performance.now() - freed)
     load.stop()
     await load.ended
     mustBeAnswers(run, load, /^507 storage_full$/)
@@ -79,7 +79,7 @@ async function fillAndFree(run: Run): Promise<void> {
   found.acknowledged += ledger.acknowledged
   if (running.child.exitCode !== null) found.broken.push('the program ended while the disk was full')
   await running.kill('SIGTERM')
-  const again = await startAndCount({ ...run, found: { ...found } }, home)
+  const again = await startAndCount({ ...run, found: { ...found, recoveriesMs: [] } }, home)
   await checkAll(run, home, again, ledger, 'after a start')
   await again.kill('SIGTERM')
 }

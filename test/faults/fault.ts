@@ -11,8 +11,8 @@ export type Found = {
   lost: number
   /** Things that are neither as they were nor as they should be. */
   halfDone: number
-  /** From the end of the fault to the first answer. */
-  slowestMs: number | undefined
+  /** From the end of each fault to the first answer. */
+  recoveriesMs: number[]
   /** Every promise that was broken, in words. */
   broken: string[]
   notes: string[]
@@ -26,7 +26,7 @@ export type Run = Owner & {
   engine: Engine
   found: Found
   say(line: string): void
-  /** False once the time that all have together is over: a loop then ends with what it has. */
+  /** False once it has taken half of the time that was left when it began: a loop then ends with what it has. */
   hasTime(): boolean
 }
 
@@ -50,9 +50,4 @@ export async function repeat(run: Run, wanted: number, cycle: (at: number) => Pr
   }
   const made = found.cycles - before
   if (made < wanted) found.notes.push(`only ${made} of ${wanted} cycles in the time`)
-}
-
-/** Writes down how long the service was away, if nothing took longer before. */
-export function recovered(found: Found, ms: number): void {
-  found.slowestMs = Math.max(found.slowestMs ?? 0, Math.round(ms))
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allNames, credentialsOf, type Home, newHome, type Running, start } from '../process.ts'
 import { LOCAL, receiver } from '../receiver.ts'
-import { type Fault, type Run, recovered, repeat } from './fault.ts'
+import { type Fault, type Run, repeat } from './fault.ts'
 import { compare, type Ledger, openLedger } from './ledger.ts'
 import { openLine, sayOnce } from './line.ts'
 import { type App, type Load, registerApp, startLoad } from './load.ts'
@@ -47,7 +47,7 @@ export async function startAndCount(run: Run, home: Home, env: Record<string, st
   const running = await start(run, home, { BERTH_LOG_LEVEL: 'error', ...LOCAL, ...env })
   const said = await sayOnce(running.address, 'GET', '/v9/projects?limit=1', credentialsOf(home).token)
   if (said.status !== 200) throw new Error(`the first answer is ${JSON.stringify(said)}`)
-  recovered(run.found, performance.now() - before)
+  run.found.recoveriesMs.push(performance.now() - before)
   return running
 }
 

@@ -7,7 +7,7 @@ import { credentialsOf, type Home, newHome, type Running, start } from '../proce
 import { LOCAL } from '../receiver.ts'
 import { openSmtp } from '../smtp.ts'
 import { openClockOf } from './clock.ts'
-import { type Fault, type Run, recovered, repeat } from './fault.ts'
+import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, untilWritten } from './kill.ts'
 import { type Ledger, openLedger } from './ledger.ts'
 import { sayOnce } from './line.ts'
@@ -60,7 +60,7 @@ async function downAndBack(run: Run): Promise<void> {
     await checkAll(run, home, running, place.ledger, `outside ${at + 1}`)
     await mustArrive(place, () => mail.received.length, 1, 'letters')
     await mustArrive(place, () => heard.size, await eventsNow(home), 'events')
-    recovered(found, performance.now() - back)
+    found.recoveriesMs.push(performance.now() - back)
     await Promise.all([mail.close(), receiver()])
   })
   found.acknowledged += place.ledger.acknowledged

@@ -53,12 +53,20 @@ export async function startPostgres(): Promise<void> {
   await server!.start()
 }
 
-/** Kills one of its processes that serves the service: the server then ends all others and recovers by itself. */
-export async function killBackend(url: string): Promise<boolean> {
-  const pids = await serving(url)
-  const pid = pids[Math.floor(Math.random() * pids.length)]
-  if (pid !== undefined) endAtOnce(pid)
-  return pid !== undefined
+/**
+ * Kills one of its processes that serves the service. The server then ends all others and recovers by itself; this resolves
+ * when it has begun to, for until then it answers as if nothing had happened.
+ */
+export async function killBackend(url: string): Promise<void> {
+  const witness = new pg.Client({ connectionString: url })
+  witness.on('error', () => {})
+  await witness.connect()
+  const ended = new Promise((resolve) => witness.once('end', resolve))
+  const sql = "select pid from pg_stat_activity where application_name = 'berth' and datname = current_database()"
+  const pids = (await witness.query(sql)).rows.map(({ pid }) => Number(pid))
+  if (pids.length === 0) throw new Error('the database has no process that serves the service')
+  endAtOnce(pids[Math.floor(Math.random() * pids.length)]!)
+  await ended
 }
 
 /** Waits until it answers a question again: it may be in the middle of its recovery. */
@@ -72,14 +80,6 @@ export async function untilAnswering(url: string): Promise<void> {
       await sleep(20)
     }
   }
-}
-
-/** The processes that serve the service on this database. */
-async function serving(url: string): Promise<number[]> {
-  return withClient(url, async (client) => {
-    const sql = "select pid from pg_stat_activity where application_name = 'berth' and datname = current_database()"
-    return (await client.query(sql)).rows.map(({ pid }) => Number(pid))
-  })
 }
 
 /** Cuts the connections of the service that are in the middle of a transaction. Gives how many. */
