@@ -60,7 +60,12 @@ function familyOf(client: string): string {
   return client.split('-', 1)[0]!
 }
 
-const TITLES: Record<string, string> = { sdk: 'The SDK', cli: 'The command line', terraform: 'The Terraform provider' }
+const TITLES: Record<string, string> = {
+  sdk: 'The SDK',
+  cli: 'The command line',
+  terraform: 'The Terraform provider',
+  other: 'Other programs',
+}
 
 /** A row an operation, a column a client; a cell is what was seen on both engines. What differs is explained below the table. */
 function tableOf(rows: readonly Seen[]): string {
@@ -89,7 +94,7 @@ function tableOfFamily(rows: readonly Seen[], columns: readonly string[]): strin
   }
   const operations = [...new Set(rows.filter(({ client }) => columns.includes(client)).map((row) => row.operation))]
   return [
-    `| | ${columns.map((name) => name.replace(/^(sdk|cli)-/, '')).join(' | ')} |`,
+    `| | ${columns.map((name) => name.replace(/^(sdk|cli|other)-/, '')).join(' | ')} |`,
     `|---|${columns.map(() => '---|').join('')}`,
     ...operations.toSorted().map((name) => `| ${name} | ${columns.map((client) => cell(name, client)).join(' | ')} |`),
     ...(whys.length === 0 ? [] : ['']),

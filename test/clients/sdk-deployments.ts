@@ -68,6 +68,11 @@ async function readAliases(story: Story, live: string): Promise<void> {
         assert.deepEqual([found.alias, found.deploymentId], [alias, live])
         assert.ok(found.created instanceof Date)
       }))
+  const assigned = { alias: `assigned-${label}.apps.example.net` }
+  await use('assignAlias', { id: live, requestBody: assigned }, (made) => {
+    assert.equal(made.alias, assigned.alias)
+    assert.ok(made.created instanceof Date)
+  })
   await use('listDeploymentAliases', { id: live }, ({ aliases }) =>
     assert.ok(aliases.some((found: Decoded) => found.alias === alias)),
   )

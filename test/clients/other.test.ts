@@ -1,0 +1,64 @@
+/** The calls of two programs that many run, as their source makes them: Infisical's sync of secrets, Sentry's integration. clients.md D.1. */
+import assert from 'node:assert/strict'
+import { makeInstallation } from '../integration-world.ts'
+import { onBothEngines } from '../world.ts'
+import { note } from './ledger.ts'
+import type { Decoded } from './sdk-client.ts'
+import { type ApiError, newProvider } from './terraform-provider.ts'
+
+onBothEngines('Infisical keeps the variables of a project as its own', async (world) => {
+  const ask = newProvider(await world.listen(), world.credentials.token, undefined)
+  const { id } = await ask('POST', '/v10/projects', { name: 'web' })
+  const path = `/v9/projects/${id}/env`
+  const variable = { key: 'TOKEN', value: 'v', type: 'encrypted', target: ['production', 'preview'] }
+  await ask('POST', `/v10/projects/${id}/env`, variable)
+  await ask('POST', `/v10/projects/${id}/env`, { ...variable, key: 'BRANCH', target: ['preview'], gitBranch: 'dev' })
+  const { envs } = await ask('GET', `${path}?decrypt=true`)
+  // It spreads `target`.
+  assert.ok(envs.length === 2 && envs.every(({ target }: Decoded) => Array.isArray(target)))
+  const { id: envId } = envs.find(({ key }: Decoded) => key === 'TOKEN')
+  const [branch] = (await ask('GET', `${path}?decrypt=true&gitBranch=dev`)).envs
+  assert.deepEqual([branch.key, branch.value], ['BRANCH', 'v'])
+  assert.equal((await ask('GET', `${path}/${envId}?decrypt=true`)).value, 'v')
+  await ask('PATCH', `${path}/${envId}`, { ...variable, value: 'w' })
+  assert.equal((await ask('GET', `${path}/${envId}?decrypt=true`)).value, 'w')
+  await ask('DELETE', `${path}/${envId}`)
+  assert.equal((await ask('GET', path)).envs.length, 1)
+  for (const operation of ['list', 'read', 'create', 'update', 'delete'])
+    note({ client: 'other-infisical', operation: `variables: ${operation}`, engine: world.engine, outcome: 'works' })
+})
+
+onBothEngines('Sentry reads the projects of an installation and writes its variables over and over', async (world) => {
+  const { teamId } = world.credentials
+  const origin = await world.listen()
+  for (let at = 0; at < 25; at++) await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: `p${at}` })
+  const scopes = ['read:project', 'read-write:global-project-env-vars', 'read:team']
+  const { token } = await makeInstallation(world, { scopes })
+  const ask = newProvider(origin, token, teamId)
+  assert.equal((await ask('GET', `/v1/teams/${teamId}`)).slug, 'team')
+  const names = new Set<string>()
+  // It goes on for as long as a page is full.
+  for (let until = '', count = 20; count === 20; ) {
+    const { projects, pagination } = await ask('GET', `/v4/projects/?limit=20${until}`)
+    for (const { name } of projects) names.add(name)
+    count = pagination.count
+    until = `&until=${pagination.next}`
+  }
+  assert.equal(names.size, 25)
+  const project = await ask('GET', '/v1/projects/p1')
+  const path = `projects/${project.id}/env`
+  const variables = [
+    { key: 'SENTRY_AUTH_TOKEN', value: 't', type: 'encrypted', target: ['production'] },
+    { key: 'VERCEL_GIT_COMMIT_SHA', value: 'VERCEL_GIT_COMMIT_SHA', type: 'system', target: ['production'] },
+  ]
+  for (const variable of variables) await ask('POST', `/v4/${path}`, variable)
+  for (const variable of variables) {
+    const taken = (error: ApiError) => error.code === 'ENV_ALREADY_EXISTS'
+    await assert.rejects(ask('POST', `/v5/${path}`, variable), taken)
+    const { envs } = await ask('GET', `/v4/${path}`)
+    const { id } = envs.find(({ key }: Decoded) => key === variable.key)
+    await ask('PATCH', `/v4/${path}/${id}`, variable)
+  }
+  for (const operation of ['team: read', 'projects: list', 'projects: read', 'variables: create', 'variables: upsert'])
+    note({ client: 'other-sentry', operation, engine: world.engine, outcome: 'works' })
+})
