@@ -54,10 +54,7 @@ export async function openService(
   const metrics = openMetrics()
   const db = await openStore(config, log, { ...store, onDiskFault, watch: storeWatch(metrics) })
   const clock = openClock()
-  const keyring = await openKeys(config, db, clock).catch(async (error) => {
-    await db.close()
-    throw error
-  })
+  const keyring = await openKeys(config, db, clock).catch((error) => db.close().then(() => Promise.reject(error)))
   const { credentials, firstStart } = await openCredentials(db, clock, config)
   const stop = new AbortController()
   const deps: Deps = {

@@ -19,9 +19,11 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
       name: row.name,
       username: row.slug,
       avatar: null,
-      defaultTeamId: ctx.who.tokenTeamId ?? row.default_team_id,
-      // To the CLI a `northstar` has no personal account: what names no team is for the default one. decisions/0114.
-      version: ctx.who.tokenTeamId === null ? null : 'northstar',
+      // For the CLIs this is the team of every request that names none: said of a token for which it is not, they would
+      // mix two accounts. decisions/0114
+      defaultTeamId: ctx.who.tokenTeamId,
+      // SDK 1.3 to 1.6 decode no other.
+      version: 'northstar',
       limited: false,
       createdAt: momentOf(row.created_stamp),
       // The account's own block has no reason beyond that the operator set it.

@@ -3,7 +3,7 @@ import type { Queries } from '../db/db.ts'
 import { countRows, rowsOf, type Store, tablesOf } from '../db/tables.ts'
 import type { Progress } from './progress.ts'
 
-/** Triggers write it as the other tables are filled, so it is emptied and copied last. */
+/** Triggers write it as the other tables are filled, so it is copied last. */
 const NOTED_BY_TRIGGERS = 'edge_change'
 
 /** The tables that hold data, in the order in which they are filled. Kysely's own say what migrations ran, and are not copied. */
@@ -15,7 +15,7 @@ export async function tablesToCopy(db: Store): Promise<Map<string, string[]>> {
 }
 
 /**
- * Copies every row. Both are transactions (or `from` is a file that nobody writes), have the same tables, and `to` has no rows.
+ * Copies every row; what migrations put into `to` goes first. Both are transactions (or `from` is a file that nobody writes) and have the same tables.
  * Throws when a table or column is missing on one side, or a row got lost on the way.
  */
 export async function copyRows(from: Queries, to: Queries, progress: Progress): Promise<void> {
@@ -26,7 +26,7 @@ export async function copyRows(from: Queries, to: Queries, progress: Progress): 
   const total = counts.values().reduce((sum, count) => sum + count, 0)
   let done = 0
   for (const [table, count] of counts) {
-    if (table === NOTED_BY_TRIGGERS) await (to as Store).deleteFrom(table).execute()
+    await (to as Store).deleteFrom(table).execute()
     for await (const rows of rowsOf(from, table)) {
       await (to as Store).insertInto(table).values(rows).execute()
       done += rows.length

@@ -13,10 +13,11 @@ onBothClis('who one is, and for whom one acts', async (world) => {
     assert.ok(said.asked.includes('GET /v2/user'))
   })
   await works('teams ls', async () => {
-    assertSaid(await cli(['teams', 'ls'], own), 0, /✔ admin +admin@berth\.localhost/, /^ {2}team +Team/m)
+    await world.operator('POST', '/operator/v1/teams', { slug: 'second', name: 'Second', ownerId: credentials.userId })
+    assertSaid(await cli(['teams', 'ls'], own), 0, /^ *team +Team/m, /^ *second +Second/m)
     const bound = await cli(['teams', 'ls'])
-    assertSaid(bound, 0, /^team +Team/m)
-    assert.doesNotMatch(bound.err, /admin/, 'behind a token of a team there is no personal account')
+    assertSaid(bound, 0, /^ *team +Team/m)
+    assert.doesNotMatch(bound.err, /second/, 'a token of a team sees that one')
   })
   await works('a wrong token', async () => {
     assertSaid(await cli(['whoami'], { token: 'nobody' }), 1, 'Error: The token is unknown, expired or revoked.')
@@ -59,8 +60,8 @@ onBothClis('who one is, and for whom one acts', async (world) => {
     assert.doesNotMatch(said.err, /mine/)
     assertSaid(await cli(['switch', 'rivals'], kept), 1, /You do not have permission to access scope rivals/)
     assert.equal(current(), credentials.teamId)
-    assertSaid(await cli(['switch', 'admin'], kept), 0, 'admin')
-    assert.equal(current(), undefined)
+    assertSaid(await cli(['switch', 'admin'], kept), 1, 'You cannot set your Personal Account as the scope.')
+    assert.equal(current(), credentials.teamId)
   })
 
   await works(
@@ -90,21 +91,21 @@ onBothClis('who one is, and for whom one acts', async (world) => {
   await works(
     'tokens rm',
     async () => {
-      const said = await cli(['tokens', 'rm', id, '--yes'], own)
+      const said = await cli(['tokens', 'rm', id], own)
       assertSaid(said, 0)
       const { body } = await world.call('GET', '/v6/user/tokens')
       assert.deepEqual(
         body.tokens.filter((token: { name: string }) => token.name === 'laptop'),
         [],
       )
-      assertSaid(await cli(['tokens', 'rm', id, '--yes'], own), 1)
+      assertSaid(await cli(['tokens', 'rm', id], own), 1)
     },
     'DELETE /user/tokens/:id',
   )
   await works(
     'teams members',
     async () => {
-      assertSaid(await cli(['teams', 'members']), 0, 'admin', 'OWNER')
+      assertSaid(await cli(['teams', 'members', '--scope', 'team']), 0, 'admin', 'OWNER')
     },
     'GET /teams/:idOrSlug/members',
   )

@@ -24,7 +24,7 @@ export async function readTrace(file: string, folder: string): Promise<Call[]> {
     }
     const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest)
     const whole = resumed ? `${begun.get(pid) ?? ''}${resumed[1]}` : rest
-    const [, name = '', said = '', result = ''] = /^(\w+)\((.*)\) += (-?\d+)/.exec(whole) ?? []
+    const [, name = '', said = '', result = ''] = /^(\w+)\((.*?) *\) += (-?\d+)/.exec(whole) ?? []
     if (name === '' || Number(result) < 0) continue
     const call = callOf(name, said, Number(result), folder, offsets)
     if (call !== undefined) calls.push(call)
@@ -65,14 +65,21 @@ function callOf(
   if (name.endsWith('sync'))
     return isBelow(folder, place) || place === folder ? { kind: 'sync', path: place } : undefined
   if (!isBelow(folder, place)) return undefined
-  if (name === 'ftruncate') return { kind: 'truncate', path: place, length: Number(/, (\d+)$/.exec(said)?.[1]) }
+  if (name === 'ftruncate') return { kind: 'truncate', path: place, length: lastOf(said) }
   if (texts.length !== 1 || texts[0]![2] !== undefined) throw new Error(`cannot follow ${name} on ${place}`)
   const bytes = Buffer.from(texts[0]![1]!.replaceAll('\\x', ''), 'hex').subarray(0, result)
-  if (name === 'pwrite64') return { kind: 'write', path: place, offset: Number(/, (\d+)$/.exec(said)?.[1]), bytes }
+  if (name === 'pwrite64') return { kind: 'write', path: place, offset: lastOf(said), bytes }
   if (name !== 'write') throw new Error(`cannot follow ${name} on ${place}`)
   const offset = offsets.get(at![1]!) ?? 0
   offsets.set(at![1]!, offset + result)
   return { kind: 'write', path: place, offset, bytes }
+}
+
+/** The last argument of a call. */
+function lastOf(said: string): number {
+  const [, number] = /, (\d+)$/.exec(said) ?? []
+  if (number === undefined) throw new Error(`cannot follow a call that ends with ${said.slice(-40)}`)
+  return Number(number)
 }
 
 /** What is in memory alone does not count: SQLite makes its index of the log anew. */
