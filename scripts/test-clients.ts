@@ -15,11 +15,20 @@ const cache = join(root, '.cache', 'clients')
 const page = join(root, 'docs', 'clients.md')
 const [BEGIN, END] = ['<!-- table: npm run test:clients -- --write -->', '<!-- end of table -->']
 
+const TITLES: Record<string, string> = {
+  sdk: 'By the SDK',
+  cli: 'By the command line',
+  terraform: 'By the Terraform provider',
+  other: 'By other programs',
+}
+
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } })
-const files = globSync(`test/clients/*${asked.only ?? ''}*.test.ts`, { cwd: root })
+const all = globSync('test/clients/*.test.ts', { cwd: root }).toSorted()
+const files = all.filter((file) => basename(file).includes(asked.only ?? ''))
 // A test file is named for the family of clients that it drives: `sdk.test.ts`, `cli-env.test.ts`.
-const families = files.map((file) => /[a-z]+/.exec(basename(file))![0])
-for (const client of CLIENTS) if (families.includes(familyOf(client.name))) await install(client)
+const driven = (file: string) => /[a-z]+/.exec(basename(file))![0]
+const families = new Set(files.map(driven))
+for (const client of CLIENTS) if (families.has(familyOf(client.name))) await install(client)
 
 const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
 const ledger = join(scratch, 'ledger')
@@ -35,7 +44,9 @@ const seen = readFileSync(ledger, 'utf8')
   .map((line) => JSON.parse(line) as Seen)
 rmSync(scratch, { recursive: true })
 if (ran.status !== 0) process.exit(1)
-if (asked.only === undefined) compare(tableOf(seen))
+// A family of which only some files ran has no whole table.
+const whole = [...families].filter((family) => all.every((file) => driven(file) !== family || files.includes(file)))
+compare(new Map(whole.map((family) => [TITLES[family]!, tableOf(seen, family)])))
 
 /** Into a folder of its own, outside Berth's dependencies; scripts of packages do not run. Kept until the version changes. */
 async function install({ name, package: wanted, version, overrides }: Client): Promise<void> {
@@ -60,24 +71,10 @@ function familyOf(client: string): string {
   return client.split('-', 1)[0]!
 }
 
-const TITLES: Record<string, string> = {
-  sdk: 'The SDK',
-  cli: 'The command line',
-  terraform: 'The Terraform provider',
-  other: 'Other programs',
-}
-
 /** A row an operation, a column a client; a cell is what was seen on both engines. What differs is explained below the table. */
-function tableOf(rows: readonly Seen[]): string {
-  const columns = CLIENTS.map(({ name }) => name).filter((name) => rows.some(({ client }) => client === name))
-  for (const { client } of rows) if (!columns.includes(client)) columns.push(client)
-  const families = Map.groupBy(columns, familyOf)
-  return [...families]
-    .map(([family, members]) => `### ${TITLES[family] ?? family}\n\n${tableOfFamily(rows, members)}`)
-    .join('\n\n')
-}
-
-function tableOfFamily(rows: readonly Seen[], columns: readonly string[]): string {
+function tableOf(rows: readonly Seen[], family: string): string {
+  const columns = CLIENTS.map(({ name }) => name).filter((name) => familyOf(name) === family)
+  for (const { client } of rows) if (familyOf(client) === family && !columns.includes(client)) columns.push(client)
   const whys: string[] = []
   const noted = (word: string, why: string) => {
     if (!whys.includes(why)) whys.push(why)
@@ -102,10 +99,17 @@ function tableOfFamily(rows: readonly Seen[], columns: readonly string[]): strin
   ].join('\n')
 }
 
-function compare(table: string): void {
+/** Each title stands over the table of its family; a family that did not run keeps the one that it has. */
+function compare(tables: ReadonlyMap<string, string>): void {
   const text = readFileSync(page, 'utf8')
   const [before, rest] = text.split(BEGIN) as [string, string]
-  const wanted = `${before}${BEGIN}\n\n${table}\n\n${END}${rest.split(END)[1]}`
+  const [old, after] = rest.split(END) as [string, string]
+  const sections = Object.values(TITLES).flatMap((title) => {
+    const kept = old.split(`### ${title}\n`)[1]?.split('\n### ')[0]!.trim()
+    const table = tables.get(title) ?? kept
+    return table === undefined ? [] : [`### ${title}\n\n${table}`]
+  })
+  const wanted = [`${before}${BEGIN}`, ...sections, `${END}${after}`].join('\n\n')
   if (asked.write) writeFileSync(page, wanted)
   else if (wanted !== text) {
     console.error('the table in docs/clients.md is not what was seen: npm run test:clients -- --write')
