@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
 import { EVENTS } from '../events.ts'
+import { ErrorBody } from './refusal-shape.ts'
 import { type Route, refusalsOf } from './route.ts'
 
 const ACCOUNT_PARAMETERS = [
@@ -12,7 +13,7 @@ const ACCOUNT_PARAMETERS = [
 /** Builds the document as a plain object. */
 export function openApiDocument(routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {}
-  const schemas: Record<string, unknown> = { Error: ERROR }
+  const schemas: Record<string, unknown> = { Error: ErrorBody }
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
@@ -56,18 +57,6 @@ function eventOf({ payload, sentWhileDisabled }: (typeof EVENTS)[keyof typeof EV
       responses: { '2XX': { description: 'heard' } },
     },
   }
-}
-
-const ERROR = {
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message'],
-      properties: { code: { type: 'string' }, message: { type: 'string' } },
-    },
-  },
 }
 
 function operationOf(route: Route): object {

@@ -104,8 +104,7 @@ const ON_DOOR: Record<Route['door'], readonly RefusalKey[]> = {
   operator: ['operator_only'],
   client: [],
 }
-const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full', 'payload_too_large']
-const ON_BODY: readonly RefusalKey[] = ['unsupported_media_type']
+const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full', 'payload_too_large', 'unsupported_media_type']
 
 /** Every refusal that this route may answer with. The OpenAPI document and the tests are made from it. */
 export function refusalsOf(route: Route): RefusalKey[] {
@@ -114,7 +113,6 @@ export function refusalsOf(route: Route): RefusalKey[] {
     ...ON_DOOR[route.door],
     ...(route.needs?.length ? (['missing_permission'] as const) : []),
     ...(route.method === 'GET' ? [] : ON_WRITE),
-    ...(route.body && !route.anyTypeBody ? ON_BODY : []),
     ...(route.guards ?? []).flatMap((guard) => guard.refuses),
     ...(route.refuses ?? []),
   ]

@@ -1,0 +1,36 @@
+/** What a refusal says beside its code and its sentence, for programs. The OpenAPI document tells it; `refuse` takes nothing else. */
+import type { Static } from 'typebox'
+import { Type } from './type.ts'
+
+const about = {
+  missingToken: Type.Optional(Type.Boolean()),
+  invalidToken: Type.Optional(Type.Boolean()),
+  domain: Type.Optional(Type.String({ description: 'the name that it is about' })),
+  challenge: Type.Optional(
+    Type.Object(
+      { type: Type.String(), domain: Type.String(), value: Type.String(), reason: Type.String() },
+      { description: 'the record that proves the name' },
+    ),
+  ),
+  projectId: Type.Optional(Type.String()),
+  project: Type.Optional(Type.Object({ id: Type.String() })),
+  key: Type.Optional(Type.String({ description: 'the variable that it is about' })),
+  envVarKey: Type.Optional(Type.String()),
+  envVarId: Type.Optional(Type.String()),
+  target: Type.Optional(Type.Array(Type.String())),
+  customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
+  gitBranch: Type.Optional(Type.String()),
+  lines: Type.Optional(
+    Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() }), {
+      description: 'what a text is refused for',
+    }),
+  ),
+}
+
+const Extra = Type.Object(about)
+export type RefusalExtra = Static<typeof Extra>
+
+/** Every error body. Specification: Errors. */
+export const ErrorBody = Type.Object({
+  error: Type.Object({ code: Type.String(), message: Type.String(), ...about }),
+})

@@ -1,0 +1,108 @@
+/** Two teams that hold the same things under their own names, and nobody of one has any business in the other. */
+import assert from 'node:assert/strict'
+import { install, makeIntegration } from '../integration-world.ts'
+import { makeDeployment, type Place, withQuery } from '../place.ts'
+import type { Call, World } from '../world.ts'
+
+export type Tenant = {
+  mark: string
+  teamId: string
+  query: string
+  /** The first OWNER, and a call of theirs that names the team. */
+  ownerId: string
+  owner: Call
+  call: Call
+  /** What a sample request is made from. */
+  place: Place
+  otherProjectId: string
+  /** What the path names, by id and by name. */
+  byId: Record<string, string>
+  byName: Record<string, string>
+}
+
+/** A team whose every name and value holds `mark`, apart from a project called `web` that each has. */
+export async function openTenant(world: World, mark: string): Promise<Tenant> {
+  const user = await world.user(`${mark}-owner`)
+  const team = await world.operator('POST', '/operator/v1/teams', {
+    slug: mark,
+    name: `Team ${mark}`,
+    ownerId: user.id,
+  })
+  const teamId: string = team.body.id
+  const query = `teamId=${teamId}`
+  const call: Call = (method, url, ...rest) => user.call(method, withQuery(url, query), ...rest)
+  const made = async (method: 'POST' | 'PATCH', url: string, body: object) => {
+    const answer = await call(method, url, body)
+    assert.ok(answer.status < 300, `${url}: ${answer.text}`)
+    return answer.body
+  }
+  const { id: projectId } = await made('POST', '/v10/projects', { name: 'web' })
+  const { id: otherProjectId } = await made('POST', '/v10/projects', { name: `only-${mark}` })
+  const domain = `www.${mark}.dev`
+  for (const name of [domain, `kept.${mark}.dev`]) await made('POST', '/v10/projects/web/domains', { name })
+  await made('POST', `/v10/projects/only-${mark}/domains`, { name: `only.${mark}.dev` })
+  await made('POST', '/v7/domains', { name: `${mark}.org` })
+  await world.deps.db.write(async (tx) => {
+    await tx.updateTable('project_domain').set({ verified_at: 1 }).where('verified_at', 'is', null).execute()
+    await tx.updateTable('account_domain').set({ proven_at: 1 }).execute()
+  })
+  const url = `${mark}.apps.example.net`
+  const deploymentId = await makeDeployment(world, projectId, { url, meta: { note: mark } })
+  const drain = { url: `https://logs.${mark}.dev`, sources: ['edge'], deliveryFormat: 'json' }
+  const drainId = (await made('POST', '/v1/log-drains', drain)).id
+  const otherDrainId = (await made('POST', '/v1/log-drains', drain)).id
+  const hook = { url: `https://hooks.${mark}.dev`, events: ['project.created'] }
+  const webhookId = (await made('POST', '/v1/webhooks', hook)).id
+  await made('POST', '/v9/projects/web/link', { type: 'github', repo: `acme/${mark}` })
+  await made('POST', '/v9/projects/web/custom-environments', { slug: `staging-${mark}` })
+  const variable = { key: 'TOKEN', value: `value-${mark}`, type: 'plain', comment: mark, target: ['preview'] }
+  const envId = (await made('POST', '/v10/projects/web/env', variable)).created.id
+  await made('PATCH', `/v9/projects/web/env/${envId}`, { value: `newer-${mark}` })
+  const transferCode = (await made('POST', `/projects/only-${mark}/transfer-request`, {})).code
+  const mate = await world.user(`${mark}-mate`)
+  await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${mate.id}`, { role: 'MEMBER' })
+  const own = await world.operator('POST', '/operator/v1/tokens', { userId: user.id, name: mark })
+  const app = await makeIntegration(world, { slug: `app-${mark}`, name: `App ${mark}`, teamId })
+  const installed = await install(world, app, { userId: user.id, teamId })
+  const place: Place = {
+    ...installed,
+    ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId, drainId, otherDrainId },
+    ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId: '' },
+    apps: { helper: app, 'teams-secrets': app, 'operators-secrets': app, 'teams-last': app, 'operators-last': app },
+    spare: { id: mate.id, tokenId: own.body.id },
+    rival: { ...user, projectId, teamId },
+  }
+  const both = {
+    uid: mate.id,
+    userId: mate.id,
+    teamId,
+    accountId: teamId,
+    domain,
+    // Whoever has a code may take the project: it is no name.
+    code: 'nosuch',
+    deploymentId,
+    secretId: app.secretId,
+  }
+  const byId = {
+    ...both,
+    idOrName: projectId,
+    projectId,
+    idOrSlug: teamId,
+    idOrUrl: deploymentId,
+    idOrAlias: `kept.${mark}.dev`,
+    environmentSlugOrId: `staging-${mark}`,
+  }
+  const byName = { ...byId, idOrName: `only-${mark}`, projectId: `only-${mark}`, idOrSlug: mark, idOrUrl: url }
+  return { mark, teamId, query, ownerId: user.id, owner: user.call, call, place, otherProjectId, byId, byName }
+}
+
+/** What the path names when it names nothing: shaped like what is there. */
+export function unknownLike(names: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(names).map(([name, value]) => [name, unknownOf(value)]))
+}
+
+export function unknownOf(value: string): string {
+  if (/^[a-z]+_\w+$/.test(value)) return value.replace(/_.*$/, `_${'0'.repeat(value.length - value.indexOf('_') - 1)}`)
+  if (value.includes('.')) return 'unknown.nosuch.dev'
+  return /^[\w-]{30,}$/.test(value) ? '0'.repeat(value.length) : 'nosuch'
+}
