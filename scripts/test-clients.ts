@@ -105,7 +105,7 @@ function compare(tables: ReadonlyMap<string, string>): void {
   const [before, rest] = text.split(BEGIN) as [string, string]
   const [old, after] = rest.split(END) as [string, string]
   const sections = Object.values(TITLES).flatMap((title) => {
-    const kept = old.split(`### ${title}\n`)[1]?.split('\n### ')[0]!.trim()
+    const kept = old.split(`### ${title}\n`)[1]?.split('\n### ')[0]?.trim()
     const table = tables.get(title) ?? kept
     return table === undefined ? [] : [`### ${title}\n\n${table}`]
   })
