@@ -6,20 +6,24 @@ export class Refusal extends Error {
   readonly key: RefusalKey
   readonly status: number
   readonly extra: Record<string, unknown>
+  /** Headers of the answer that says it. */
+  readonly headers: Record<string, string> | undefined
 
-  constructor(key: RefusalKey, message: string, extra: Record<string, unknown>) {
+  constructor(key: RefusalKey, message: string, extra: Record<string, unknown>, headers?: Record<string, string>) {
     super(message)
     this.key = key
     this.status = REFUSALS[key][0]
     this.extra = extra
+    this.headers = headers
   }
 }
 
-/** Refuses with a row of the table. `message` replaces its sentence, `extra` is sent beside code and message. */
+/** Refuses with a row of the table. `message` replaces its sentence, `extra` is sent beside code and message, `headers` with the answer. */
 export function refuse(
   key: RefusalKey,
   message: string = REFUSALS[key][2],
   extra: Record<string, unknown> = {},
+  headers?: Record<string, string>,
 ): never {
-  throw new Refusal(key, message, extra)
+  throw new Refusal(key, message, extra, headers)
 }

@@ -25,7 +25,8 @@ export async function newHome(t: TestContext, engine: Engine, name = 'data'): Pr
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, name)
   const database = engine === 'postgres' ? await newDatabase() : `sqlite:${join(folder, 'berth.db')}`
-  return { folder, env: { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0', BERTH_EDGE_PORT: '0' } }
+  const env = { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0', BERTH_EDGE_PORT: '0', BERTH_RATE_LIMITS: 'off' }
+  return { folder, env }
 }
 
 /** Starts the program and leaves it to itself. It is ended with the test, whatever happens. */
