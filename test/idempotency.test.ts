@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
 import { takesKey } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
 import { openService } from '../src/service.ts'
+import { startGitlab } from './git-servers.ts'
 import { openPlace, sampleOf } from './place.ts'
 import { allNames, credentialsOf, newHome, processOnBothEngines, type Running, start } from './process.ts'
 import { type Answer, type Call, callerOf, newDatabase, onBothEngines, type World } from './world.ts'
@@ -223,31 +224,69 @@ onBothEngines(
   },
 )
 
-test('two instances on one database: one effect, and the second gives the answer of the first', async (t) => {
+/** Two instances on one PostgreSQL, and a way to ask each as the first user and as the operator. */
+async function openTwo(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-two-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const settings = {
-    BERTH_DATA: folder,
-    DATABASE_URL: await newDatabase(),
-    BERTH_TIMERS: 'off',
-    BERTH_RATE_LIMITS: 'off',
+  const off = { BERTH_TIMERS: 'off', BERTH_RATE_LIMITS: 'off' }
+  const config = readConfig({ BERTH_DATA: folder, DATABASE_URL: await newDatabase(), ...off })
+  const open = async () => {
+    const service = await openService(config, pino({ level: 'silent' }), (error) => assert.fail(String(error)))
+    t.after(() => service.close())
+    return service
   }
-  const open = () => openService(readConfig(settings), pino({ level: 'silent' }), (error) => assert.fail(String(error)))
   const one = await open()
-  t.after(() => one.close())
-  const other = await open()
-  t.after(() => other.close())
-  const token = one.credentials.token!
+  const { token, operatorToken, userId } = one.credentials
+  return {
+    one,
+    calls: [one, await open()].map((service) => callerOf(service, token)),
+    operator: callerOf(one, operatorToken),
+    userId,
+  }
+}
+
+test('two instances on one database: one effect, and the second gives the answer of the first', async (t) => {
+  const { one, calls } = await openTwo(t)
   for (let round = 0; round < 20; round++) {
-    const make = (app: Pick<typeof one, 'app'>) =>
-      callerOf(app, token)('POST', '/v10/projects', { name: `web${round}` }, key(`k${round}`))
-    const [a, b] = await Promise.all([make(one), make(other)])
+    const body = { name: `web${round}` }
+    const [a, b] = await Promise.all(calls.map((call) => call('POST', '/v10/projects', body, key(`k${round}`))))
     assert.deepEqual([a!.status, b!.status], [200, 200], `${a!.text} ${b!.text}`)
     assert.equal(a!.text, b!.text)
     assert.equal([a!, b!].filter(isReplay).length, 1)
   }
   const rows = await one.deps.db.read.selectFrom('event').select('id').where('type', '=', 'project.created').execute()
   assert.equal(rows.length, 20)
+})
+
+test('what the second instance did outside is undone: a webhook at the git host for each project, and no more', async (t) => {
+  const gitlab = await startGitlab('glpat-token', {
+    'acme/web': {
+      ...{ id: 1, name: 'Web', name_with_namespace: 'Acme / Web', path_with_namespace: 'acme/web' },
+      namespace: { id: 7, name: 'Acme', path: 'acme', kind: 'group', full_path: 'acme' },
+      ...{ web_url: 'https://gitlab.example/acme/web', default_branch: 'main' },
+    } as { id: number },
+  })
+  t.after(() => gitlab.close())
+  const { calls, operator, userId } = await openTwo(t)
+  const credential = {
+    token: 'glpat-token',
+    baseUrl: gitlab.url,
+    webhookUrl: 'https://build.example.com/push',
+    webhookSecret: 's',
+  }
+  const set = await operator('PUT', `/operator/v1/accounts/${userId}/git-credentials/gitlab`, credential)
+  assert.equal(set.status, 200, set.text)
+  const gitRepository = { type: 'gitlab', repo: 'acme/web' }
+  for (let round = 0; round < 6; round++) {
+    const body = { name: `web${round}`, gitRepository }
+    const [a, b] = await Promise.all(calls.map((call) => call('POST', '/v10/projects', body, key(`k${round}`))))
+    assert.deepEqual([a!.status, a!.text], [200, b!.text])
+  }
+  const again = await calls[1]!('POST', '/v10/projects', { name: 'web0', gitRepository }, key('k0'))
+  assert.ok(isReplay(again))
+  const made = gitlab.asked.filter((asked) => asked.startsWith('POST')).length
+  assert.ok(made > 6, 'both instances made one at times')
+  assert.equal(gitlab.hooks.length, 6)
 })
 
 /** Sends a request; the process is killed the moment its answer begins to arrive, or after so long. Gives the body that began to arrive. */

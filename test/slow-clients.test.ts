@@ -80,6 +80,7 @@ processOnBothEngines(
     const stalled = Array.from({ length: 320 }, () => say(running, most))
     const until = performance.now() + 9000
     let served = 0
+    let slowest = 0
     while (performance.now() < until) {
       const env = {
         key: `K${served}`,
@@ -88,16 +89,20 @@ processOnBothEngines(
         target: ['production'],
         gitBranch: null,
       }
+      const before = performance.now()
       assert.equal((await call('GET', '/v9/projects/web')).status, 200)
+      slowest = Math.max(slowest, performance.now() - before)
       const made = await call('POST', '/v10/projects/web/env?upsert=true', { ...env, key: 'K' })
       assert.equal(made.status, 201, await made.text())
       served++
       await sleep(50)
     }
     assert.ok(served > 5, `${served} served meanwhile`)
+    t.diagnostic(`${served} reads and writes served meanwhile; the slowest read took ${Math.round(slowest)} ms`)
     const cut = stalled.filter(({ heard }) => /^HTTP\/1\.1 503 [\s\S]*"code":"overloaded"/.test(heard()))
     assert.ok(cut.length >= 200, `${cut.length} were cut off`)
     const grown = memoryOf(running, 'VmHWM') - before
+    t.diagnostic(`memory grew by ${Math.round(grown)} MiB at most`)
     assert.ok(grown < (BODY_BUDGET / MIB) * 3, `grew by ${Math.round(grown)} MiB`)
     for (const { socket } of [...slow, ...stalled]) socket.destroy()
     assert.equal((await call('GET', '/v9/projects/web')).status, 200)
