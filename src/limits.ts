@@ -85,6 +85,9 @@ type Window = { used: number; endsAt: number }
 /** Windows of a group: the newer ones, and those of before, of which nobody has been heard since. */
 type Windows = { newer: Map<string, Window>; older: Map<string, Window> }
 
+/** Requests look at the clock when they begin, and are counted in another order. By more than this the clock was set back. */
+const SET_BACK_MS = 10_000
+
 /** So many owners are known in each group at the least, and twice as many at the most. */
 const KNOWN = 10_000
 
@@ -120,7 +123,7 @@ function windowOf(windows: Windows, owner: string, now: number, lengthMs: number
   const newer = windows.newer.get(owner)
   const known = newer ?? windows.older.get(owner)
   // One that ends later than any could was begun before the clock was set back.
-  const runs = known !== undefined && known.endsAt > now && known.endsAt <= now + lengthMs
+  const runs = known !== undefined && known.endsAt > now && known.endsAt <= now + lengthMs + SET_BACK_MS
   if (runs && newer !== undefined) return newer
   const window = runs ? known : { used: 0, endsAt: now + lengthMs }
   if (newer === undefined && windows.newer.size >= KNOWN) {

@@ -7,7 +7,7 @@ import type { Input } from '../http/route.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 
-export type ClientForm = { client_id?: string; client_secret?: string }
+type ClientForm = { client_id?: string; client_secret?: string }
 
 /** What every route of the client door may refuse with for who asks. */
 export const CLIENT_REFUSALS = ['invalid_client', 'invalid_request'] as const
