@@ -2,6 +2,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import { join, resolve } from 'node:path'
 import { domainToASCII } from 'node:url'
+import { type LimitSettings, readLimits } from './limits.ts'
 
 export type Config = {
   host: string
@@ -26,6 +27,7 @@ export type Config = {
   allowPrivateWebhooks: boolean
   /** Resolvers as `address:port`; undefined: the system's. */
   dnsServers: string[] | undefined
+  rateLimits: LimitSettings
   domains: DomainSettings
   mail: MailSettings
 }
@@ -83,6 +85,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     allowPrivateWebhooks:
       readChoice('BERTH_ALLOW_PRIVATE_WEBHOOKS', env.BERTH_ALLOW_PRIVATE_WEBHOOKS, ['0', '1'], '0') === '1',
     dnsServers: readDnsServers(env.BERTH_DNS_SERVERS),
+    rateLimits: readLimits(env.BERTH_RATE_LIMITS, (said) => new BadSetting(`BERTH_RATE_LIMITS ${said}`)),
     domains: readDomainSettings(env),
     mail: readMail(env, dataFolder),
   }
@@ -205,14 +208,11 @@ function readDnsServers(text: string | undefined): string[] | undefined {
   const servers = listed(text)
   for (const server of servers) {
     const [, v6, v4, port = '53'] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(server) ?? []
-    if (isIP(v6 ?? '') !== 6 && isIP(v4 ?? '') !== 4 && isIP(server) !== 6) throw badServer(server)
-    if (Number(port) > 65_535) throw badServer(server)
+    const isAddress = isIP(v6 ?? '') === 6 || isIP(v4 ?? '') === 4 || isIP(server) === 6
+    if (!isAddress || Number(port) > 65_535)
+      throw new BadSetting(`BERTH_DNS_SERVERS must be addresses such as 127.0.0.1:53 or [::1]:53, not "${server}"`)
   }
   return servers.length === 0 ? undefined : servers
-}
-
-function badServer(server: string): BadSetting {
-  return new BadSetting(`BERTH_DNS_SERVERS must be addresses such as 127.0.0.1:53 or [::1]:53, not "${server}"`)
 }
 
 /** Host names, in the form in which domains are compared. A leading `*.` or dot means what the name alone means. */

@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { Db, Queries } from './db/db.ts'
 import type { Row } from './db/schema.ts'
 import type { EventName, EventPayload } from './events.ts'
+import type { Limiter } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 import type { Outside } from './outside/outside.ts'
 
@@ -17,6 +18,7 @@ export type Deps = {
   outside: Outside
   log: Logger
   metrics: Metrics
+  limits: Limiter
   operatorTokenHash: string
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string

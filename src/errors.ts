@@ -192,8 +192,18 @@ export const REFUSALS = {
   ],
   project_paused: [409, 'project_paused', 'The project is paused. Unpause it first.'],
   in_transfer: [409, 'conflict', 'The project is being transferred. Try again when the transfer has ended.'],
+  idempotency_key_in_use: [
+    409,
+    'idempotency_key_in_use',
+    'A request with this Idempotency-Key is still running. Try again shortly with the same key.',
+  ],
   payload_too_large: [413, 'payload_too_large', 'The body is too large.'],
   unsupported_media_type: [415, 'unsupported_media_type', 'The body must be application/json.'],
+  idempotency_key_reused: [
+    422,
+    'idempotency_key_reused',
+    'The Idempotency-Key was used for another request within 24 hours. Use a new key for a new request.',
+  ],
   protection_addon_required: [
     428,
     'protection_addon_required',
@@ -204,6 +214,7 @@ export const REFUSALS = {
     'advanced_protection_unavailable',
     'Protecting all deployments is not available on the hobby plan.',
   ],
+  rate_limited: [429, 'rate_limited', 'Too many requests. Try again after as many seconds as Retry-After says.'],
   headers_too_large: [431, 'headers_too_large', 'The request line or the headers are too large.'],
   internal_server_error: [
     500,
@@ -214,6 +225,11 @@ export const REFUSALS = {
     503,
     'unavailable',
     'The database does not answer. Try again shortly; a write may or may not have been stored.',
+  ],
+  overloaded: [
+    503,
+    'overloaded',
+    'More bodies are arriving than the service holds at once, and this one had been coming for longest. Try again shortly.',
   ],
   dns_unavailable: [
     503,

@@ -7,16 +7,24 @@ export class Refusal extends Error {
   readonly key: RefusalKey
   readonly status: number
   readonly extra: RefusalExtra
+  /** Headers of the answer that says it. */
+  readonly headers: Record<string, string> | undefined
 
-  constructor(key: RefusalKey, message: string, extra: RefusalExtra) {
+  constructor(key: RefusalKey, message: string, extra: RefusalExtra, headers?: Record<string, string>) {
     super(message)
     this.key = key
     this.status = REFUSALS[key][0]
     this.extra = extra
+    this.headers = headers
   }
 }
 
-/** Refuses with a row of the table. `message` replaces its sentence, `extra` is sent beside code and message. */
-export function refuse(key: RefusalKey, message: string = REFUSALS[key][2], extra: RefusalExtra = {}): never {
-  throw new Refusal(key, message, extra)
+/** Refuses with a row of the table. `message` replaces its sentence, `extra` is sent beside code and message, `headers` with the answer. */
+export function refuse(
+  key: RefusalKey,
+  message: string = REFUSALS[key][2],
+  extra: RefusalExtra = {},
+  headers?: Record<string, string>,
+): never {
+  throw new Refusal(key, message, extra, headers)
 }

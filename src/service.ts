@@ -14,6 +14,7 @@ import { emptyServer } from './http/door.ts'
 import { type OpenPage, type Probe, serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
 import { metadataPages } from './integrations/metadata.ts'
+import { openLimiter } from './limits.ts'
 import { startPoster } from './mail/poster.ts'
 import { type Metrics, observe, openMetrics } from './metrics.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
@@ -54,7 +55,8 @@ export async function openService(
   const metrics = openMetrics()
   const db = await openStore(config, log, { ...store, onDiskFault, watch: storeWatch(metrics) })
   const clock = openClock()
-  const keyring = await openKeys(config, db, clock).catch((error) => db.close().then(() => Promise.reject(error)))
+  const closed = (error: unknown) => db.close().then(() => Promise.reject(error))
+  const keyring = await openKeys(config, db, clock).catch(closed)
   const { credentials, firstStart } = await openCredentials(db, clock, config)
   const stop = new AbortController()
   const deps: Deps = {
@@ -63,6 +65,7 @@ export async function openService(
     clock,
     log,
     metrics,
+    limits: openLimiter(config.rateLimits),
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,

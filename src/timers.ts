@@ -10,6 +10,7 @@ import { advanceAliasRequests, MAPPING_SLICE } from './deployments/mapping.ts'
 import { forgetEdgeChanges } from './edge/changes.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
+import { forgetKeptAnswers } from './http/idempotency.ts'
 import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
 import { forgetOldMail } from './mail/mail.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
@@ -36,6 +37,7 @@ export const TIMERS = {
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
   'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },
   'old-codes': { periodMs: HOUR_MS, sweep: forgetOldCodes },
+  'kept-answers': { periodMs: HOUR_MS, sweep: forgetKeptAnswers },
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },

@@ -27,7 +27,8 @@ export async function newHome(t: Owner, engine: Engine, name = 'data'): Promise<
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const folder = join(parent, name)
   const database = engine === 'postgres' ? await newDatabase() : `sqlite:${join(folder, 'berth.db')}`
-  return { folder, env: { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0', BERTH_EDGE_PORT: '0' } }
+  const env = { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0', BERTH_EDGE_PORT: '0', BERTH_RATE_LIMITS: 'off' }
+  return { folder, env }
 }
 
 /** Starts the program (or `words`, which start it in their way) and leaves it to itself. It is ended with the test, whatever happens. */

@@ -79,6 +79,8 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     BERTH_EDGE_PORT: '0',
     BERTH_TIMERS: 'off',
     BERTH_TEST_CLOCK: '1',
+    // As often as a test likes; those about limits set them.
+    BERTH_RATE_LIMITS: 'off',
     // Nobody answers there: a test that looks names up says whom it asks.
     BERTH_DNS_SERVERS: '127.0.0.1:1',
     ...settings,

@@ -61,7 +61,8 @@ export function authenticateOperator(authorization: string | undefined, operator
   if (!timingSafeEqual(given, Buffer.from(operatorTokenHash))) refuse('operator_only')
 }
 
-function bearerOf(authorization: string | undefined): string | undefined {
+/** The token of an `Authorization` header; undefined when it holds none that could be one. */
+export function bearerOf(authorization: string | undefined): string | undefined {
   return /^Bearer +([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1]
 }
 

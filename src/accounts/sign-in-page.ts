@@ -12,6 +12,7 @@ import {
   type VisitorCtx,
 } from '../http/screen.ts'
 import { Type } from '../http/type.ts'
+import { mustBeLeft } from '../limits.ts'
 import { findPasswordLink, setPassword } from './password-link.ts'
 import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } from './passwords.ts'
 import { endSession, startSession } from './sessions.ts'
@@ -36,8 +37,9 @@ export const accountScreens: readonly Screen[] = [
     name: 'signIn',
     query: SignInQuery,
     form: SignIn,
-    ask: (ctx, { form }): Promise<Checked> => checkPassword(ctx, form.name, form.password),
+    ask: tryPassword,
     run: signIn,
+    refuses: ['rate_limited'],
   }),
   personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
   screen({
@@ -69,6 +71,18 @@ function showSignIn(ctx: VisitorCtx, { query, url }: ScreenInput<Static<typeof S
 ${set && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
 ${signInForm(ctx, url)}`,
   }
+}
+
+/**
+ * Counts a failure before it is known to be one, so that many tries at once are not more tries: what was right is given back.
+ * Refuses: rate_limited 429, before the password is looked at.
+ */
+async function tryPassword(ctx: VisitorCtx, { form }: SignInInput): Promise<Checked> {
+  const { limits } = ctx.deps
+  mustBeLeft(limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
+  const checked = await checkPassword(ctx, form.name, form.password)
+  if (checked?.matches) limits.giveBack('sign-in-failures', ctx.address)
+  return checked
 }
 
 async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<Shown> {

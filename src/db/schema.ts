@@ -224,6 +224,17 @@ type CoreTables = {
   /** What of the edge's answers changed last, and when; by triggers. `domain <name>`, `project <id>`, `deployment <id>`. */
   edge_change: { key: string; stamp: number }
   /** One row a fact about the store itself. */
+  /** Answers to requests that brought an Idempotency-Key. http/idempotency.ts. */
+  kept_answer: {
+    /** The hash of token and key. */
+    id: string
+    /** The hash of method, address and body. */
+    asked: string
+    /** 0 only within the transaction that gives the answer. */
+    status: number
+    sealed_body: string | null
+    created_at: number
+  }
   fact: { name: string; value: string }
 }
 

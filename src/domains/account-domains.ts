@@ -10,7 +10,7 @@ import { refuse } from '../refusal.ts'
 import { type Apex, knowApex, readApex, readClaim } from './account-list.ts'
 import { type AccountDomain, type AddAccountDomain, showAccountDomain, showPlatformDomain } from './account-shape.ts'
 import { endProofOfOthers, findBasis } from './basis.ts'
-import { challengeOf, mustBeProven } from './challenge.ts'
+import { challengeOf, mayLookUp, mustBeProven } from './challenge.ts'
 import { apexOf, canonicalName, isPlatformName } from './names.ts'
 import { mustBeAllowed } from './proof.ts'
 
@@ -94,6 +94,7 @@ export async function readAccountChallenge(
   claim: Row<'account_domain'>,
 ): Promise<Records<string> | typeof NOT_ASKED> {
   if ((await provenAt(ctx, claim)) !== null) return NOT_ASKED
+  mayLookUp(ctx, claim.name)
   return ctx.deps.outside.dns.readTxt(showVerificationRecord(ctx, claim).verificationDomain)
 }
 

@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { DomainSettings } from '../config.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { mustBeLeft } from '../limits.ts'
 import type { Found } from '../outside/dns.ts'
 import { refuse } from '../refusal.ts'
 
@@ -82,4 +83,9 @@ function seen(records: string[]): string {
   const [first = '', ...rest] = records
   const shown = first.length > MOST_SHOWN ? `${first.slice(0, MOST_SHOWN)}…` : first
   return `"${shown}"${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`
+}
+
+/** However often they ask, an account has the name servers of a domain asked so often and no more. Refuses: rate_limited 429. */
+export function mayLookUp({ account, now, deps }: Ctx, name: string): void {
+  mustBeLeft(deps.limits.take('domain-lookup', `${account.id} ${name}`, now), now, 'lookups of this domain')
 }

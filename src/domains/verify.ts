@@ -3,16 +3,17 @@ import type { Ctx } from '../context.ts'
 import { followDomain } from '../deployments/pointing.ts'
 import type { Found as Records } from '../outside/dns.ts'
 import { refuse } from '../refusal.ts'
-import { challengeOf, mustBeProven } from './challenge.ts'
+import { challengeOf, mayLookUp, mustBeProven } from './challenge.ts'
 import type { Found } from './domains.ts'
 import { mustBeAllowed, takeName } from './proof.ts'
 import { type ProjectDomain, showDomain, showEvent } from './shape.ts'
 
 const NOT_ASKED = 'not asked'
 
-/** The TXT records at the place of the challenge. A verified domain has none to look for: it is not asked. */
+/** The TXT records at the place of the challenge. A verified domain has none to look for: it is not asked. Refuses: rate_limited 429. */
 export async function readChallenge(ctx: Ctx, { domain }: Found): Promise<Records<string> | typeof NOT_ASKED> {
   if (domain.verified_at !== null) return NOT_ASKED
+  mayLookUp(ctx, domain.name)
   return ctx.deps.outside.dns.readTxt(challengeOf(domain, ctx.deps.config.domains).domain)
 }
 

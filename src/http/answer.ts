@@ -3,8 +3,11 @@ import { authenticate, authenticateOperator, type Credentials, permit } from '..
 import { endOneAfterAnother } from '../access/person.ts'
 import type { Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
+import { limitHeaders, mustBeLeft } from '../limits.ts'
 import { fieldsOf, record } from '../outbox.ts'
 import { contextOf } from './context-of.ts'
+import { addressOf, countGuess, type Peer } from './guesses.ts'
+import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, readQuery, soleHeader, splitQuery } from './input.ts'
 import { remembered, type Written, writeAnswer } from './remember.ts'
 import { type Input, type Params, type Route, versionOf } from './route.ts'
@@ -19,6 +22,7 @@ export type Asked = {
   contentType: string | undefined
   params: Params
   body: Buffer | undefined
+  peer: Peer
 }
 
 /** Answers a request of a route, or refuses with what the route declares. architecture.md 2, 3: the order of refusal, the life of a write. */
@@ -30,46 +34,109 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
     slug: query.values.slug,
   }
   const now = deps.clock.now()
-  const who = await admit(deps, route, deps.db.read, credentials, now)
+  const who = await admitFirst(deps, route, credentials, now, request.peer)
+  const limit = who && countRequest(deps, route, who, now)
   const input: Input = {
     params: readParams(request.params),
     query: readQuery(route.query, query),
     body: readBodyOf(route, request.contentType, request.body),
     version: versionOf(request.url),
-    ...(route.door === 'client' && { authorization: credentials.authorization }),
+    ...(route.door === 'client' && { authorization: credentials.authorization, address: addressOf(request.peer) }),
   }
-  const outside = { deps, now, route }
-  if (route.method === 'GET') {
-    const ctx = contextOf(outside, deps.db.read, who)
-    // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
-    const make = async () => {
-      const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
-      return writeAnswer(route, answer, request.url)
-    }
-    const kept = route.remember ? deps.db.answers() : undefined
-    const written = await remembered(kept, `${who?.actor.tokenId} ${request.url}`, make)
-    await endOfTurn()
-    return written
-  }
+  const asked = { deps, now, route, request, credentials, who, input }
+  const written = await (route.method === 'GET' ? answerRead(asked) : answerWrite(asked))
+  return limit === undefined ? written : { ...written, headers: { ...limit, ...written.headers } }
+}
 
-  const asked = route.ask && (await askOutside(contextOf(outside, deps.db.read, who), route, input))
-  const work = async (tx: Queries) => {
+/** A request that was let in and could be read. */
+type Admitted = {
+  deps: Deps
+  now: number
+  route: Route
+  request: Asked
+  credentials: Credentials
+  who: Who | undefined
+  input: Input
+}
+
+async function answerRead({ deps, now, route, request, who, input }: Admitted): Promise<Written> {
+  const ctx = contextOf({ deps, now, route }, deps.db.read, who)
+  // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
+  const make = async () => {
+    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+    return writeAnswer(route, answer, request.url)
+  }
+  const kept = route.remember ? deps.db.answers() : undefined
+  const written = await remembered(kept, `${who?.actor.tokenId} ${request.url}`, make)
+  await endOfTurn()
+  return written
+}
+
+async function answerWrite(admitted: Admitted): Promise<Written> {
+  const { deps, now, route, request, credentials } = admitted
+  const once = beginOnce(deps, route, request, credentials.authorization)
+  try {
+    return (await once?.find(deps.db.read, now)) ?? (await writeOnce(admitted, once))
+  } finally {
+    once?.end()
+  }
+}
+
+async function writeOnce({ deps, now, route, request, credentials, who, input }: Admitted, once: Once | undefined) {
+  const before = contextOf({ deps, now, route }, deps.db.read, who)
+  const asked = route.ask && (await askOutside(before, route, input))
+  const work = async (tx: Queries): Promise<Written> => {
     if (route.ends) await endOneAfterAnother(tx)
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
-    const ctx = contextOf(outside, tx, who, deps.clock.stamp())
+    const kept = await once?.take(tx, now)
+    if (kept !== undefined) return kept
+    const ctx = contextOf({ deps, now, route }, tx, who, deps.clock.stamp())
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, asked)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
-    return answer
+    const written = writeAnswer(route, answer, request.url)
+    await once?.keep(tx, written)
+    return written
   }
-  const answer = await deps.db.write(work).catch(async (error) => {
+  const written = await deps.db.write(work).catch(async (error) => {
     // A store that is away may have taken the write: what was done for it stays.
-    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(contextOf(outside, deps.db.read, who), asked)
+    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(before, asked)
     throw error
   })
-  if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
-  return writeAnswer(route, answer, request.url)
+  // Another instance was first with this key: what was done outside for this request is one too many.
+  if (isReplay(written)) await route.undo?.(before, asked)
+  else if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
+  return written
+}
+
+/** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */
+function countRequest(
+  { limits }: Deps,
+  route: Route,
+  { account }: Who,
+  now: number,
+): Record<string, string> | undefined {
+  const taken = limits.take(limits.groupOf(route), account.id, now)
+  if (taken === undefined) return undefined
+  mustBeLeft(taken, now)
+  return limitHeaders(taken, now)
+}
+
+/** As `admit`, before anything is looked at; a failure may be a guess and is counted. Refuses: rate_limited 429 too. */
+async function admitFirst(
+  deps: Deps,
+  route: Route,
+  credentials: Credentials,
+  now: number,
+  peer: Peer,
+): Promise<Who | undefined> {
+  try {
+    return await admit(deps, route, deps.db.read, credentials, now)
+  } catch (error) {
+    countGuess(deps, error, peer)
+    throw error
+  }
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */

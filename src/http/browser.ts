@@ -11,6 +11,7 @@ import { formTokenOf, readCookies, writeCookies } from './cookies.ts'
 import { refusalToTell } from './faults.ts'
 import { mustBeOurs, readFields } from './form.ts'
 import { faultPage, pageHeaders, showDocument } from './frame.ts'
+import { addressOf, type Peer } from './guesses.ts'
 import { readParams, readQuery, soleHeader, splitQuery } from './input.ts'
 import { type Params, versionOf } from './route.ts'
 import { refusalsOfScreen, type Screen, type ScreenInput, type Shown, type VisitorCtx } from './screen.ts'
@@ -24,7 +25,7 @@ export type BrowserRequest = {
   id: string
   originalUrl: string
   params: unknown
-  raw: { rawHeaders: readonly string[] }
+  raw: { rawHeaders: readonly string[]; socket: Peer }
   body: unknown
 }
 export type BrowserReply = {
@@ -41,6 +42,7 @@ type Guest = {
   formToken: string
   session: string | undefined
   newVisit: string | undefined
+  address: string
 }
 
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
@@ -50,7 +52,8 @@ export async function answerBrowser(
   request: BrowserRequest,
   error?: Error,
 ): Promise<BrowserReply> {
-  let guest: Guest = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined }
+  const address = addressOf(request.raw.socket)
+  let guest: Guest = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined, address }
   try {
     if (error !== undefined) throw error
     if (versionOf(request.originalUrl) !== undefined) refuse('not_found')
@@ -68,21 +71,23 @@ export async function answerBrowser(
     if (!refusalsOfScreen(screen).includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
-    return { ...reply(deps, guest, shownFault(refusal)), refusal: refusal.key }
+    const answer = reply(deps, guest, shownFault(refusal))
+    return { ...answer, headers: { ...answer.headers, ...refusal.headers }, refusal: refusal.key }
   }
 }
 
 async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<Guest> {
+  const address = addressOf(request.raw.socket)
   const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findVisitor(deps.db.read, session, now)
   if (visitor !== undefined) {
     if (visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor.sessionHash, now))
     }
-    return { visitor, formToken: formTokenOf(session!), session, newVisit: undefined }
+    return { visitor, formToken: formTokenOf(session!), session, newVisit: undefined, address }
   }
   const newVisit = visit === undefined ? randomText(43) : undefined
-  return { visitor, formToken: formTokenOf(visit ?? newVisit!), session, newVisit }
+  return { visitor, formToken: formTokenOf(visit ?? newVisit!), session, newVisit, address }
 }
 
 async function read(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest, now: number): Promise<Shown> {
@@ -133,10 +138,10 @@ async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest:
 function contextFor(
   deps: Deps,
   db: Queries,
-  { visitor, formToken }: Guest,
+  { visitor, formToken, address }: Guest,
 ): Omit<VisitorCtx, 'now' | 'stamp' | 'emit'> {
   const actor = { kind: 'user', id: visitor?.userId ?? 'anyone', tokenId: null } as const
-  return { actor, db, deps, visitor, formToken }
+  return { actor, db, deps, visitor, formToken, address }
 }
 
 function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {

@@ -3,12 +3,19 @@ import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
 import { EVENTS } from '../events.ts'
 import { ErrorBody } from './refusal-shape.ts'
-import { type Route, refusalsOf } from './route.ts'
+import { type Route, refusalsOf, takesKey } from './route.ts'
 
 const ACCOUNT_PARAMETERS = [
   { name: 'teamId', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by id' },
   { name: 'slug', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by slug' },
 ]
+
+const KEY_PARAMETER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  description: 'asked again with the same key within 24 hours, the request is done once and answered alike',
+}
 
 /** Builds the document as a plain object. */
 export function openApiDocument(routes: readonly Route[]): object {
@@ -65,7 +72,7 @@ function operationOf(route: Route): object {
     summary: route.summary,
     tags: [route.tag],
     ...(route.needs?.length && { 'x-permissions': route.needs }),
-    parameters: [...pathParameters(route), ...queryParameters(route)],
+    parameters: [...pathParameters(route), ...queryParameters(route), ...(takesKey(route) ? [KEY_PARAMETER] : [])],
     // An app says who it is by HTTP Basic, or in the form.
     ...(route.door === 'client' && { security: [{ client: [] }, {}] }),
     ...(route.body && { requestBody: { content: contentOf(route) } }),

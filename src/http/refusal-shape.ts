@@ -20,6 +20,10 @@ const about = {
   target: Type.Optional(Type.Array(Type.String())),
   customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
   gitBranch: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String({ description: 'the limit that was reached' })),
+  limit: Type.Optional(
+    Type.Object({ total: Type.Integer(), remaining: Type.Integer(), reset: Type.Integer(), resetMs: Type.Integer() }),
+  ),
   lines: Type.Optional(
     Type.Array(Type.Object({ line: Type.Integer(), message: Type.String() }), {
       description: 'what a text is refused for',

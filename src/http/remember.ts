@@ -4,7 +4,13 @@ import type { Route } from './route.ts'
 import { serialize } from './serialize.ts'
 
 /** An answer in the form in which it is sent. */
-export type Written = { links: string | undefined; body: string | Buffer | undefined }
+export type Written = {
+  links: string | undefined
+  body: string | Buffer | undefined
+  /** Of an answer that was kept: the route's may be another today. */
+  status?: number
+  headers?: Record<string, string>
+}
 
 /** A few megabytes at the most. */
 const KEPT = 50

@@ -16,6 +16,8 @@ export type Input<Q = unknown, B = unknown> = {
   version: number | undefined
   /** The `Authorization` header, for a client that proves itself by it (RFC 6749, 2.3.1). */
   authorization?: string | undefined
+  /** Where such a client asks from: what its failures are counted by. */
+  address?: string
 }
 
 /** A statement that must hold before `run`: it returns, or refuses with one of `refuses`. */
@@ -95,16 +97,24 @@ export function clientRoute<Q extends TSchema, B extends TSchema, R extends TSch
 const ALWAYS: readonly RefusalKey[] = ['bad_request', 'internal_server_error', 'unavailable']
 const ON_DOOR: Record<Route['door'], readonly RefusalKey[]> = {
   public: [
+    'rate_limited',
     'missing_token',
     'invalid_token',
     'integration_configuration_disabled',
     'team_id_required',
     'team_forbidden',
   ],
-  operator: ['operator_only'],
-  client: [],
+  operator: ['operator_only', 'rate_limited'],
+  client: ['rate_limited'],
 }
-const ON_WRITE: readonly RefusalKey[] = ['busy', 'storage_full', 'payload_too_large', 'unsupported_media_type']
+const ON_WRITE: readonly RefusalKey[] = [
+  'busy',
+  'storage_full',
+  'payload_too_large',
+  'unsupported_media_type',
+  'overloaded',
+]
+const ON_KEY: readonly RefusalKey[] = ['idempotency_key_reused', 'idempotency_key_in_use']
 
 /** Every refusal that this route may answer with. The OpenAPI document and the tests are made from it. */
 export function refusalsOf(route: Route): RefusalKey[] {
@@ -113,10 +123,16 @@ export function refusalsOf(route: Route): RefusalKey[] {
     ...ON_DOOR[route.door],
     ...(route.needs?.length ? (['missing_permission'] as const) : []),
     ...(route.method === 'GET' ? [] : ON_WRITE),
+    ...(takesKey(route) ? ON_KEY : []),
     ...(route.guards ?? []).flatMap((guard) => guard.refuses),
     ...(route.refuses ?? []),
   ]
   return [...new Set(keys)]
+}
+
+/** Whether a route looks at `Idempotency-Key`. A PUT may be asked again anyway, and a code that an app exchanges is used up. */
+export function takesKey({ door, method }: Pick<Route, 'door' | 'method'>): boolean {
+  return door !== 'client' && (method === 'POST' || method === 'PATCH' || method === 'DELETE')
 }
 
 /** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */

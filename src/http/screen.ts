@@ -12,6 +12,8 @@ import type { Params } from './route.ts'
 /** What a page may touch: what the operator's operations may, and who is signed in. */
 export type VisitorCtx = OperatorCtx & {
   visitor: Visitor | undefined
+  /** Where the browser asks from: what its failures are counted by. */
+  address: string
   /** What proves that a form is of this browser's session: `tokenField`. */
   formToken: string
 }
@@ -70,6 +72,7 @@ const ON_FORM: readonly RefusalKey[] = [
   'payload_too_large',
   'busy',
   'storage_full',
+  'overloaded',
 ]
 
 /** Every refusal that this page may answer with. */

@@ -3,6 +3,7 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { Deps } from '../context.ts'
 import { Refusal } from '../refusal.ts'
 import { answerRequest } from './answer.ts'
+import { openBodies } from './bodies.ts'
 import { answerBrowser } from './browser.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import { type Params, type Route, refusalsOf, unversioned, withoutVersion } from './route.ts'
@@ -20,6 +21,8 @@ export type Probe = {
 type Said = { status: number; body: string }
 
 const BODY_LIMIT = 64 * 1024
+/** Each may hold what it has not said yet (headers of 16 KB): what is above this is let go at once. */
+const MOST_CONNECTIONS = 10_000
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
 /** Answers what went wrong before an operation was reached. */
@@ -40,7 +43,15 @@ export function serve(
     return reply
   }
   const app = openServer(unreached, refuseUnreached)
+  const bodies = openBodies()
+  // The handler parses: a stranger with a bad body gets 401, not 400.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (request, payload, done) => {
+    const { bodyLimit } = request.routeOptions
+    bodies.read(payload, bodyLimit, Number(request.headers['content-length']), done)
+  })
   app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.body !== undefined) bodies.release(request.body as Buffer)
     reply.headers(onEvery(request))
     // Keep-alive clients let go, and the close does not wait for them.
     if (deps.stopping.aborted) reply.header('connection', 'close')
@@ -88,9 +99,7 @@ function openServer(unreached: Watch, refuse: Refuse): FastifyInstance {
       if (status !== undefined) unreached.end({ id, method: '', raw: { rawHeaders: [] } }, { status })
     },
   })
-  // The handler parses: a stranger with a bad body gets 401, not 400.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.server.maxConnections = MOST_CONNECTIONS
   app.setErrorHandler<FastifyError>(refuse)
   app.setNotFoundHandler((request, reply) => {
     const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200)
@@ -127,15 +136,22 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch):
       // Refusals too: what is asked there holds a secret.
       if (route.noStore) reply.header('cache-control', 'no-store')
       try {
-        const { links, body } = await answerRequest(deps, route, {
+        const {
+          links,
+          body,
+          status = route.status,
+          headers,
+        } = await answerRequest(deps, route, {
           url: request.originalUrl,
           headers: request.raw.rawHeaders,
           contentType: request.headers['content-type'],
           params: request.params as Params,
           body: request.body as Buffer | undefined,
+          peer: request.raw.socket,
         })
-        watch.end(request, { since, status: route.status })
-        reply.code(route.status)
+        watch.end(request, { since, status })
+        reply.code(status)
+        if (headers) reply.headers(headers)
         if (links) reply.header('link', links)
         if (body === undefined) return reply.send()
         return reply.type(`${route.textReply ? 'text/plain' : 'application/json'}; charset=utf-8`).send(body)
@@ -204,6 +220,7 @@ function refuseOtherMethods(
 function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): Refusal {
   const at = { requestId: request.id, ...traceOf(request), method: request.method, path: request.routeOptions?.url }
   const refusal = refusalToTell(deps, error, at)
+  if (refusal.headers) reply.headers(refusal.headers)
   if (refusal.status === 503) reply.header('retry-after', '1')
   if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
   const { contentType, body } = showRefusal(refusal, request.headers.accept)

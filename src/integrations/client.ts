@@ -2,22 +2,26 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { countFailure } from '../http/guesses.ts'
 import type { Input } from '../http/route.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 
-export type ClientForm = { client_id?: string; client_secret?: string }
+type ClientForm = { client_id?: string; client_secret?: string }
 
 /** What every route of the client door may refuse with for who asks. */
 export const CLIENT_REFUSALS = ['invalid_client', 'invalid_request'] as const
 
+type Asking = Pick<Input<unknown, ClientForm>, 'body' | 'authorization' | 'address'>
+
 /**
  * The integration that the secret proves. An unknown client and a wrong secret are answered alike, after the same work.
- * Refuses: invalid_client 401, invalid_request 400 (nothing said, or said in two ways).
+ * Refuses: invalid_client 401, invalid_request 400 (nothing said, or said in two ways), rate_limited 429 in place of invalid_client
+ * after many failures: what is right is let in all the same.
  */
 export async function authenticateClient(
-  ctx: Pick<OperatorCtx, 'db'>,
-  { body, authorization }: Pick<Input<unknown, ClientForm>, 'body' | 'authorization'>,
+  ctx: Pick<OperatorCtx, 'db' | 'deps'>,
+  { body, authorization, address = '' }: Asking,
 ): Promise<Row<'integration'>> {
   const { id, secret } = credentialsOf(body, authorization)
   const row = await ctx.db.selectFrom('integration').selectAll().where('id', '=', id).executeTakeFirst()
@@ -26,8 +30,10 @@ export async function authenticateClient(
     secret,
     live.map(({ hash }) => hash),
   )
-  if (row === undefined || !matches) refuse('invalid_client')
-  return row
+  if (row !== undefined && matches) return row
+  countFailure(ctx.deps, 'client-failures', `${fingerprint(id)} ${address}`)
+  countFailure(ctx.deps, 'client-address-failures', address)
+  refuse('invalid_client')
 }
 
 /** A field that must be there, of a form. Refuses: invalid_request 400. */

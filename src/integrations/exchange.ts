@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import { endWritesOf } from '../access/installation.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { countFailure } from '../http/guesses.ts'
 import type { Input } from '../http/route.ts'
 import { fingerprint, newId, newToken } from '../ids.ts'
 import { record } from '../outbox.ts'
@@ -53,7 +54,7 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
 /**
  * Gives the token of an installation for its code. One statement decides: the code of this client, unused, not expired, for
  * this redirect_uri and this verifier, of an installation that is enabled. Refuses: invalid_client 401, invalid_grant 400,
- * invalid_request 400.
+ * invalid_request 400, rate_limited 429 (many failures).
  */
 export async function exchangeCode(
   ctx: OperatorCtx,
@@ -63,7 +64,10 @@ export async function exchangeCode(
   const integration = await authenticateClient(ctx, input)
   const tokenId = newId('tok')
   const code = await useCode(ctx, integration, askedOf(input.body), tokenId)
-  if (code === undefined) refuse('invalid_grant')
+  if (code === undefined) {
+    countFailure(ctx.deps, 'code-failures', `${integration.id} ${input.address}`)
+    refuse('invalid_grant')
+  }
   const configuration = await ctx.db
     .selectFrom('configuration')
     .innerJoin('account', 'account.id', 'configuration.account_id')

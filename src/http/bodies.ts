@@ -1,0 +1,81 @@
+/** Bodies of requests: read whole, each within its limit, and all of them together within a budget. reliability.md 2d, T48. */
+import type { Readable } from 'node:stream'
+import { REFUSALS, type RefusalKey } from '../errors.ts'
+import { Refusal } from '../refusal.ts'
+
+/** What all bodies that arrive or wait for their answer may take together. */
+export const BODY_BUDGET = 64 * 1024 * 1024
+
+type Done = (error: Error | null, body?: Buffer) => void
+/** A body that is not whole yet. */
+type Coming = { bytes: number; fail: (key: RefusalKey) => void }
+
+export type Bodies = {
+  /** Reads a body of `declared` bytes (NaN: not said). Refuses: payload_too_large 413, bad_request 400, overloaded 503. */
+  read(stream: Readable, limit: number, declared: number, done: Done): void
+  /** A body that was read is not held any more. */
+  release(body: Buffer): void
+}
+
+/**
+ * Beyond the budget, the body that has been arriving for longest is cut off: whoever stalls is the oldest soon, and those
+ * who send and are done are let through.
+ */
+export function openBodies(budget: number = BODY_BUDGET): Bodies {
+  const coming = new Set<Coming>()
+  let held = 0
+  const hold = (one: Coming, bytes: number) => {
+    one.bytes += bytes
+    held += bytes
+    coming.add(one)
+    for (const oldest of coming) {
+      if (held <= budget) return
+      oldest.fail('overloaded')
+    }
+  }
+  const drop = (one: Coming) => {
+    coming.delete(one)
+    held -= one.bytes
+    one.bytes = 0
+  }
+  return {
+    read: (stream, limit, declared, done) =>
+      readBody({ hold, drop, whole: (one) => coming.delete(one) }, stream, limit, declared, done),
+    release(body) {
+      held -= body.length
+    },
+  }
+}
+
+type Hall = { hold(one: Coming, bytes: number): void; drop(one: Coming): void; whole(one: Coming): void }
+
+function readBody(hall: Hall, stream: Readable, limit: number, declared: number, done: Done): void {
+  const chunks: Buffer[] = []
+  const leave = () => {
+    stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
+    chunks.length = 0
+  }
+  const one: Coming = {
+    bytes: 0,
+    fail(key) {
+      leave()
+      hall.drop(one)
+      done(new Refusal(key, REFUSALS[key][2], {}))
+    },
+  }
+  const onData = (chunk: Buffer) => {
+    if (one.bytes + chunk.length > limit) return one.fail('payload_too_large')
+    chunks.push(chunk)
+    hall.hold(one, chunk.length)
+  }
+  const onEnd = () => {
+    if (!Number.isNaN(declared) && declared !== one.bytes) return one.fail('bad_request')
+    const body = Buffer.concat(chunks)
+    leave()
+    hall.whole(one)
+    done(null, body)
+  }
+  const onBroken = () => one.fail('bad_request')
+  if (declared > limit) one.fail('payload_too_large')
+  else stream.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
+}

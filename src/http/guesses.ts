@@ -1,0 +1,38 @@
+/** Failures that may be guesses, counted by the address they come from. What is right is let in however often others were wrong. docs/decisions/0119. */
+import { isIPv6 } from 'node:net'
+import type { Deps } from '../context.ts'
+import { type LimitName, mustBeLeft } from '../limits.ts'
+import { Refusal } from '../refusal.ts'
+
+/** Who is at the other end of the connection: no header is believed. */
+export type Peer = { readonly remoteAddress?: string | undefined }
+
+/**
+ * The address of a peer, as failures are counted by it. Who has one IPv6 address has the 2^64 around it; an IPv4 address is itself
+ * however it is written.
+ */
+export function addressOf({ remoteAddress = '' }: Peer): string {
+  const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = address.replace(/%.*$/, '').split('::', 2)
+  const groups = head === '' ? [] : head.split(':')
+  const behind = tail ? tail.split(':') : []
+  const zeros = tail === undefined ? 0 : 8 - groups.length - behind.length
+  return `${[...groups, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...behind].slice(0, 4).join(':')}::/64`
+}
+
+/** Counts a failure. Refuses: rate_limited 429, once there were more than the limit allows. The first time that happens, the log says so. */
+export function countFailure(deps: Pick<Deps, 'limits' | 'log' | 'clock'>, name: LimitName, owner: string): void {
+  const now = deps.clock.now()
+  const taken = deps.limits.take(name, owner, now)
+  if (taken?.remaining === 0 && !taken.exceeded)
+    deps.log.warn({ limit: name, of: owner }, 'many failures, as guessing makes them')
+  mustBeLeft(taken, now, 'failures')
+}
+
+const GUESSES: readonly string[] = ['invalid_token', 'operator_only']
+
+/** Counts an error that letting somebody in ended with, when it may be a guess. Refuses: rate_limited 429. */
+export function countGuess(deps: Deps, error: unknown, peer: Peer): void {
+  if (error instanceof Refusal && GUESSES.includes(error.key)) countFailure(deps, 'token-failures', addressOf(peer))
+}

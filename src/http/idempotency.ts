@@ -1,0 +1,142 @@
+/**
+ * A write that is asked for again is done once: `Idempotency-Key`. The answer is kept in the transaction of the effect, so that there
+ * are both or neither. decisions.md: Errors, limits, versions; docs/decisions/0118.
+ */
+import { createHash, hkdfSync } from 'node:crypto'
+import { bearerOf } from '../access/authenticate.ts'
+import type { Deps, OperatorCtx } from '../context.ts'
+import type { Queries } from '../db/db.ts'
+import { fingerprint } from '../ids.ts'
+import { keyFrom, open, placeOf, seal } from '../outside/seal.ts'
+import { refuse } from '../refusal.ts'
+import type { Written } from './remember.ts'
+import { type Route, takesKey } from './route.ts'
+
+const KEPT_MS = 24 * 3_600_000
+const HEADER = 'idempotency-key'
+const REPLAYED = 'idempotency-replayed'
+
+/** What of a request makes it the same one. */
+type Asked = { url: string; headers: readonly string[]; body: Buffer | undefined }
+
+/** One key, while a request that brought it runs. */
+export type Once = {
+  /** The answer that is kept. Refuses: idempotency_key_reused 422. */
+  find(db: Queries, now: number): Promise<Written | undefined>
+  /** Takes the key, within the transaction of the effect; gives the answer instead when another request was first. Refuses as `find` does. */
+  take(tx: Queries, now: number): Promise<Written | undefined>
+  /** Keeps the answer, within the same transaction. */
+  keep(tx: Queries, written: Written): Promise<void>
+  /** The request is over. */
+  end(): void
+}
+
+/** The keys that requests of this process bring at this moment. */
+const RUNNING = new WeakMap<Deps, Set<string>>()
+
+/**
+ * Begins a request that brought a key; undefined for one that did not. Keys are the token's own: another token's are others.
+ * Refuses: bad_request 400 (no key), idempotency_key_in_use 409.
+ */
+export function beginOnce(
+  deps: Deps,
+  route: Route,
+  request: Asked,
+  authorization: string | undefined,
+): Once | undefined {
+  const key = takesKey(route) ? readKey(request.headers) : undefined
+  if (key === undefined) return undefined
+  const token = bearerOf(authorization)!
+  const id = fingerprint(`${token} ${key}`)
+  const running = RUNNING.get(deps) ?? new Set()
+  RUNNING.set(deps, running)
+  if (running.has(id)) refuse('idempotency_key_in_use', undefined, {}, { 'retry-after': '1' })
+  running.add(id)
+  // The database alone opens nothing: what seals is the caller's token, of which it has a hash.
+  const sealing = keyFrom(Buffer.from(hkdfSync('sha256', token, id, 'berth idempotency', 32)))
+  const asked = fingerprintOf(route.method, request)
+  const find = (db: Queries, now: number) => findKept(db, { id, asked, since: now - KEPT_MS }, sealing)
+  return {
+    find,
+    async take(tx, now) {
+      const taken = await takeKey(tx, { id, asked, now })
+      return taken ? undefined : find(tx, now)
+    },
+    async keep(tx, { body }) {
+      const sealed_body = body === undefined ? null : seal(sealing, Buffer.from(body), placeOf('kept-answer', id))
+      await tx.updateTable('kept_answer').set({ status: route.status, sealed_body }).where('id', '=', id).execute()
+    },
+    end: () => void running.delete(id),
+  }
+}
+
+/** The key of a request. Given twice it says two things, and an effect that was to be had once could be had twice: that is refused. */
+function readKey(rawHeaders: readonly string[]): string | undefined {
+  const keys = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === HEADER)
+  const [key] = keys
+  if (key === undefined) return undefined
+  if (keys.length > 1 || !/^[\x20-\x7e]{1,255}$/.test(key))
+    refuse(
+      'bad_request',
+      'Invalid request: the header Idempotency-Key should be given once, as 1 to 255 printable ASCII characters.',
+    )
+  return key
+}
+
+function fingerprintOf(method: string, { url, body }: Asked): string {
+  const asked = createHash('sha256').update(`${method} ${url}\n`)
+  if (body !== undefined) asked.update(body)
+  return asked.digest('hex')
+}
+
+type Sought = { id: string; asked: string; since: number }
+
+async function findKept(
+  db: Queries,
+  { id, asked, since }: Sought,
+  sealing: ReturnType<typeof keyFrom>,
+): Promise<Written | undefined> {
+  const kept = await db
+    .selectFrom('kept_answer')
+    .selectAll()
+    .where('id', '=', id)
+    .where('created_at', '>', since)
+    .executeTakeFirst()
+  if (kept === undefined) return undefined
+  if (kept.asked !== asked) refuse('idempotency_key_reused')
+  const body = kept.sealed_body === null ? undefined : open(sealing, kept.sealed_body, placeOf('kept-answer', id))
+  if (kept.sealed_body !== null && body === undefined) throw new Error('a kept answer does not open')
+  return { links: undefined, body, status: kept.status, headers: { [REPLAYED]: 'true' } }
+}
+
+/** Whether an answer was kept, rather than made now. */
+export function isReplay({ headers }: Written): boolean {
+  return headers?.[REPLAYED] !== undefined
+}
+
+/** One statement decides whose the key is: nobody's until now, or one of more than 24 hours ago. */
+async function takeKey(tx: Queries, { id, asked, now }: { id: string; asked: string; now: number }): Promise<boolean> {
+  const row = { asked, status: 0, sealed_body: null, created_at: now }
+  const taken = await tx
+    .insertInto('kept_answer')
+    .values({ id, ...row })
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet(row)
+        .where('kept_answer.created_at', '<=', now - KEPT_MS),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  return taken !== undefined
+}
+
+/** Answers are kept for 24 hours. */
+export async function forgetKeptAnswers(ctx: OperatorCtx, limit: number): Promise<number> {
+  const old = ctx.db
+    .selectFrom('kept_answer')
+    .select('id')
+    .where('created_at', '<=', ctx.now - KEPT_MS)
+    .limit(limit)
+  return (await ctx.db.deleteFrom('kept_answer').where('id', 'in', old).returning('id').execute()).length
+}
