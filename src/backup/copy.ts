@@ -5,6 +5,8 @@ import type { Progress } from './progress.ts'
 
 /** Triggers write it as the other tables are filled, so it is emptied and copied last. */
 const NOTED_BY_TRIGGERS = 'edge_change'
+/** A new store has rows of its own there: what triggers noted, and what migrations wrote down. */
+const FILLED_ANEW = new Set([NOTED_BY_TRIGGERS, 'fact'])
 
 /** The tables that hold data, in the order in which they are filled. Kysely's own say what migrations ran, and are not copied. */
 export async function tablesToCopy(db: Store): Promise<Map<string, string[]>> {
@@ -15,7 +17,8 @@ export async function tablesToCopy(db: Store): Promise<Map<string, string[]>> {
 }
 
 /**
- * Copies every row. Both are transactions (or `from` is a file that nobody writes), have the same tables, and `to` has no rows.
+ * Copies every row. Both are transactions (or `from` is a file that nobody writes), have the same tables, and `to` has no rows
+ * but those of a new store.
  * Throws when a table or column is missing on one side, or a row got lost on the way.
  */
 export async function copyRows(from: Queries, to: Queries, progress: Progress): Promise<void> {
@@ -26,7 +29,7 @@ export async function copyRows(from: Queries, to: Queries, progress: Progress): 
   const total = counts.values().reduce((sum, count) => sum + count, 0)
   let done = 0
   for (const [table, count] of counts) {
-    if (table === NOTED_BY_TRIGGERS) await (to as Store).deleteFrom(table).execute()
+    if (FILLED_ANEW.has(table)) await (to as Store).deleteFrom(table).execute()
     for await (const rows of rowsOf(from, table)) {
       await (to as Store).insertInto(table).values(rows).execute()
       done += rows.length

@@ -149,7 +149,7 @@ async function mustBeEmpty(db: Queries): Promise<void> {
 /** A store that was migrated, and never started, is empty. */
 async function isEmptyStore(db: Store): Promise<boolean> {
   const tables = await tablesOf(db)
-  for (const table of ['account', 'fact', 'project']) {
+  for (const table of ['account', 'project']) {
     if (tables.has(table) && (await hasRows(db, table))) return false
   }
   return true
