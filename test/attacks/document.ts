@@ -62,6 +62,6 @@ function faultOfRefusal(route: Route, { status, body }: Answer): string | undefi
   const { code, message } = body.error
   const declared = refusalsOf(route).some((key) => REFUSALS[key][0] === status && REFUSALS[key][1] === code)
   if (!declared) return `${status} ${code} is not declared`
-  if (message.length === 0 || message.length > 700) return `a sentence of ${message.length} characters`
+  if (message.length === 0 || message.length > 1000) return `a sentence of ${message.length} characters`
   return INSIDE.test(message) ? `it tells of the inside: ${message}` : undefined
 }

@@ -1,0 +1,327 @@
+/**
+ * One secret of every kind goes through all that Berth does; then everything that leaves or is left behind is searched for
+ * each of them: answers, logs, deliveries, mails, the files or tables of the store, a backup, figures, the edge.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { SCOPES } from '../../src/access/scopes.ts'
+import { makeBackup } from '../../src/backup/backup.ts'
+import { postDue } from '../../src/mail/poster.ts'
+import { openEdgeOf } from '../edge-world.ts'
+import { exchange, install, makeIntegration } from '../integration-world.ts'
+import { deliver, LOCAL, type Receiver, receiver } from '../receiver.ts'
+import { type Answer, type Call, onBothEngines, type World } from '../world.ts'
+import { sayFigure } from './form.ts'
+
+type Secret = {
+  name: string
+  value: string
+  /** In which answers it may be: those of requests that this matches. */
+  told: RegExp
+  /** Where else it may be. */
+  elsewhere?: readonly Place['kind'][]
+}
+type Place = {
+  kind: 'answer' | 'log' | 'delivery' | 'mail' | 'store' | 'backup' | 'figures' | 'edge'
+  name: string
+  bytes: Buffer
+}
+
+const NEVER = /^$/
+const ONCE = (path: RegExp) => path
+/** As long as what people use, and of characters that every field takes. */
+const fresh = () => randomBytes(16).toString('hex')
+
+onBothEngines(
+  'no secret is anywhere but where it must be',
+  async (world, t) => {
+    const answers: Place[] = []
+    const watched =
+      (call: Call): Call =>
+      async (method, url, ...rest) => {
+        const answer = await call(method, url, ...rest)
+        const name = `${answer.status} ${method} ${url}`
+        answers.push({ kind: 'answer', name, bytes: Buffer.from(`${JSON.stringify(answer.headers)}${answer.text}`) })
+        return answer
+      }
+    const hook = await receiver(t)
+    const logs = await receiver(t)
+    const secrets = await liveThrough(world, watched, { hook, logs })
+    const places = [
+      ...answers,
+      ...(await leftBehind(world)),
+      ...deliveriesOf('webhook', hook),
+      ...deliveriesOf('drain', logs),
+    ]
+    const kinds = new Set(places.map(({ kind }) => kind))
+    assert.equal(kinds.size, 8, `only ${[...kinds]} were looked at`)
+    const found = secrets.flatMap((secret) =>
+      places.filter((place) => isLeak(secret, place)).map(({ kind, name }) => `${secret.name} in ${kind} ${name}`),
+    )
+    assert.deepEqual(found, [])
+    // The search finds what is there: each secret that may be told was told.
+    for (const { name, value, told } of secrets.filter((one) => one.told !== NEVER)) {
+      assert.ok(
+        answers.some((answer) => told.test(answer.name) && answer.bytes.includes(value)),
+        `${name} was told nowhere`,
+      )
+    }
+    const bytes = places.reduce((sum, place) => sum + place.bytes.length, 0)
+    sayFigure(
+      `canaries [${world.engine}]: ${secrets.length} secrets in 5 spellings, ${places.length} places, ${bytes} bytes; 0 found`,
+    )
+  },
+  LOCAL,
+)
+
+function isLeak({ value, told, elsewhere = [] }: Secret, { kind, name, bytes }: Place): boolean {
+  if (kind === 'answer' ? told.test(name) : elsewhere.includes(kind)) return false
+  return spellings(value).some((spelling) => bytes.includes(spelling))
+}
+
+/** As it is, and as a careless program would write it. Of Base64 the middle, which no neighbour changes. */
+function spellings(value: string): string[] {
+  const text = Buffer.from(value)
+  const base64 = [0, 1, 2].map((shift) =>
+    Buffer.concat([Buffer.alloc(shift), text])
+      .toString('base64')
+      .slice(4, -4),
+  )
+  return [value, text.toString('hex'), ...base64]
+}
+
+/** A team, a project with everything in it, an app, a visitor's password; what goes wrong with them, too. Gives the secrets. */
+async function liveThrough(
+  world: World,
+  watched: (call: Call) => Call,
+  to: { hook: Receiver; logs: Receiver },
+): Promise<Secret[]> {
+  const call = watched(world.call)
+  const operator = watched(world.operator)
+  const secrets: Secret[] = []
+  const keep = (name: string, value: string, told = NEVER, elsewhere: Secret['elsewhere'] = []) => {
+    assert.ok(typeof value === 'string' && value.length >= 20, `${name}: ${value}`)
+    secrets.push({ name, value, told, elsewhere })
+    return value
+  }
+  const { userId, teamId } = world.credentials
+  await operator('PATCH', `/operator/v1/accounts/${userId}`, { plan: 'enterprise' })
+  await variables(call, keep)
+  await endpoints(call, to, keep)
+  await good(
+    call('PATCH', '/v9/projects/web', {
+      name: 'site',
+      passwordProtection: { deploymentType: 'all', password: keep('a password of visitors', fresh()) },
+    }),
+  )
+  const bypass = keep('a bypass secret', fresh(), /protection-bypass|(GET|PATCH|DELETE|POST) \/v(9|10)\/projects/)
+  await good(call('PATCH', '/v1/projects/site/protection-bypass', { generate: { secret: bypass } }))
+  const credential = {
+    token: keep('a token at a git provider', fresh()),
+    webhookSecret: keep('a secret for pushes', fresh()),
+  }
+  const git = `/operator/v1/accounts/${userId}/git-credentials/gitlab`
+  await good(
+    operator('PUT', git, { ...credential, baseUrl: 'http://127.0.0.1:1', webhookUrl: 'https://build.example.com' }),
+  )
+  assert.equal((await call('POST', '/v9/projects/site/link', { type: 'gitlab', repo: 'acme/web' })).status, 400)
+  await people(world, watched, keep)
+  const made = await good(operator('POST', '/operator/v1/tokens', { userId, teamId }))
+  keep('a token of the operator', made.body.token, /POST \/operator\/v1\/tokens$/)
+  keep('the first token', world.credentials.token)
+  keep('the operator token', world.credentials.operatorToken)
+  await apps(world, watched, keep)
+  await good(
+    operator('POST', `/operator/v1/projects/${(await call('GET', '/v9/projects/site')).body.id}/logs`, {
+      lines: [{ timestamp: 1, message: 'a line', source: 'edge' }],
+    }),
+  )
+  await deliver(world)
+  assert.ok((await postDue(world.deps)) > 0, 'no letter was sent')
+  await good(operator('POST', '/operator/v1/keys/rotate'))
+  for (const key of keysOf(world)) keep('a root key', key)
+  for (const url of [
+    '/v9/projects',
+    '/v9/projects/site',
+    '/v9/projects/site/env',
+    '/v1/webhooks',
+    '/v1/log-drains',
+    '/v5/user/tokens',
+    '/v1/integrations/configurations',
+  ])
+    await good(call('GET', url))
+  for (const url of ['audit?limit=100', 'webhook-deliveries?limit=100', 'keys', 'integrations'])
+    await good(operator('GET', `/operator/v1/${url}`))
+  return secrets
+}
+
+type Keep = (name: string, value: string, told?: RegExp, elsewhere?: Secret['elsewhere']) => string
+
+async function good(asked: Promise<Answer>): Promise<Answer> {
+  const answer = await asked
+  assert.ok(answer.status < 300, answer.text)
+  return answer
+}
+
+/** Of each type, changed, removed, put in bulk, pulled; and refused for something else. */
+async function variables(call: Call, keep: Keep): Promise<void> {
+  await good(call('POST', '/v10/projects', { name: 'web' }))
+  const readable = /GET \/v1\/projects\/web\/env\/env_|env\/pull|env\/export|decrypt=true/
+  const told: Record<string, RegExp> = { encrypted: readable, secret: readable, sensitive: NEVER }
+  for (const [type, where] of Object.entries(told)) {
+    const value = keep(`a variable of type ${type}`, fresh(), where)
+    const body = { key: `KEY_${type}`, value, type, target: ['production', 'preview'] }
+    const made = await call('POST', '/v10/projects/web/env', body)
+    assert.equal(made.status, 201, made.text)
+    const { id } = made.body.created
+    const changed = keep(
+      `a changed variable of type ${type}`,
+      fresh(),
+      where === NEVER ? NEVER : /env\/pull|env\/export|decrypt|GET \/v1\/projects\/web\/env\/env_/,
+    )
+    await good(call('GET', `/v1/projects/web/env/${id}`))
+    await good(call('PATCH', `/v9/projects/web/env/${id}`, { value: changed }))
+    for (const url of [`/v1/projects/web/env/${id}`, `/v1/projects/web/env/${id}/history`]) await good(call('GET', url))
+  }
+  const gone = keep('a variable that was removed', fresh())
+  const made = await good(call('POST', '/v10/projects/web/env', { key: 'GONE', value: gone, target: ['preview'] }))
+  await good(call('DELETE', `/v9/projects/web/env/${made.body.created.id}`))
+  const put = keep('a variable of a text', fresh(), /env\/pull|env\/export|decrypt/)
+  await good(call('PUT', '/v1/projects/web/env?target=preview', new Blob([`PUT=${put}`], { type: 'text/plain' })))
+  for (const url of [
+    '/v9/projects/web/env?decrypt=true',
+    '/v3/env/pull/web/preview',
+    '/v1/projects/web/env/export?target=preview',
+  ])
+    await good(call('GET', url))
+  const refused = keep('a value that was refused', fresh())
+  for (const body of [
+    { key: 'A B', value: refused, target: ['preview'] },
+    { key: 'KEY', value: refused, target: ['nowhere'] },
+    { key: 'KEY', value: { [refused]: refused }, target: [refused] },
+    { key: 'KEY', value: refused, type: 'system', target: ['preview'] },
+    `{"key":"KEY","value":"${refused}"`,
+  ])
+    assert.equal((await call('POST', '/v10/projects/web/env', body)).status, 400)
+  const lines = new Blob([`${refused}\nA=${refused}\nA=${refused}`], { type: 'text/plain' })
+  assert.equal((await call('PUT', '/v1/projects/web/env?target=preview', lines)).status, 400)
+}
+
+async function endpoints(call: Call, { hook, logs }: { hook: Receiver; logs: Receiver }, keep: Keep): Promise<void> {
+  const made = await good(
+    call('POST', '/v1/webhooks', {
+      url: hook.url,
+      events: ['project.created', 'project.renamed', 'project.env-variable.updated'],
+    }),
+  )
+  keep('the secret of a webhook', made.body.secret, ONCE(/POST \/v1\/webhooks$/))
+  const given = { deliveryFormat: 'json', sources: ['edge'], secret: fresh(), headers: { 'x-api-key': fresh() } }
+  await good(call('POST', '/v1/log-drains', { url: logs.url, ...given }))
+  keep('the secret of a drain', given.secret, ONCE(/POST \/v1\/log-drains$/))
+  keep('a header of a drain', given.headers['x-api-key'], NEVER, ['delivery'])
+}
+
+/** A password by its link, a token that a person makes, tokens that are wrong. */
+async function people(world: World, watched: (call: Call) => Call, keep: Keep): Promise<void> {
+  const { userId } = world.credentials
+  const link = await good(watched(world.operator)('POST', `/operator/v1/users/${userId}/password-link`))
+  const letters = await world.deps.db.read.selectFrom('mail').select('body_text').execute()
+  const secret = /link=(\w+)/.exec(link.text + letters.map((one) => one.body_text).join(''))?.[1]
+  // Its letter is forgotten once it was sent; the file of the store keeps what was free until it is used again.
+  keep('the link for a password', secret ?? '', /password-link$/, ['mail', 'store'])
+  const own = await good(watched(world.call)('POST', '/v3/user/tokens', { name: 'laptop' }))
+  keep('a token that a person made', own.body.bearerToken, /POST \/v3\/user\/tokens$/)
+  await watched(world.call)('DELETE', `/v3/user/tokens/${own.body.token.id}`)
+  const wrong = watched(world.as(keep('a token that is none', fresh())))
+  assert.equal((await wrong('GET', '/v9/projects')).status, 401)
+  const inQuery = keep('a secret in a query', fresh())
+  await watched(world.call)('GET', `/v9/projects/nosuch?token=${inQuery}`)
+  await watched(world.as(undefined))('GET', `/nowhere?token=${inQuery}`)
+}
+
+async function apps(world: World, watched: (call: Call) => Call, keep: Keep): Promise<void> {
+  const scopes = SCOPES.map((scope) => `read-write:${scope}`)
+  const app = await makeIntegration({ ...world, operator: watched(world.operator) }, { scopes })
+  keep('the secret of an app', app.clientSecret, /POST \/operator\/v1\/integrations$/)
+  const seen: World = { ...world, operator: watched(world.operator), as: (token) => watched(world.as(token)) }
+  const { code } = await install(seen, app, { teamId: undefined })
+  keep('a code', code, /\/installations$/)
+  assert.equal((await exchange(seen, app, code, { client_secret: fresh() })).status, 401)
+  const given = await good(exchange(seen, app, code))
+  keep('the token of an installation', given.body.access_token, /POST \/v2\/oauth\/access_token$/)
+  assert.equal((await exchange(seen, app, code)).status, 400)
+}
+
+function keysOf({ folder }: World): string[] {
+  const text = readFileSync(join(folder, 'keys.json'), 'utf8')
+  const keys = [...text.matchAll(/"([A-Za-z0-9+/_-]{42,}=*)"/g)].map(([, key]) => key!)
+  assert.ok(keys.length >= 2, 'the root keys are not where this test looks')
+  return keys
+}
+
+function deliveriesOf(name: string, { got }: Receiver): Place[] {
+  assert.ok(got.length > 0, `nothing was sent to the ${name}`)
+  return got.map(({ headers, text }) => ({
+    kind: 'delivery',
+    name,
+    bytes: Buffer.from(JSON.stringify(headers) + text),
+  }))
+}
+
+async function leftBehind(world: World): Promise<Place[]> {
+  const { ask } = await openEdgeOf(world)
+  const place = (kind: Place['kind'], name: string, bytes: string | Buffer): Place => ({
+    kind,
+    name,
+    bytes: Buffer.from(bytes),
+  })
+  const metrics = await world.operator('GET', '/metrics')
+  assert.equal(metrics.status, 200)
+  const to = join(world.folder, 'copy.db')
+  await makeBackup(world.deps.config, { to, version: 'test', withKeys: false }, () => {})
+  const mails = existsSync(join(world.folder, 'mail')) ? readdirSync(join(world.folder, 'mail')) : []
+  return [
+    place('log', 'the log', world.logged()),
+    place('figures', '/metrics', metrics.text),
+    place('edge', '/edge/v1/snapshot', (await ask('/edge/v1/snapshot')).text),
+    place('backup', 'the backup', readFileSync(to)),
+    place('backup', 'its manifest', readFileSync(`${to}.json`)),
+    ...mails.map((file) => place('mail', file, readFileSync(join(world.folder, 'mail', file)))),
+    ...(world.engine === 'sqlite'
+      ? filesOf(world).map((file) => place('store', file, readFileSync(join(world.folder, file))))
+      : []),
+    ...(world.engine === 'postgres' ? await tablesOf(world) : []),
+  ]
+}
+
+/** The database and its write-ahead log as they lie on the disk, free pages and all. */
+function filesOf({ folder }: World): string[] {
+  const files = readdirSync(folder).filter((name) => name.startsWith('berth.db'))
+  assert.ok(files.includes('berth.db-wal'))
+  return files
+}
+
+async function tablesOf({ deps }: World): Promise<Place[]> {
+  const { database } = deps.config
+  assert.equal(database.engine, 'postgres')
+  const client = new pg.Client({ connectionString: (database as { url: string }).url })
+  await client.connect()
+  try {
+    const { rows } = await client.query(
+      "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'public'",
+    )
+    const places: Place[] = []
+    for (const { name } of rows) {
+      const { rows: all } = await client.query(
+        `select coalesce(string_agg(one::text, E'\\n'), '') as text from ${name} as one`,
+      )
+      places.push({ kind: 'store', name, bytes: Buffer.from(all[0].text) })
+    }
+    return places
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,162 @@
+/** What a body or a cursor names of another team is as if it were not there. reliability.md T36, T49, T52. */
+import assert from 'node:assert/strict'
+import type { TSchema } from 'typebox'
+import { type digest, openPlace, PUBLIC, sampleOf, teamQuery, withQuery } from '../place.ts'
+import { type Method, onBothEngines } from '../world.ts'
+import { FULL, sayFigure } from './form.ts'
+import { openTenant, type Tenant, unknownOf } from './tenants.ts'
+
+type Reference = [method: Method, path: string, body: (named: string) => object, named: (tenant: Tenant) => string]
+
+const project = ({ place }: Tenant) => place.projectId
+const variable = { key: 'A', value: 'v', target: ['preview'] }
+const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
+const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
+
+const REFERENCES: Reference[] = [
+  ['POST', '/v1/projects/web/domains/www.alpha.dev/move', (projectId) => ({ projectId }), project],
+  ['POST', '/v1/projects/web/domains/www.alpha.dev/move', (projectId) => ({ projectId }), ({ mark }) => `only-${mark}`],
+  ['POST', '/v1/webhooks', (id) => ({ ...hook, projectIds: [id] }), project],
+  ['POST', '/v1/log-drains', (id) => ({ ...drain, projectIds: [id] }), project],
+  ['POST', '/v3/user/tokens', (projectId) => ({ name: 'a', projectId }), project],
+  ['PATCH', '/v9/projects/web/domains/www.alpha.dev', (redirect) => ({ redirect }), ({ mark }) => `only.${mark}.dev`],
+  ['POST', '/v9/projects/web/custom-environments', (from) => ({ slug: 'made', copyEnvVarsFrom: from }), environment],
+  ['POST', '/v10/projects/web/env', (id) => ({ ...variable, customEnvironmentIds: [id] }), environment],
+  ['DELETE', '/v1/projects/web/env', (id) => ({ ids: [id] }), ({ place }) => place.envId],
+  [
+    'POST',
+    '/v2/deployments/DEPLOYMENT/aliases',
+    (redirect) => ({ alias: 'www.alpha.dev', redirect }),
+    ({ mark }) => `only.${mark}.dev`,
+  ],
+]
+
+function environment({ byId }: Tenant): string {
+  return byId.environmentSlugOrId!
+}
+
+onBothEngines('a body that names what another team has is answered as one that names nothing', async (world) => {
+  const own = await openTenant(world, 'alpha')
+  const foreign = await openTenant(world, 'omega')
+  const before = await foreignRows(world, foreign)
+  for (const [method, path, body, named] of REFERENCES) {
+    const url = path.replace('DEPLOYMENT', own.place.deploymentId)
+    const told = async (name: string) => {
+      const { status, text } = await own.call(method, url, body(name))
+      return `${status} ${text.replaceAll(name, '·').replaceAll(name.split('.').slice(-2).join('.'), '·')}`
+    }
+    const there = await told(named(foreign))
+    assert.equal(there, await told(unknownOf(named(foreign))), `${method} ${url}`)
+    if (method !== 'DELETE') assert.match(there, /^4\d\d /, `${method} ${url}`)
+  }
+  assert.equal(await foreignRows(world, foreign), before)
+})
+
+/** The rows of everything that names the team, or its project. */
+async function foreignRows(
+  { deps }: { deps: Parameters<typeof digest>[0]['deps'] },
+  { teamId, place }: Tenant,
+): Promise<string> {
+  const projects = await deps.db.read
+    .selectFrom('project')
+    .selectAll()
+    .where('account_id', '=', teamId)
+    .orderBy('id')
+    .execute()
+  const domains = await deps.db.read
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('account_id', '=', teamId)
+    .orderBy('name')
+    .execute()
+  const variables = await deps.db.read
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', place.projectId)
+    .execute()
+  return JSON.stringify([projects, domains, variables])
+}
+
+onBothEngines('a cursor of another team, and one with a bit turned, leads to nothing that is theirs', async (world) => {
+  const own = await openTenant(world, 'alpha')
+  const foreign = await openTenant(world, 'omega')
+  const lists = PUBLIC.filter(
+    ({ method, query }) =>
+      method === 'GET' &&
+      (query as TSchema & { properties?: object })?.properties &&
+      'until' in (query as TSchema & { properties: object }).properties,
+  )
+  assert.ok(lists.length >= 10)
+  let asked = 0
+  for (const route of lists) {
+    const at = (tenant: Tenant, query: string) => withQuery(sampleOf(route, tenant.place, tenant.byId).url, query)
+    const theirs = await foreign.call('GET', at(foreign, 'limit=1'))
+    const cursor = BigInt(theirs.body?.pagination?.next ?? Date.now())
+    for (let bit = 0n; bit < 53n; bit += FULL ? 1n : 7n) {
+      for (const until of [cursor, cursor ^ (1n << bit)]) {
+        const answer = await own.call('GET', at(own, `limit=100&until=${until}`))
+        assert.ok(answer.status === 200 || answer.status === 400, `${route.operationId}: ${answer.text}`)
+        assert.doesNotMatch(answer.text, /omega/, route.operationId)
+        asked++
+      }
+    }
+  }
+  sayFigure(`cursors [${world.engine}]: ${asked} requests to ${lists.length} lists; 0 foreign rows`)
+})
+
+type Shape = { type?: string | string[]; properties?: Record<string, Shape>; items?: Shape; anyOf?: Shape[] }
+
+/** What the answer has and the body has not, with values that nobody else would write. */
+function forged(reply: Shape, body: Shape): Record<string, unknown> {
+  const told = reply.properties ?? {}
+  const asked = body.properties ?? {}
+  const beside = {
+    accountId: 'forged',
+    verified: true,
+    transferToAccountId: 'forged',
+    ownerId: 'forged',
+    teamId: 'forged',
+  }
+  const only = Object.entries({
+    ...told,
+    ...Object.fromEntries(Object.keys(beside).map((name) => [name, { type: 'string' }])),
+  })
+  return Object.fromEntries(only.filter(([name]) => !(name in asked)).map(([name, shape]) => [name, forgedOf(shape)]))
+}
+
+function forgedOf({ type }: Shape): unknown {
+  const one = Array.isArray(type) ? type[0] : type
+  if (one === 'integer' || one === 'number') return 4_242_424_242_424
+  if (one === 'array') return ['forged']
+  if (one === 'object') return { forged: 'forged' }
+  return one === 'boolean' ? true : 'forged'
+}
+
+onBothEngines('what only Berth says of a thing cannot be said in a body', async (world) => {
+  const place = await openPlace(world)
+  let fields = 0
+  for (const route of PUBLIC) {
+    if (!route.body || route.textBody || route.method === 'DELETE') continue
+    const { method, url, body } = sampleOf(route, place)
+    const more = forged((route.reply ?? {}) as Shape, route.body as Shape)
+    const answer = await world.call(method, withQuery(url, teamQuery(route, place)), { ...more, ...(body as object) })
+    assert.ok(answer.status < 500, `${route.operationId}: ${answer.text}`)
+    assert.doesNotMatch(answer.text, /forged|4242424242424/, route.operationId)
+    fields += Object.keys(more).length
+  }
+  for (const table of [
+    'project',
+    'project_domain',
+    'account_domain',
+    'env_var',
+    'webhook',
+    'log_drain',
+    'token',
+    'integration',
+    'member',
+  ] as const) {
+    const rows = JSON.stringify(await world.deps.db.read.selectFrom(table).selectAll().execute())
+    assert.doesNotMatch(rows, /forged|4242424242424/, table)
+  }
+  sayFigure(`forged [${world.engine}]: ${fields} fields of answers said in bodies; 0 taken`)
+})
