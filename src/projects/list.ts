@@ -71,9 +71,10 @@ async function searchProjects(ctx: Ctx, wanted: Projects, search: string, count:
   const recent = wanted.orderBy('updated_stamp', 'desc').limit(sql.lit(LOOKED_AT_FIRST)).as('project')
   const found = await newest(ctx.db.selectFrom(recent).selectAll().where(matches), count, false)
   if (found.length === count) return found
-  // As a table of its own, it is not folded into a walk of all that an account has.
-  const inNames = sql<SqlBool>`name in (with matching as materialized
-    (select name from project where account_id = ${ctx.account.id} and ${matches}) select name from matching)`
+  const names = ctx.db.selectFrom('project').select('name').where('account_id', '=', ctx.account.id).where(matches)
+  // PostgreSQL would rather read every project of the account than look for some hundred names.
+  const inNames =
+    ctx.deps.db.engine === 'sqlite' ? sql<SqlBool>`name in ${names}` : sql<SqlBool>`name = any(array${names})`
   return newest(wanted.where(inNames), count, true)
 }
 
