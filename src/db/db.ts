@@ -16,6 +16,7 @@ import * as members from './migrations/0016-members.ts'
 import * as accountDomains from './migrations/0017-account-domains.ts'
 import * as auditChain from './migrations/0018-audit-chain.ts'
 import * as keptAnswers from './migrations/0019-kept-answers.ts'
+import * as growth from './migrations/0020-growth.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -71,6 +72,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0017-account-domains': accountDomains,
   '0018-audit-chain': auditChain,
   '0019-kept-answers': keptAnswers,
+  '0020-growth': growth,
 }
 
 /**

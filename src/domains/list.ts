@@ -1,5 +1,5 @@
 /** Lists of domains: of a project (operation 11), and of an apex over all projects of the account. */
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
@@ -32,7 +32,7 @@ export async function listDomains(
     .where('project_id', '=', project.id)
     .where((eb) => eb.and([...placed(eb, query, order), ...filters(eb, { ...query, ...target })]))
     .orderBy('created_stamp', order === 'ASC' ? 'asc' : 'desc')
-    .limit(limit + 1)
+    .limit(sql.lit(limit + 1))
     .execute()
   const { rows: shown, pagination } = page(rows, limit, continuing(query, order), (row) => row.created_stamp)
   return { domains: shown.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
@@ -56,7 +56,7 @@ export async function listDomainsOfApex(
   if (projectIds !== null) domains = domains.where('project_id', 'in', projectIds)
   const rows = await domains
     .orderBy('created_stamp', 'desc')
-    .limit(limit + 1)
+    .limit(sql.lit(limit + 1))
     .execute()
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
   return { projectDomains: shown.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }

@@ -36,7 +36,7 @@ export function openChangeLog({ db }: Deps) {
         const rows = await db.read
           .selectFrom('edge_change')
           .selectAll()
-          .where((eb) => eb.or([eb('stamp', '>', stamp), eb.and([eb('stamp', '=', stamp), eb('key', '>', key)])]))
+          .where(({ eb, refTuple, tuple }) => eb(refTuple('stamp', 'key'), '>', tuple(stamp, key)))
           .orderBy('stamp')
           .orderBy('key')
           .limit(SLICE)

@@ -90,8 +90,8 @@ export function hasEdgeConfig(
   column: 'edge_config_id' | 'edge_config_token_id',
   id: string,
 ): Expression<SqlBool> {
-  const naming = eb.selectFrom('env_var').select('env_var.id').whereRef('env_var.project_id', '=', 'project.id')
-  return eb.exists(naming.where(`env_var.${column}`, '=', id))
+  const naming = eb.selectFrom('env_var').select('env_var.project_id').where(`env_var.${column}`, '=', id)
+  return eb('project.id', 'in', naming)
 }
 
 const selectOfProject = prepared<{ projectId: string }, Row<'env_var'>>(

@@ -2,6 +2,7 @@
  * Root keys: those of the keyring that this store knows, which one is active, and what they wrap. The database holds a check
  * value per key and says which is active; the keys themselves are in the keyring only. decisions.md: At rest.
  */
+import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db, Queries } from '../db/db.ts'
@@ -83,7 +84,7 @@ export async function activeKeyId(db: Queries): Promise<string> {
     .select('id')
     .where('activated_stamp', 'is not', null)
     .orderBy('activated_stamp', 'desc')
-    .limit(1)
+    .limit(sql.lit(1))
     .executeTakeFirstOrThrow()
   return id
 }

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Deps, OperatorCtx } from '../context.ts'
 import type { Db, Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
 import type { Input } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import { activeKeyId, register } from './root-keys.ts'
@@ -25,8 +26,7 @@ export async function beginRotation({ db, clock, outside: { keyring } }: Deps): 
     )
   }
   await aloneWithKeyring(db, async () => {
-    const stale = staleKeys(db.read, await activeKeyId(db.read)).select('id')
-    if ((await stale.limit(1).execute()).length > 0) return
+    if ((await staleKeys(db.read, await activeKeyId(db.read), 1)).length > 0) return
     keyring.add()
     await db.write((tx) => register(tx, keyring, clock))
   })
@@ -35,14 +35,17 @@ export async function beginRotation({ db, clock, outside: { keyring } }: Deps): 
 /** Sweep: wraps one slice of the project keys that another root key wraps by the active one. Gives how many. */
 export async function rewrapProjectKeys(ctx: OperatorCtx, limit: number): Promise<number> {
   const active = await activeKeyId(ctx.db)
-  const stale = await staleKeys(ctx.db, active).selectAll().limit(limit).execute()
   let done = 0
-  for (const row of stale) if (await rewrap(ctx, row, active)) done++
+  for (const row of await staleKeys(ctx.db, active, limit)) if (await rewrap(ctx, row, active)) done++
   return done
 }
 
-function staleKeys(db: Queries, active: string) {
-  return db.selectFrom('project_key').where('root_key_id', '!=', active)
+/** Asked by the other root keys, which are few: `!=` would read every project key there is. */
+async function staleKeys(db: Queries, active: string, limit: number): Promise<Row<'project_key'>[]> {
+  const others = await db.selectFrom('root_key').select('id').where('id', '!=', active).execute()
+  if (others.length === 0) return []
+  const ids = others.map(({ id }) => id)
+  return db.selectFrom('project_key').selectAll().where('root_key_id', 'in', ids).limit(limit).execute()
 }
 
 /** The root keys of the store and how many project keys each wraps. */

@@ -41,6 +41,25 @@ export function page<T>(rows: T[], limit: number, until: number | undefined, sta
 
 type Page<T> = { rows: T[]; pagination: Static<typeof Pagination> }
 
+/** Rows that a list looks through for a page of what no index finds. */
+export const LOOKED_THROUGH = 20_000
+
+/**
+ * As `page`, of rows that were found among the next LOOKED_THROUGH: `next` leads on behind those, also from a page that is not
+ * full. `last` asks for the stamp of the last of them, which is not there when they are fewer.
+ */
+export async function pageLookedFor<T>(
+  rows: T[],
+  limit: number,
+  until: number | undefined,
+  stampOf: (row: T) => number,
+  last: { executeTakeFirst(): Promise<{ stamp: number } | undefined> },
+): Promise<Page<T>> {
+  const found = page(rows, limit, until, stampOf)
+  if (found.pagination.next === null) found.pagination.next = (await last.executeTakeFirst())?.stamp ?? null
+  return found
+}
+
 /** The RFC 8288 `Link` header of an answer that carries a page with one behind it. */
 export function pageLinks(answer: unknown, url: string): string | undefined {
   const next = (answer as { pagination?: Static<typeof Pagination> } | undefined)?.pagination?.next

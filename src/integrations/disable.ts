@@ -104,6 +104,7 @@ export async function removeLongDisabled(ctx: OperatorCtx, limit: number): Promi
     .selectAll()
     .where('disabled_at', '<=', ctx.now - DISABLED_KEPT_MS)
     .where('deleted_at', 'is', null)
+    .orderBy('disabled_at')
     .limit(limit)
     .execute()
   // Read and removed in one serializable transaction: one that is taken over meanwhile makes this run again, without it.

@@ -1,8 +1,9 @@
 /** The audit log as the operator reads it: who did what to which subject, and which fields were sent. */
+import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
-import { DEFAULT_LIMIT, page, stampBefore } from '../http/page.ts'
+import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
 import { Moment, Nullable, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
@@ -21,15 +22,19 @@ const Entry = Type.Object({
 })
 export const AuditList = Type.Object({ entries: Type.Array(Entry), pagination: Pagination })
 
-/** Lists audit entries, newest first. */
+/**
+ * Lists audit entries, newest first. This log, which every write adds to, has no index but its stamp: of what a filter asks for, a
+ * page has what is among the next LOOKED_THROUGH entries, and `next` leads on. docs/decisions/0124.
+ */
 export async function listAudit(
   ctx: OperatorCtx,
   _: undefined,
   { query }: Input<Static<typeof AuditQuery>>,
 ): Promise<Static<typeof AuditList>> {
   const { limit = DEFAULT_LIMIT, until } = query
-  let entries = ctx.db.selectFrom('audit').selectAll()
-  if (until !== undefined) entries = entries.where('stamp', '<', stampBefore(until))
+  let placed = ctx.db.selectFrom('audit').orderBy('stamp', 'desc')
+  if (until !== undefined) placed = placed.where('stamp', '<', stampBefore(until))
+  let entries = ctx.db.selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('audit')).selectAll()
   if (query.accountId !== undefined) entries = entries.where('account_id', '=', query.accountId)
   if (query.actorId !== undefined) entries = entries.where('actor_id', '=', query.actorId)
   if (query.type !== undefined) entries = entries.where('type', '=', query.type)
@@ -37,7 +42,11 @@ export async function listAudit(
     .orderBy('stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.stamp)
+  const last = placed
+    .select('stamp')
+    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .limit(sql.lit(1))
+  const { rows: shown, pagination } = await pageLookedFor(rows, limit, until, (row) => row.stamp, last)
   return {
     entries: shown.map((row) => ({
       stamp: row.stamp,

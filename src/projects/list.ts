@@ -1,8 +1,8 @@
 /** The list of projects, with every filter of operation 2. */
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
-import type { Schema } from '../db/schema.ts'
+import type { Row, Schema } from '../db/schema.ts'
 import { envOfProjects, hasEdgeConfig } from '../env/project-env.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
@@ -10,6 +10,11 @@ import { showBypass } from './bypass.ts'
 import { type ListProjectsQuery, type ProjectList, showProject } from './shape.ts'
 
 type Query = Static<typeof ListProjectsQuery>
+
+/** Of the newest projects, how many a search reads before it asks the index of names. */
+const LOOKED_AT_FIRST = 500
+/** From so many projects that a token names on, its list is walked like any other. */
+const FEW = 200
 
 /** Lists the account's projects, last updated first; those the token may not see are not there. */
 export async function listProjects(
@@ -23,14 +28,14 @@ export async function listProjects(
   const until = continues ? query.from : query.until
   const since = continues ? undefined : query.from
 
-  const rows = await ctx.db
+  const wanted = ctx.db
     .selectFrom('project')
     .selectAll()
     .where('account_id', '=', ctx.account.id)
     .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, query, ctx.who.projectIds)]))
-    .orderBy('updated_stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
+  const rows = await (query.search
+    ? searchProjects(ctx, wanted, query.search, limit + 1)
+    : newest(wanted, limit + 1, namesFew(query, ctx.who.projectIds)))
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.updated_stamp)
   const env = await envOfProjects(
     ctx,
@@ -41,6 +46,36 @@ export async function listProjects(
     return { ...showProject(row, env.get(row.id)), ...(protectionBypass && { protectionBypass }) }
   })
   return { projects: await Promise.all(projects), pagination }
+}
+
+type Projects = SelectQueryBuilder<Schema, 'project', Row<'project'>>
+
+/** Walks the account's projects in their order; where they are `few`, finds them first and sorts them. */
+function newest(projects: Projects, count: number, few: boolean): Promise<Row<'project'>[]> {
+  // No index holds the sum, so no engine walks by it.
+  const order = few ? sql`updated_stamp + 0` : sql.ref('updated_stamp')
+  return projects.orderBy(order, 'desc').limit(sql.lit(count)).execute()
+}
+
+/** Whether a filter that an index answers leaves few projects, so that walking all of the account in its order would be longer. */
+function namesFew({ edgeConfigId, edgeConfigTokenId }: Query, projectIds: string[] | null): boolean {
+  return edgeConfigId !== undefined || edgeConfigTokenId !== undefined || (projectIds?.length ?? FEW) < FEW
+}
+
+/**
+ * What is found often is found among the newest. What is not is looked for in the index of names, which holds nothing else, and
+ * only what it finds is read: docs/decisions/0125.
+ */
+async function searchProjects(ctx: Ctx, wanted: Projects, search: string, count: number): Promise<Row<'project'>[]> {
+  const matches = sql<SqlBool>`name like ${containing(search)} escape '!'`
+  const recent = wanted.orderBy('updated_stamp', 'desc').limit(sql.lit(LOOKED_AT_FIRST)).as('project')
+  const found = await newest(ctx.db.selectFrom(recent).selectAll().where(matches), count, false)
+  if (found.length === count) return found
+  const names = ctx.db.selectFrom('project').select('name').where('account_id', '=', ctx.account.id).where(matches)
+  // PostgreSQL would rather read every project of the account than look for some hundred names.
+  const inNames =
+    ctx.deps.db.engine === 'sqlite' ? sql<SqlBool>`name in ${names}` : sql<SqlBool>`name = any(array${names})`
+  return newest(wanted.where(inNames), count, true)
 }
 
 type Builder = ExpressionBuilder<Schema, 'project'>
@@ -55,7 +90,6 @@ function placed(eb: Builder, until: number | undefined, since: number | undefine
 function filters(eb: Builder, query: Query, projectIds: string[] | null): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
   if (projectIds !== null) all.push(eb('id', 'in', projectIds))
-  if (query.search) all.push(sql<boolean>`name like ${containing(query.search)} escape '!'`)
   if (query.repo !== undefined) all.push(eb('repo', '=', query.repo))
   if (query.repoId !== undefined) all.push(eb('repo_id', '=', query.repoId))
   if (query.repoUrl !== undefined) all.push(eb('repo_url', '=', query.repoUrl))

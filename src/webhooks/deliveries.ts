@@ -1,34 +1,46 @@
 /** The log of deliveries, as the operator reads it: what was sent where, every attempt, and once more on request. */
+import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { DEFAULT_LIMIT, page, stampBefore } from '../http/page.ts'
+import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import { type Delivery, type DeliveryList, type ListDeliveriesQuery, showDelivery } from './shape.ts'
 
 const KEPT_MS = 30 * 86_400_000
 
-/** Lists deliveries with their attempts, newest first. */
+/**
+ * Lists deliveries with their attempts, newest first. No index finds a status: a page has what is among the next LOOKED_THROUGH
+ * deliveries, and `next` leads on. docs/decisions/0124.
+ */
 export async function listDeliveries(
   ctx: OperatorCtx,
   _: undefined,
   { query }: Input<Static<typeof ListDeliveriesQuery>>,
 ): Promise<Static<typeof DeliveryList>> {
   const { limit = DEFAULT_LIMIT, until, endpointId, status } = query
-  let wanted = withEvent(ctx)
-  if (until !== undefined) wanted = wanted.where('delivery.created_stamp', '<', stampBefore(until))
-  if (endpointId !== undefined) wanted = wanted.where('delivery.endpoint_id', '=', endpointId)
-  if (status === 'held')
-    wanted = wanted.where('delivery.held_at', 'is not', null).where('delivery.status', '=', 'pending')
-  else if (status !== undefined) wanted = wanted.where('delivery.status', '=', status)
+  let placed = ctx.db.selectFrom('delivery').orderBy('created_stamp', 'desc')
+  if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
+  if (endpointId !== undefined) placed = placed.where('endpoint_id', '=', endpointId)
+  let wanted = ctx.db
+    .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('delivery'))
+    .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
+    .selectAll('delivery')
+    .select('event.id as event_id')
+  if (status !== undefined) wanted = wanted.where('delivery.status', '=', status === 'held' ? 'pending' : status)
+  if (status === 'held') wanted = wanted.where('delivery.held_at', 'is not', null)
   if (status === 'pending') wanted = wanted.where('delivery.held_at', 'is', null)
   const found = await wanted
     .orderBy('delivery.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows, pagination } = page(found, limit, until, (row) => row.created_stamp)
+  const last = placed
+    .select('created_stamp as stamp')
+    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .limit(sql.lit(1))
+  const { rows, pagination } = await pageLookedFor(found, limit, until, (row) => row.created_stamp, last)
   const attempts = await attemptsOf(ctx, rows)
   return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
 }
