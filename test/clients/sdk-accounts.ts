@@ -1,7 +1,7 @@
 /** What an account has besides projects: people, tokens, domains, webhooks, log drains, installations; and what of a project is about people and environments. */
 import assert from 'node:assert/strict'
 import { makeInstallation } from '../integration-world.ts'
-import { type Decoded, openSdk } from './sdk-client.ts'
+import type { Decoded } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
 import type { Remark, Story } from './sdk-story.ts'
 
@@ -20,8 +20,7 @@ export async function tellAccount(story: Story, projects: Projects): Promise<voi
 async function readPeople(story: Story): Promise<void> {
   const { use, world } = story
   const { teamId } = world.credentials
-  if (!story.before('1.3.0') && story.before('1.7.0')) await tellNorthstar(story)
-  else await use('getAuthUser', {}, (answer) => isAdmin(story, answer))
+  await use('getAuthUser', {}, (answer) => isAdmin(story, answer))
   await use('getTeams', { limit: 5 }, ({ teams: [team], pagination }) =>
     assert.deepEqual([team.id, team.slug, team.membership.role, pagination.count], [teamId, 'team', 'OWNER', 1]),
   )
@@ -32,22 +31,6 @@ async function readPeople(story: Story): Promise<void> {
 function isAdmin({ world }: Story, { user }: Decoded): void {
   const { userId } = world.credentials
   assert.deepEqual([user.id, user.username, user.email], [userId, 'admin', 'admin@berth.localhost'])
-}
-
-async function tellNorthstar(story: Story): Promise<void> {
-  const operation = 'getAuthUser'
-  const { userId, teamId } = story.world.credentials
-  story.called.add(operation)
-  story.remarks.set(operation, {
-    outcome: 'differs',
-    why:
-      'From 1.3 to 1.6 the SDK takes a user only whose `version` is `northstar`, which tells the CLI that there is no personal account ' +
-      '(docs/decisions/0114). With a token that is bound to a team it works.',
-  })
-  await story.refused(operation, {}, ({ name }) => assert.equal(name, 'SDKValidationError'))
-  const { token } = (await story.world.operator('POST', '/operator/v1/tokens', { userId, teamId })).body
-  const { methods } = await openSdk(story.sdk.version, token, story.sdk.serverURL)
-  isAdmin(story, await methods.get(operation)!({}))
 }
 
 async function tellMembers(story: Story, { bare }: Projects): Promise<void> {
