@@ -171,6 +171,11 @@ const wild: fc.Arbitrary<unknown> = fc.oneof(
   fc.integer(),
 )
 
+/** An object may have a `toString` that is none. */
+function textual(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
 type Spoil = { kind: number; at: number; value: unknown }
 const spoils: fc.Arbitrary<Spoil> = fc.record({ kind: fc.nat(3), at: fc.nat(), value: wild })
 
@@ -262,7 +267,7 @@ function bodyOf(route: Route): fc.Arbitrary<Shaped> {
   const asJson = (body: unknown): Shaped => ({ body: JSON.stringify(body), contentType: 'application/json' })
   const asForm = (body: unknown): Shaped => ({
     body: new URLSearchParams(
-      Object.entries(body as object).map(([key, value]) => [key, String(value).toWellFormed()]),
+      Object.entries(body as object).map(([key, value]) => [key, textual(value).toWellFormed()]),
     ).toString(),
     contentType: 'application/x-www-form-urlencoded',
   })
@@ -298,7 +303,7 @@ const textBody: fc.Arbitrary<Shaped> = fc.oneof(
 
 function pathOf(route: Route): fc.Arbitrary<Record<string, Named>> {
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
-  const text = fc.oneof(word, label, wild.map(String), fc.string({ unit: 'grapheme', minLength: 1 }), domain)
+  const text = fc.oneof(word, label, wild.map(textual), fc.string({ unit: 'grapheme', minLength: 1 }), domain)
   const one = fc.oneof(
     { weight: 10, arbitrary: fc.constant<Named>({ from: 'sample' }) },
     { weight: 5, arbitrary: fc.nat(50).map((at): Named => ({ from: 'known', at })) },
@@ -309,7 +314,7 @@ function pathOf(route: Route): fc.Arbitrary<Record<string, Named>> {
 
 function queryOf(route: Route): fc.Arbitrary<[string, string][]> {
   const parameters: Json[] = operationOf(route).parameters.filter((one: Json) => one.in === 'query')
-  const encode = (value: unknown) => encodeURIComponent(String(value).toWellFormed())
+  const encode = (value: unknown) => encodeURIComponent(textual(value).toWellFormed())
   const own = parameters.filter(({ name }) => name !== 'teamId' && name !== 'slug')
   const good = own.map(({ name, schema }) =>
     valid(schema, name).map((value): [string, string] => [name, encode(value)]),
