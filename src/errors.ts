@@ -63,7 +63,7 @@ export const REFUSALS = {
   env_missing_target: [
     400,
     'MISSING_TARGET',
-    'A variable needs at least one of production, preview, development and a custom environment.',
+    'A variable needs at least one of production, preview, development and a custom environment: name it by `target` or `customEnvironmentIds`.',
   ],
   env_stays_sensitive: [
     400,

@@ -141,6 +141,28 @@ onBothEngines(
 )
 
 onBothEngines(
+  'a protection of previews holds under every name that somebody gives to one, until it is promoted',
+  async (world) => {
+    const { web, ask, settle } = await openProtected(world, {
+      passwordProtection: { deploymentType: 'prod_deployment_urls_and_all_previews', password: PASSWORD },
+    })
+    const statusOf = async (name: string) => (await ask(CHECK, { host: `${name}.apps.example.net` })).status
+    const preview = await web.deploy({ target: 'preview', url: 'preview.host.test', upstream: 'http://127.0.0.1:9' })
+    for (const alias of ['given', 'two']) {
+      const assigned = await world.call('POST', `/v2/deployments/${preview}/aliases`, { alias })
+      assert.equal(assigned.status, 200, assigned.text)
+    }
+    await settle()
+    assert.deepEqual(await Promise.all(['one', 'two', 'given'].map(statusOf)), [200, 401, 401])
+    assert.equal((await world.call('POST', `/v10/projects/web/promote/${preview}`)).status, 201)
+    await runTimer(world.deps, 'alias-requests', Date.now())
+    await settle()
+    assert.deepEqual(await Promise.all(['one', 'two', 'given'].map(statusOf)), [200, 200, 200])
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'notes of changes go after an hour, and what follows is still felt',
   async (world) => {
     const { status, pause, unpause } = await openProtected(world, {})

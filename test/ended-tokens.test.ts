@@ -1,6 +1,7 @@
 /** Access that ends, a token or a place in a team: nothing is committed with it after the answer. docs/decisions/0054 and 0087. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { type App, exchange, formOf, install, makeIntegration } from './integration-world.ts'
 import { type Answer, type Call, onBothEngines, type World } from './world.ts'
 
@@ -127,7 +128,7 @@ async function endDuring(world: World, projectId: string, write: () => Promise<A
   const held = holdProject(world, projectId, release.promise)
   await held.begun
   const written = write()
-  await sleep(100)
+  await underWay(world)
   const ended = end().then(async ({ status }) => ({ status, stored: await keysOf(world) }))
   await sleep(100)
   release.resolve()
@@ -135,6 +136,15 @@ async function endDuring(world: World, projectId: string, write: () => Promise<A
   const { status, stored } = await ended
   assert.ok(status < 500, String(status))
   return { written: (await written).status, stored }
+}
+
+/** Until the write waits for the project. The embedded store runs one after another: there it is enough that it has its turn next. */
+async function underWay({ deps: { db } }: World): Promise<void> {
+  await sleep(100)
+  if (db.engine === 'sqlite') return
+  const waiting = sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const end = performance.now() + 10_000
+  while ((await waiting.execute(db.read)).rows.length === 0) assert.ok(performance.now() < end, 'no write waits')
 }
 
 /** Keeps writes to the project under way until it is told to let go. */

@@ -161,6 +161,21 @@ onBothEngines('only an OWNER changes who is in a team; everybody else may leave 
   assert.deepEqual(await roles(), { admin: 'OWNER', victim: 'VIEWER' })
 })
 
+onBothEngines('a token of one team ends with the place in it, and is nothing to who comes back', async (world) => {
+  const { teamId } = world.credentials
+  const { path, join } = teamOf(world)
+  const ada = await join('ada', 'DEVELOPER')
+  const made = await ada.call('POST', `/v3/user/tokens?teamId=${teamId}`, { name: 'ci' })
+  const bound = world.as(made.body.bearerToken)
+  const list = `/v9/projects?teamId=${teamId}`
+  assert.equal((await bound('GET', list)).status, 200)
+  assert.equal((await world.call('DELETE', `${path}/${ada.id}`)).status, 200)
+  assert.equal((await bound('GET', list)).status, 401)
+  assert.equal((await world.call('POST', path, { uid: ada.id, role: 'VIEWER' })).status, 200)
+  assert.equal((await bound('GET', list)).status, 401)
+  assert.equal((await ada.call('GET', list)).status, 200, 'what acts for more than the team stays')
+})
+
 onBothEngines('a team of others is not there, and a narrowed token manages nobody', async (world) => {
   const { teamId, userId } = world.credentials
   const rival = await world.user('rival')

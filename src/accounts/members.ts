@@ -42,7 +42,8 @@ export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, r
 }
 
 /**
- * Takes a user out of a team; their tokens stop acting for it with the commit, and what they had installed is disabled.
+ * Takes a user out of a team; their tokens stop acting for it with the commit, those that act for nothing else end for good, so
+ * that they are nothing if the user comes back, and what they had installed is disabled.
  * Refuses: not_found 404 (no member), last_owner 409.
  */
 export async function endMembership(ctx: OperatorCtx, team: Team, userId: string): Promise<void> {
@@ -60,6 +61,12 @@ export async function endMembership(ctx: OperatorCtx, team: Team, userId: string
     .set({ default_team_id: null })
     .where('id', '=', userId)
     .where('default_team_id', '=', team.id)
+    .execute()
+  await ctx.db
+    .deleteFrom('token')
+    .where('user_id', '=', userId)
+    .where('team_id', '=', team.id)
+    .where('configuration_id', 'is', null)
     .execute()
   await disableConfigurationsOf(ctx, team, userId, 'original-owner-left-the-team')
 }

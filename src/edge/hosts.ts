@@ -105,15 +105,22 @@ function foundByName({ projects, deployments }: Known, { domain }: NameFacts): F
   const deployment = domain!.deploymentId === null ? undefined : deployments.get(domain!.deploymentId)
   return {
     serving: servingOfDomain(domain!, project, deployment),
-    guard: guardOf(project, domain!.ofBranch, true),
+    guard: guardOf(project, domain!.ofBranch || (deployment !== undefined && isPreview(deployment, project)), true),
   }
 }
 
 function foundByUrl({ projects }: Known, deployment: DeploymentFacts): Found | undefined {
   const project = projects.get(deployment.projectId)
   if (project === undefined) return undefined
-  const preview = !deployment.production && project.liveDeploymentId !== deployment.id
-  return { serving: servingOfDeployment(deployment, project), guard: guardOf(project, preview, false) }
+  return {
+    serving: servingOfDeployment(deployment, project),
+    guard: guardOf(project, isPreview(deployment, project), false),
+  }
+}
+
+/** Also under a name that somebody gave to it by hand; one that was promoted is production. */
+function isPreview(deployment: DeploymentFacts, project: ProjectFacts): boolean {
+  return !deployment.production && project.liveDeploymentId !== deployment.id
 }
 
 function guardOf({ protection }: ProjectFacts, preview: boolean, throughDomain: boolean): Guard | undefined {
