@@ -18,11 +18,15 @@ type Row = { fault: Fault; engine: Engine; found: Found; skipped?: string }
 const options = readOptions()
 const began = performance.now()
 const cleanups: (() => unknown)[] = []
+let interrupted = false
 for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const) {
-  process.on(signal, () => void cleanUp().finally(() => process.exit(code)))
+  process.on(signal, () => {
+    interrupted = true
+    cleanUp().finally(() => process.exit(code))
+  })
 }
 
 const rows = await runAll().finally(cleanUp)
@@ -58,6 +62,8 @@ async function runAll(): Promise<Row[]> {
 }
 
 async function runOne(fault: Fault, engine: Engine): Promise<Row> {
+  // What begins now would be cleaned up by nobody.
+  if (interrupted) return new Promise(() => {})
   const found: Found = { cycles: 0, acknowledged: 0, lost: 0, halfDone: 0, recoveriesMs: [], broken: [], notes: [] }
   const skipped = fault.cannot?.()
   if (skipped !== undefined) return { fault, engine, found, skipped }
