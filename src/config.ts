@@ -70,7 +70,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     dataFolder,
     database: readDatabase(env.DATABASE_URL, dataFolder),
     operatorToken: readSecret('BERTH_OPERATOR_TOKEN', env.BERTH_OPERATOR_TOKEN),
-    clientToken: env.BERTH_TOKEN || undefined,
+    clientToken: readSecret('BERTH_TOKEN', env.BERTH_TOKEN, 1),
     metricsToken: readSecret('BERTH_METRICS_TOKEN', env.BERTH_METRICS_TOKEN),
     edge: {
       port:
@@ -155,11 +155,10 @@ function decoded(part = ''): string | undefined {
   }
 }
 
-function readSecret(name: string, text = ''): string | undefined {
+function readSecret(name: string, text = '', least = 20): string | undefined {
   if (text === '') return undefined
-  if (!/^[\x21-\x7e]{20,256}$/.test(text)) {
-    throw new BadSetting(`${name} must be 20 to 256 visible ASCII characters`)
-  }
+  if (!/^[\x21-\x7e]{1,256}$/.test(text) || text.length < least)
+    throw new BadSetting(`${name} must be ${least} to 256 visible ASCII characters, without spaces and line ends`)
   return text
 }
 

@@ -253,7 +253,10 @@ processOnBothEngines(
     for (const words of [[], ['--force']]) {
       const { code, err } = await berth(['restore', file, ...words], busy.env)
       assert.equal(code, 1)
-      assert.match(err, /another process has|a service runs on this database/)
+      assert.match(
+        err,
+        /another process has .*: stop the service first|a service runs on this database: stop every instance/,
+      )
     }
     assert.deepEqual([...(await allNames(running, credentialsOf(busy).token))], ['mine'])
     assert.equal(await running.kill('SIGTERM'), 0)

@@ -1,9 +1,12 @@
 /** The operator's commands against a running service, and everybody's: help, mistakes, completion, migrate. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { pathOf } from '../src/command/ask.ts'
+import { BadUsage } from '../src/command/command.ts'
 import { COMMANDS } from '../src/command/commands.ts'
 import { commandLineText } from '../src/command/document.ts'
 import { berth } from './command.ts'
@@ -117,9 +120,22 @@ test('what cannot be understood ends with 64, says what was meant, and does noth
     [['backup', 'x', '--with-key'], /there is no option --with-key; did you mean --with-keys\?/],
     [['team', 'add', 'x'], /--owner is missing/],
     [['team', 'member', 'add', 't', 'u', '--role', 'KING'], /--role must be one of OWNER/],
-    [['env', 'export', 'web', '--target', 'prod'], /--target must be one of production/],
     [['completion', 'tcsh'], /<shell> must be one of bash, zsh, fish/],
-    [['--jsn'], /see berth --help/],
+    [['completion', ''], /<shell> may not be ""/],
+    [['--jsn'], /no such option: --jsn; see berth --help/],
+    [['integration', 'secret', 'rm', 'oac_1', '..'], /<secret> may not be "\.\.": id of a secret\nusage: /],
+    [['integration', 'rm', ''], /<integration> may not be ""/],
+    [['token', 'rm', '..'], /<token> may not be/],
+    [['team', 'member', 'rm', '..', '..'], /<team> may not be/],
+    [['keys', 'retire', '.'], /<key> may not be "\."/],
+    [['env', 'import', '.', '-', '--target', 'preview'], /<project> may not be/],
+    [['env', 'export', '..', '--target', 'preview'], /<project> may not be/],
+    [['env', 'export', 'web', '--target', '..'], /"\.\." is no name and no id/],
+    [['env', 'export', 'web', '--target', 'preview', '--git-branch', '..'], /"\.\." is no name and no id/],
+    [['token', 'add', 'usr_1', '--expires', '-5'], /--expires needs its <days or moment>; one that begins with "-"/],
+    [['token', 'add', 'usr_1', '--expires=-5'], /--expires must be days or a moment such as .*, not "-5"/],
+    [['token', 'add', 'usr_1', '--name'], /--name needs its <name>/],
+    [['backup', 'x', '--with-keys=yes'], /--with-keys takes no value/],
   ]
   await Promise.all(
     cases.map(async ([words, wanted]) => {
@@ -128,10 +144,58 @@ test('what cannot be understood ends with 64, says what was meant, and does noth
       assert.match(err, wanted)
     }),
   )
+  const wordless = await berth(['--json'])
+  assert.equal(wordless.code, 64)
+  assert.match(JSON.parse(wordless.out).error.message, /^no command was said; see berth --help$/)
   const { code, out } = await berth(['keys', 'rotaet', '--json'])
   assert.deepEqual([code, JSON.parse(out).error.exitCode], [64, 64])
   const bad = await berth(['migrate'], { PORT: 'x' })
   assert.deepEqual([bad.code, /^berth: PORT must be/.test(bad.err)], [78, true])
+  for (const name of ['BERTH_TOKEN', 'BERTH_OPERATOR_TOKEN']) {
+    const broken = await berth(['keys', 'status'], { [name]: 'a-token-of-some-length\n' })
+    assert.deepEqual([broken.code, broken.err.startsWith(`berth: ${name} must be`)], [78, true], broken.err)
+  }
+})
+
+test('no word that was typed makes the path of another thing', () => {
+  for (const part of ['', '.', '..', undefined])
+    assert.throws(() => pathOf('/operator/v1', ['integrations', 'oac_1', 'secrets', part]), BadUsage)
+  for (const part of ['a/../..', '%2e%2e', '..;', '?x', '#x', '\\..', 'a b'])
+    assert.equal(new URL(`http://berth${pathOf('/v1', [part, 'env'])}`).pathname, `/v1/${encodeURIComponent(part)}/env`)
+})
+
+test('a stdout that takes nothing is said in one sentence, and one that was closed early not at all', async () => {
+  const entry = join(import.meta.dirname, '..', 'bin', 'berth.mjs')
+  const run = async (stdout: number | 'pipe', ...words: string[]) => {
+    const child = spawn(process.execPath, [entry, ...words], { stdio: ['ignore', stdout, 'pipe'] })
+    child.stdout?.destroy()
+    let err = ''
+    child.stderr!.on('data', (piece) => {
+      err += piece
+    })
+    await once(child, 'close')
+    return { code: child.exitCode, err }
+  }
+  const full = openSync('/dev/full', 'w')
+  for (const words of [['--help'], ['completion', 'bash']]) {
+    const { code, err } = await run(full, ...words)
+    assert.equal(code, 1)
+    assert.match(err, /^berth: the answer could not be written to stdout: ENOSPC[^\n]*\n$/)
+    assert.deepEqual(await run('pipe', ...words), { code: 0, err: '' })
+  }
+  assert.equal((await run(full, 'keys', 'rotaet', '--json')).code, 64)
+  closeSync(full)
+})
+
+test('what a backup or restore lacks is named', async (t) => {
+  const { folder } = await newHome(t, 'sqlite')
+  mkdirSync(folder)
+  const away = { BERTH_DATA: folder, DATABASE_URL: 'postgres://berth:pass-word@127.0.0.1:1/store' }
+  const { code, err } = await berth(['backup', join(folder, 'copy.db')], away)
+  assert.equal(code, 1)
+  assert.match(err, /^berth: cannot connect to DATABASE_URL \(127\.0\.0\.1:1\/store\): connect ECONNREFUSED/)
+  assert.equal(err.includes('pass-word'), false)
+  assert.match((await berth(['restore', folder], away)).err, /is a folder: name the file in it/)
 })
 
 test('every command has help with an example that the command itself understands', async () => {
@@ -209,6 +273,7 @@ for (const shell of ['bash', 'zsh', 'fish'] as const) {
     assert.deepEqual(offered(shell, out, ['berth', 'backup', 'x.db', '--w']), ['--with-keys'])
     assert.deepEqual(offered(shell, out, ['berth', 'completion', 'f']), ['fish'])
     assert.deepEqual(offered(shell, out, ['berth', 'serve', '--js']), ['--json'])
+    assert.deepEqual(offered(shell, out, ['berth', 'env', 'export', 'web', '--target', 'prev']), ['preview'])
   })
 }
 
@@ -278,6 +343,17 @@ processOnBothEngines('a .env file goes in and comes out with every value as it w
   const unread = await berth(['env', 'import', 'web', '-', ...target], env, 'A=1\nno line at all\n')
   assert.deepEqual([unread.code, unread.out], [1, ''])
   assert.match(unread.err, /-:2 is not KEY=value/)
+  const empty = await berth(['env', 'import', 'web', '-', ...target], env, '# nothing\n')
+  assert.deepEqual([empty.code, empty.err], [0, 'berth: stdin holds no variable\n'])
+
+  const staging = ['--target', 'staging']
+  const early = await berth(['env', 'export', 'web', ...staging], env)
+  assert.deepEqual([early.code, /There is no environment "staging"/.test(early.err)], [1, true], early.err)
+  const environments = `${running.address}/v9/projects/web/custom-environments`
+  assert.ok((await fetch(environments, { method: 'POST', headers, body: '{"slug":"staging"}' })).ok)
+  const staged = await berth(['env', 'import', 'web', '-', ...staging], env, 'STAGED=1\n')
+  assert.equal(staged.out, 'added 1, updated 0, unchanged 0, failed 0\n', staged.err)
+  assert.match((await berth(['env', 'export', 'web', ...staging], env)).out, /^STAGED="?1"?$/m)
   const stranger = await berth(['env', 'export', 'web', ...target], { ...env, BERTH_TOKEN: 'berth_nobody' })
   assert.deepEqual([stranger.code, stranger.out], [1, ''])
   const nowhere = await berth(['env', 'import', 'none', '-', ...target], env, 'A=1\n')

@@ -1,5 +1,5 @@
 /** A restore: a backup becomes the store of the settings, on either engine. docs/backup.md. */
-import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { Config } from '../config.ts'
@@ -33,6 +33,8 @@ export async function restoreBackup(
 ): Promise<Restored> {
   process.umask(0o077)
   const backup = resolve(from)
+  if (statSync(backup, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(`${backup} is a folder: name the file in it that berth backup wrote`)
   const manifest = readManifest(backup)
   await mustBeAsWritten(backup, manifest, progress)
   const pending = await mustBeKnown(backup, manifest)

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { BadUsage, isNoName } from './command.ts'
 
 export type Asking = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -47,6 +48,18 @@ export async function askService(config: Config, asking: Asking): Promise<unknow
   return { [asking.list]: all }
 }
 type Page = Record<string, unknown> & { pagination: { next: number | null } }
+
+/**
+ * A path with what somebody typed as whole segments of it. Throws BadUsage for one that is empty, `.` or `..`: a URL is
+ * normalized on its way, and another path would be asked, such as that of the thing above.
+ */
+export function pathOf(root: string, parts: readonly (string | undefined)[]): string {
+  const segments = parts.map((part = '') => {
+    if (isNoName(part)) throw new BadUsage(`"${part}" is no name and no id`)
+    return encodeURIComponent(part)
+  })
+  return [root, ...segments].join('/')
+}
 
 async function askOnce(config: Config, { method, path, body, as }: Asking): Promise<unknown> {
   const origin = config.publicUrl ?? `http://${config.host}:${config.port}`

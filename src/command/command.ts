@@ -26,6 +26,8 @@ export type Option = {
   many?: true
   isFile?: true
   oneOf?: readonly string[]
+  /** What a shell offers; the service knows more. */
+  offers?: readonly string[]
 }
 
 /** What was typed, and where things come from. */
@@ -58,3 +60,8 @@ export type Run = (given: Given) => Promise<Told | undefined>
 
 /** A command line that cannot be understood: the process says how to write one and ends with 64 (EX_USAGE). */
 export class BadUsage extends Error {}
+
+/** What no thing is called: in the path of a URL, these say another path. */
+export function isNoName(text: string): boolean {
+  return text === '' || text === '.' || text === '..'
+}

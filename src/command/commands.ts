@@ -3,6 +3,12 @@ import type { Command, Option } from './command.ts'
 import { operatorCommands } from './operator-commands.ts'
 
 const TARGETS = ['production', 'preview', 'development'] as const
+const target = {
+  value: 'target',
+  required: true,
+  about: 'production, preview, development, or a custom environment by slug or id',
+  offers: TARGETS,
+} as const satisfies Option
 const team: Option = { value: 'id or slug', about: 'the team that has the project; without it, as the token says' }
 const gitBranch: Option = { value: 'branch', about: 'the variables of this branch (preview only)' }
 const project = { name: 'project', about: 'id or name' }
@@ -61,7 +67,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Put the variables of a .env file into a project',
     takes: [project, { name: 'file', about: 'the .env file; - for stdin', isFile: true }],
     options: {
-      target: { value: 'target', about: 'which deployments get them', many: true, required: true, oneOf: TARGETS },
+      target: { ...target, about: `which deployments get them: ${target.about}`, many: true },
       'git-branch': gitBranch,
       type: { value: 'type', about: 'of keys that are new', oneOf: ['plain', 'encrypted', 'sensitive'] },
       team,
@@ -76,7 +82,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Print the variables of a target as .env text, values in clear',
     takes: [project],
     options: {
-      target: { value: 'target', about: 'whose variables', required: true, oneOf: TARGETS },
+      target: { ...target, about: `whose variables: ${target.about}` },
       'git-branch': gitBranch,
       out: { value: 'file', about: 'write them there (mode 0600) instead of printing them', isFile: true },
       team,

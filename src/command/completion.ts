@@ -36,7 +36,8 @@ function aboutWord(commands: readonly Command[], parts: string[]): string {
 function placeOf({ words, takes = [], options = {} }: Command): Place {
   const all: (Argument | Option)[] = [...takes, ...Object.values(options)]
   const flags = Object.entries({ ...options, ...COMMON }).map(([name, { about }]) => ({ word: `--${name}`, about }))
-  const values = all.flatMap(({ oneOf = [], about }) => oneOf.map((word) => ({ word, about })))
+  const offered = (one: Argument | Option) => ('offers' in one ? one.offers : one.oneOf) ?? []
+  const values = all.flatMap((one) => offered(one).map((word) => ({ word, about: one.about })))
   return { words, next: [...values, ...flags], files: all.some(({ isFile }) => isFile === true) }
 }
 

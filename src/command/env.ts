@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { writeWhole } from '../backup/manifest.ts'
 import type { Config } from '../config.ts'
 import { parseDotenv, quoted, writeDotenv } from '../env/dotenv.ts'
-import { type Asking, askService, Refused } from './ask.ts'
+import { type Asking, askService, pathOf, Refused } from './ask.ts'
 import type { Given, Told } from './command.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
@@ -35,6 +35,7 @@ export async function importCommand(given: Given): Promise<Told> {
   const planned = given.has('dry-run') ? 'would be ' : ''
   const text = `${planned}added ${added}, ${planned}updated ${updated}, unchanged ${unchanged}, failed ${failed.length}`
   const warnings = failed.map(({ key, message }) => `${key}: ${message}`)
+  if (pieces.length === 0) warnings.push(`${file === '-' ? 'stdin' : file} holds no variable`)
   return { data: { added, updated, unchanged, failed }, text, warnings, code: failed.length === 0 ? 0 : 1 }
 }
 
@@ -77,7 +78,7 @@ async function put(config: Config, given: Given, slice: Piece[], counts: Counts)
     dryRun: has('dry-run') ? 'true' : undefined,
     ...teamOf(given),
   })
-  const path = `/v1/projects/${encodeURIComponent(said('project')!)}/env${query}`
+  const path = pathOf('/v1/projects', [said('project'), 'env']) + query
   const body = slice.map(({ text }) => text).join('')
   try {
     const { plan } = (await askService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
@@ -103,8 +104,7 @@ function isOfTheVariables({ code, lines }: Refused): boolean {
 export async function exportCommand(given: Given): Promise<Told> {
   const { said } = given
   const branch = said('git-branch')
-  const parts = ['/v3/env/pull', said('project')!, said('target')!, ...(branch === undefined ? [] : [branch])]
-  const path = parts.map((part, at) => (at === 0 ? part : encodeURIComponent(part))).join('/')
+  const path = pathOf('/v3/env/pull', [said('project'), said('target'), ...(branch === undefined ? [] : [branch])])
   const asking: Asking = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
   const { env, omitted } = (await askService(given.settings(), asking)) as Pulled
   const warnings = omitted.map((key) => `${key} is left out: its value cannot be read`)

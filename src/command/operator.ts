@@ -1,5 +1,5 @@
 /** Commands that are one request of the operator API. */
-import { type Asking, askService } from './ask.ts'
+import { type Asking, askService, pathOf } from './ask.ts'
 import { BadUsage, type Given, type Run } from './command.ts'
 
 const DAY_MS = 86_400_000
@@ -91,7 +91,7 @@ export function operatorCommand(words: string): Run {
 }
 
 function path(...parts: (string | undefined)[]): string {
-  return `/operator/v1/${parts.map((part) => encodeURIComponent(part ?? '')).join('/')}`
+  return pathOf('/operator/v1', parts)
 }
 
 function unlessNone(values: string[]): string[] | undefined {
@@ -101,7 +101,8 @@ function unlessNone(values: string[]): string[] | undefined {
 /** Days from now, or a moment. */
 function momentIn(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const moment = /^\d{1,5}$/.test(text) ? Date.now() + Number(text) * DAY_MS : Date.parse(text)
+  const isMoment = /^\d{4}-\d\d-\d\d/.test(text)
+  const moment = /^\d{1,5}$/.test(text) ? Date.now() + Number(text) * DAY_MS : isMoment ? Date.parse(text) : Number.NaN
   if (Number.isNaN(moment))
     throw new BadUsage(`--expires must be days or a moment such as 2027-01-31T00:00:00Z, not "${text}"`)
   return moment

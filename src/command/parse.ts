@@ -1,6 +1,6 @@
 /** Words -> a command of the table and what was said to it. */
 import { parseArgs } from 'node:util'
-import { BadUsage, type Command, type Given } from './command.ts'
+import { BadUsage, type Command, type Given, isNoName } from './command.ts'
 import { COMMON } from './commands.ts'
 import { usageOf } from './help.ts'
 
@@ -25,6 +25,7 @@ export function findCommand(
   const candidates = nextWords(commands, group).map((word) => [...group, word].join(' '))
   const near = nearest(upTo, candidates)
   const hint = near === undefined ? 'see berth --help' : `did you mean "berth ${near}"?`
+  if (words.length === 0) throw new BadUsage('no command was said; see berth --help')
   throw new BadUsage(
     typed.length === 0
       ? `no such option: ${words.join(' ')}; see berth --help`
@@ -84,7 +85,7 @@ function parsed(command: Command, rest: readonly string[], options: NonNullable<
     }
   } catch (error) {
     const [, typed] = /Unknown option '(--?[^']*)'/.exec((error as Error).message) ?? []
-    if (typed === undefined) throw badUsage(command, (error as Error).message)
+    if (typed === undefined) throw badUsage(command, valueTrouble(error as Error, options))
     const near = nearest(
       typed,
       Object.keys(options).map((name) => `--${name}`),
@@ -93,12 +94,25 @@ function parsed(command: Command, rest: readonly string[], options: NonNullable<
   }
 }
 
+/** An option without its value, or a switch with one. */
+function valueTrouble({ message }: Error, options: NonNullable<Command['options']>): string {
+  const [, name = ''] = /--([\w-]+)/.exec(message) ?? []
+  const value = options[name]?.value
+  if (value === undefined) return options[name] === undefined ? message : `--${name} takes no value`
+  return `--${name} needs its <${value}>; one that begins with "-" is typed as --${name}=<${value}>`
+}
+
 function mustBeComplete(command: Command, positionals: string[], values: Values): void {
   const takes = command.takes ?? []
   const missing = takes.find(({ optional }, at) => optional !== true && positionals[at] === undefined)
   if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.about}`)
   if (positionals.length > takes.length) throw badUsage(command, `"${positionals[takes.length]}" is one word too many`)
-  for (const [at, { name, oneOf }] of takes.entries()) mustBeOneOf(command, `<${name}>`, oneOf, [positionals[at]!])
+  for (const [at, { name, oneOf, about, isFile }] of takes.entries()) {
+    const typed = positionals[at]
+    if (typed === undefined) continue
+    if (isFile ? typed === '' : isNoName(typed)) throw badUsage(command, `<${name}> may not be "${typed}": ${about}`)
+    mustBeOneOf(command, `<${name}>`, oneOf, [typed])
+  }
   for (const [name, { required, oneOf }] of Object.entries(command.options ?? {})) {
     const value = values[name]
     if (required && value === undefined) throw badUsage(command, `--${name} is missing`)
@@ -107,8 +121,8 @@ function mustBeComplete(command: Command, positionals: string[], values: Values)
 }
 
 function mustBeOneOf(command: Command, name: string, oneOf: readonly string[] | undefined, values: string[]): void {
-  const wrong = oneOf && values.find((value) => value !== undefined && !oneOf.includes(value))
-  if (wrong) throw badUsage(command, `${name} must be one of ${oneOf.join(', ')}, not "${wrong}"`)
+  const wrong = oneOf && values.find((value) => !oneOf.includes(value))
+  if (wrong !== undefined) throw badUsage(command, `${name} must be one of ${oneOf!.join(', ')}, not "${wrong}"`)
 }
 
 function badUsage(command: Command, message: string): BadUsage {

@@ -11,14 +11,16 @@ import { VERSION } from './version.ts'
 /** Gives what the process ends with; undefined while the service runs. Errors are told on stderr, as JSON under `--json`. */
 export async function runCommand(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number | undefined> {
   const isJson = words.includes('--json')
+  // Who writes is told by the callback. Without listeners, a full or closed one would end the process with a stack trace.
+  for (const out of [process.stdout, process.stderr]) out.on('error', () => {})
   try {
     const said = words.filter((word, at) => word !== '--json' || words.lastIndexOf('--', at) >= 0)
     const help = said[0] === '--version' ? VERSION : helpWanted(said)
-    if (help !== undefined) return write(help)
+    if (help !== undefined) return await write(help)
     const { command, rest } = findCommand(COMMANDS, said)
-    return tell(await runOne(command, rest, env), isJson)
+    return await tell(await runOne(command, rest, env), isJson)
   } catch (error) {
-    return fail(error, isJson)
+    return await fail(error, isJson)
   }
 }
 
@@ -46,24 +48,30 @@ async function runOne(command: Command, rest: readonly string[], env: NodeJS.Pro
   }
 }
 
-function tell(told: Told | undefined, isJson: boolean): number | undefined {
+async function tell(told: Told | undefined, isJson: boolean): Promise<number | undefined> {
   if (told === undefined) return undefined
   const { data, text = showToPeople(data), warnings = [], code = 0 } = told
   for (const warning of warnings) process.stderr.write(`berth: ${warning}\n`)
-  write(isJson ? JSON.stringify(data, null, 2) : text)
-  return code
+  return write(isJson ? JSON.stringify(data, null, 2) : text, code)
 }
 
-function fail(error: unknown, isJson: boolean): number {
+async function fail(error: unknown, isJson: boolean): Promise<number> {
   const code = error instanceof BadUsage ? 64 : error instanceof BadSetting ? 78 : 1
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
   const because = code === 1 && cause ? `\n  because: ${cause}` : ''
-  if (isJson) write(JSON.stringify({ error: { message, exitCode: code } }, null, 2))
+  if (isJson) await write(JSON.stringify({ error: { message, exitCode: code } }, null, 2))
   process.stderr.write(`berth: ${message}${because}\n`)
   return code
 }
 
-function write(text: string): number {
-  if (text !== '') process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
-  return 0
+/** Gives `code`, or 1 when stdout does not take the text. Who closed it (`| head`) has read enough. */
+function write(text: string, code = 0): Promise<number> {
+  if (text === '') return Promise.resolve(code)
+  return new Promise((resolve) => {
+    process.stdout.write(text.endsWith('\n') ? text : `${text}\n`, (error?: NodeJS.ErrnoException | null) => {
+      if (!error || error.code === 'EPIPE') return resolve(code)
+      process.stderr.write(`berth: the answer could not be written to stdout: ${error.message}\n`)
+      resolve(code || 1)
+    })
+  })
 }

@@ -75,7 +75,10 @@ export async function migratePostgres(url: string): Promise<string[]> {
   }
 }
 
-/** One connection whose statements may take as long as they take: for migrations, backups and restores. */
+/**
+ * One connection whose statements may take as long as they take: for migrations, backups and restores. Throws, naming the
+ * setting and never its password, when the server cannot be reached.
+ */
 export function openPostgresAlone(url: string): Queries {
   const pool = new pg.Pool({
     connectionString: url,
@@ -86,7 +89,14 @@ export function openPostgresAlone(url: string): Queries {
   // What the server ended is told by the next query, not by ending the process.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
-  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  const connect = () =>
+    pool.connect().catch((error: Error & { code?: string }) => {
+      const { host, pathname } = new URL(url)
+      const said = error.message || error.code
+      throw new Error(`cannot connect to DATABASE_URL (${host}${pathname}): ${said}`)
+    })
+  const dialect = new PostgresDialect({ pool: { options: pool.options, connect, end: () => pool.end() } })
+  return new Kysely<Schema>({ dialect })
 }
 
 type Line = <T>(run: () => Promise<T>) => Promise<T>

@@ -35,7 +35,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const { file: said, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
   makeFolder(dirname(said))
   const file = trueName(said)
-  const lock = lockFile(`${file}-lock`)
+  const lock = lockFile(`${file}-lock`, 'one Berth a store; use DATABASE_URL=postgres://… for several')
   const writing = openConnection(file, synchronous)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
   await migrate(queries)
@@ -97,7 +97,7 @@ export async function aloneWithFile<T>(
 ): Promise<T> {
   makeFolder(dirname(said))
   const file = trueName(said)
-  const lock = lockFile(`${file}-lock`, patienceMs)
+  const lock = lockFile(`${file}-lock`, 'stop the service first', patienceMs)
   try {
     return await work(file)
   } finally {
@@ -124,15 +124,13 @@ async function lacksNothing(file: string): Promise<boolean> {
 }
 
 /** One process a file: an exclusive lock on a side file, which the kernel frees however the process ends. */
-function lockFile(file: string, patienceMs = 0): DatabaseSync {
+function lockFile(file: string, advice: string, patienceMs = 0): DatabaseSync {
   const lock = new DatabaseSync(file, { timeout: patienceMs })
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
   } catch (error) {
     lock.close()
-    throw new Error(`another process has ${file}: one Berth a store; use DATABASE_URL=postgres://… for several`, {
-      cause: error,
-    })
+    throw new Error(`another process has ${file}: ${advice}`, { cause: error })
   }
   return lock
 }
