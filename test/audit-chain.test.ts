@@ -73,7 +73,8 @@ onBothEngines('sweeps that run at once link every entry once', async (world) => 
 })
 
 const CHANGES = {
-  stamp: (value: number) => value + 1,
+  // A second before: a moment at which nothing happened, where the next stamp may be another entry's.
+  stamp: (value: number) => value - 1000 * STAMPS_PER_MS,
   account_id: () => 'team_other',
   actor_kind: () => 'operator',
   actor_id: () => 'usr_other',
