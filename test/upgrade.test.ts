@@ -34,20 +34,21 @@ async function oldStore(engine: Engine, count: number): Promise<Old> {
   const { error } = await new Migrator({ db, provider: { getMigrations: async () => known } }).migrateToLatest()
   assert.equal(error, undefined)
   const old = { url, folder, token: newToken(), userId: newId('usr'), teamId: newId('team') }
-  await db.transaction().execute((tx) => fill(tx, old))
+  await db.transaction().execute((tx) => fill(tx, old, Object.keys(known)))
   await db.destroy()
   return old
 }
 
-async function fill(db: Kysely<unknown>, { token, userId, teamId }: Old): Promise<void> {
+async function fill(db: Kysely<unknown>, { token, userId, teamId }: Old, schema: string[]): Promise<void> {
   const stamp = (at: number) => (BORN + at) * 1024
+  const [came, when] = schema.includes('0016-members') ? ['created_stamp', stamp(3)] : ['created_at', BORN]
   const say = (text: ReturnType<typeof sql>) => text.execute(db)
   await say(sql`insert into fact (name, value) values ('bootstrapped', ${String(BORN)})`)
   await say(sql`insert into account (id, kind, slug, name, email, default_team_id, plan, add_ons_json, created_stamp)
     values (${userId}, 'user', 'olga', 'Olga', 'olga@example.com', ${teamId}, 'pro', '[]', ${sql.lit(stamp(1))}),
       (${teamId}, 'team', 'olds', 'Olds', null, null, 'enterprise', '["x"]', ${sql.lit(stamp(2))})`)
   await say(
-    sql`insert into member (team_id, user_id, role, created_at) values (${teamId}, ${userId}, 'OWNER', ${sql.lit(BORN)})`,
+    sql`insert into member (team_id, user_id, role, ${sql.ref(came)}) values (${teamId}, ${userId}, 'OWNER', ${sql.lit(when)})`,
   )
   await say(sql`insert into token (id, hash, user_id, created_stamp)
     values (${newId('tok')}, ${fingerprint(token)}, ${userId}, ${sql.lit(stamp(3))})`)
