@@ -8,14 +8,20 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureCheck } from './bench/check.ts'
 import { killAll, memoryOf, startServer, stopServer } from './bench/children.ts'
+import { measureInstances } from './bench/instances.ts'
 import { openLoader } from './bench/load.ts'
 import { type Bench, CASES, measureCase, measureDurable, measureStart, seed, startService } from './bench/measure.ts'
+import { startPostgres } from './bench/postgres.ts'
 import { judge, type Results, show } from './bench/report.ts'
+import { measureScale } from './bench/scale.ts'
+import { showInstances, showScale } from './bench/scale-report.ts'
 
 const TMPFS = 0x01021994
 const NAMES = [...CASES.map(({ name }) => name), 'durable', 'check', 'start']
 const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--seconds N] [--json]
-  DATABASE_URL=postgres://… measures PostgreSQL, in an empty database that may be thrown away.`
+  DATABASE_URL=postgres://… measures PostgreSQL, in an empty database that may be thrown away.
+npm run bench -- --scale [--rows 1000,100000,1000000] [--engine sqlite|postgres] [--json]
+  What requests cost as the store grows. npm run bench -- --instances: one, two and four on one PostgreSQL.`
 
 const options = readOptions()
 const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'))
@@ -25,28 +31,59 @@ process.on('exit', () => {
 })
 
 try {
-  const results = await run(await open())
-  const goals = judge(results)
-  process.stdout.write(options.json ? `${JSON.stringify({ ...results, goals }, null, 2)}\n` : show(results, goals))
+  process.stdout.write(await (options.scale || options.instances ? runScale() : runAll()))
   process.exit(0)
 } catch (error) {
   process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`)
   process.exit(1)
 }
 
-function readOptions(): { only: string | undefined; seconds: number; json: boolean } {
+function readOptions() {
   try {
     const { values } = parseArgs({
-      options: { only: { type: 'string' }, seconds: { type: 'string', default: '5' }, json: { type: 'boolean' } },
+      options: {
+        only: { type: 'string' },
+        seconds: { type: 'string', default: '5' },
+        json: { type: 'boolean' },
+        scale: { type: 'boolean' },
+        instances: { type: 'boolean' },
+        rows: { type: 'string', default: '1000,100000,1000000' },
+        engine: { type: 'string', default: 'sqlite' },
+      },
     })
+    const rows = values.rows.split(',').map(Number)
+    if (!rows.every((one) => Number.isInteger(one) && one > 0)) throw new Error('--rows should be whole numbers')
+    if (!['sqlite', 'postgres'].includes(values.engine)) throw new Error('--engine should be sqlite or postgres')
     const seconds = Number(values.seconds)
     if (values.only !== undefined && !NAMES.includes(values.only)) throw new Error(`there is no case "${values.only}"`)
     if (!Number.isInteger(seconds) || seconds < 1) throw new Error('--seconds should be a whole number from 1')
-    return { only: values.only, seconds, json: values.json === true }
+    return { ...values, seconds, rows }
   } catch (error) {
     process.stderr.write(`bench: ${(error as Error).message}\n${USAGE}\n`)
     process.exit(64)
   }
+}
+
+async function runAll(): Promise<string> {
+  const results = await run(await open())
+  const goals = judge(results)
+  return options.json ? `${JSON.stringify({ ...results, goals }, null, 2)}\n` : show(results, goals)
+}
+
+async function runScale(): Promise<string> {
+  const own = options.instances || options.engine === 'postgres' ? await startPostgres(folder) : undefined
+  const common = { folder, env: serviceSettings(), rows: options.rows, newDatabase: own?.newDatabase, say }
+  try {
+    const found = await (options.instances ? measureInstances(common, options.seconds) : measureScale(common))
+    if (options.json) return `${JSON.stringify(found, null, 2)}\n`
+    return Array.isArray(found) ? showInstances(found) : showScale(found)
+  } finally {
+    await own?.stop()
+  }
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`)
 }
 
 /** Starts the service over a new store that has some projects, and the bare server. */
@@ -55,7 +92,6 @@ async function open(): Promise<Bench> {
   const service = await startService('bin/berth.mjs', env)
   const bare = await startServer('scripts/bench/bare.ts', process.env, 'ipc')
   await seed(service)
-  const say = (line: string) => process.stderr.write(`${line}\n`)
   const { token } = service
   return { loader: openLoader(folder), seconds: options.seconds, say, folder, env, service, bare: { ...bare, token } }
 }

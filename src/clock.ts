@@ -3,6 +3,9 @@
 /** A stamp is a moment with 10 more bits that make it unique: `floor(stamp / STAMPS_PER_MS)` is the millisecond. */
 export const STAMPS_PER_MS = 1024
 
+/** A millisecond's first stamp is any of so many: instances that all began at one would meet as often as they write in one millisecond. */
+const FIRST_OF_MS = STAMPS_PER_MS / 2
+
 /** Further back than this, the clock was set, and is believed. */
 const SET_BACK = 10_000 * STAMPS_PER_MS
 
@@ -25,7 +28,7 @@ export function openClock(): Clock {
   return {
     now,
     stamp() {
-      const base = now() * STAMPS_PER_MS
+      const base = now() * STAMPS_PER_MS + Math.floor(Math.random() * FIRST_OF_MS)
       last = base > last || base < last - SET_BACK ? base : last + 1
       return last
     },

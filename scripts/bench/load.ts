@@ -16,13 +16,14 @@ type Load = Pick<Target, 'origin' | 'token'> & {
 /** Per second, and milliseconds. `errors`: answers above 399, and requests that got none. */
 export type Figures = { perSecond: number; p50: number; p99: number; errors: number }
 
-export type Loader = { tool: string; run: (load: Load) => Promise<Figures> }
+/** `script`: the name of the file that wrk reads; loads that run at once have one each. */
+export type Loader = { tool: string; run: (load: Load, script?: string) => Promise<Figures> }
 
 /** Picks the tool. `folder` takes the script that wrk reads. */
 export function openLoader(folder: string): Loader {
   const wrk = spawnSync('wrk', ['-v']).error === undefined
   return wrk
-    ? { tool: 'wrk', run: (load) => runWrk(load, join(folder, 'load.lua')) }
+    ? { tool: 'wrk', run: (load, script = 'load') => runWrk(load, join(folder, `${script}.lua`)) }
     : { tool: 'autocannon', run: runAutocannon }
 }
 

@@ -45,10 +45,13 @@ export type DurableResult = {
 }
 
 /** Starts the service over the store of `env` and reads the token that its first start made. */
-export async function startService(script: string, env: NodeJS.ProcessEnv): Promise<Target> {
+export async function startService(
+  script: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Target & { credentials: Record<'operatorToken' | 'teamId' | 'token', string> }> {
   const server = await startServer(script, env)
-  const { token } = JSON.parse(readFileSync(join(env.BERTH_DATA!, 'credentials.json'), 'utf8'))
-  return { ...server, token }
+  const credentials = JSON.parse(readFileSync(join(env.BERTH_DATA!, 'credentials.json'), 'utf8'))
+  return { ...server, token: credentials.token, credentials }
 }
 
 /** Makes the projects that are read. Throws when the service refuses. */

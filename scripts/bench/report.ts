@@ -118,7 +118,7 @@ function factor({ median, low, high }: Spread): string {
 }
 
 /** Columns as wide as they need; the first to the left, the others to the right. */
-function aligned(rows: string[][]): string[] {
+export function aligned(rows: string[][]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   return rows.map((row) =>
     row

@@ -12,7 +12,7 @@ import { fingerprint } from '../../src/ids.ts'
 const SLICE = 20_000
 /** Everything seeded is from before everything that a service makes: 2023. */
 const FIRST_MOMENT = 1_700_000_000_000
-const FIRST_STAMP = FIRST_MOMENT * 1024
+export const FIRST_STAMP = FIRST_MOMENT * 1024
 /** What the longest-lived part of a seal looks like: of a value of some 40 characters. */
 const SEALED = `v1.dk_seeded.${'A'.repeat(92)}`
 
