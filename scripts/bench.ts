@@ -15,13 +15,15 @@ import { startPostgres } from './bench/postgres.ts'
 import { judge, type Results, show } from './bench/report.ts'
 import { measureScale } from './bench/scale.ts'
 import { showInstances, showScale } from './bench/scale-report.ts'
+import { measureSoak, showSoak } from './bench/soak.ts'
 
 const TMPFS = 0x01021994
 const NAMES = [...CASES.map(({ name }) => name), 'durable', 'check', 'start']
 const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--seconds N] [--json]
   DATABASE_URL=postgres://… measures PostgreSQL, in an empty database that may be thrown away.
 npm run bench -- --scale [--rows 1000,100000,1000000] [--engine sqlite|postgres] [--json]
-  What requests cost as the store grows. npm run bench -- --instances: one, two and four on one PostgreSQL.`
+  What requests cost as the store grows. npm run bench -- --instances: one, two and four on one PostgreSQL.
+npm run bench -- --soak MINUTES: memory under a long load, and answers at half load.`
 
 const options = readOptions()
 const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'))
@@ -31,7 +33,7 @@ process.on('exit', () => {
 })
 
 try {
-  process.stdout.write(await (options.scale || options.instances ? runScale() : runAll()))
+  process.stdout.write(await wantedRun()())
   process.exit(0)
 } catch (error) {
   process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`)
@@ -46,6 +48,7 @@ function readOptions() {
         seconds: { type: 'string', default: '5' },
         json: { type: 'boolean' },
         scale: { type: 'boolean' },
+        soak: { type: 'string' },
         instances: { type: 'boolean' },
         rows: { type: 'string', default: '1000,100000,1000000' },
         engine: { type: 'string', default: 'sqlite' },
@@ -57,11 +60,23 @@ function readOptions() {
     const seconds = Number(values.seconds)
     if (values.only !== undefined && !NAMES.includes(values.only)) throw new Error(`there is no case "${values.only}"`)
     if (!Number.isInteger(seconds) || seconds < 1) throw new Error('--seconds should be a whole number from 1')
-    return { ...values, seconds, rows }
+    const soak = Number(values.soak ?? 0)
+    if (!(soak >= 0)) throw new Error('--soak should be a number of minutes')
+    return { ...values, seconds, rows, soak }
   } catch (error) {
     process.stderr.write(`bench: ${(error as Error).message}\n${USAGE}\n`)
     process.exit(64)
   }
+}
+
+function wantedRun(): () => Promise<string> {
+  if (options.soak > 0) return runSoak
+  return options.scale || options.instances ? runScale : runAll
+}
+
+async function runSoak(): Promise<string> {
+  const found = await measureSoak(await open(), options.soak)
+  return options.json ? `${JSON.stringify(found, null, 2)}\n` : showSoak(found)
 }
 
 async function runAll(): Promise<string> {

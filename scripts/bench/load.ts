@@ -24,7 +24,7 @@ export function openLoader(folder: string): Loader {
   const wrk = spawnSync('wrk', ['-v']).error === undefined
   return wrk
     ? { tool: 'wrk', run: (load, script = 'load') => runWrk(load, join(folder, `${script}.lua`)) }
-    : { tool: 'autocannon', run: runAutocannon }
+    : { tool: 'autocannon', run: (load) => runAutocannon(load) }
 }
 
 const DIGITS = 8
@@ -79,7 +79,15 @@ type AutocannonResult = {
 type AutocannonClient = { setBody(body: string): void; on(event: 'response', listener: () => void): void }
 type Autocannon = (options: object) => Promise<AutocannonResult>
 
-async function runAutocannon({ origin, token, path, connections, seconds, names }: Load): Promise<Figures> {
+/** Sends so many requests a second and no more: by autocannon, for wrk knows no pace. */
+export function runPaced(load: Load, perSecond: number): Promise<Figures> {
+  return runAutocannon(load, { overallRate: perSecond })
+}
+
+async function runAutocannon(
+  { origin, token, path, connections, seconds, names }: Load,
+  pace: { overallRate?: number } = {},
+): Promise<Figures> {
   const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon
   let n = 0
   const nextBody = () => bodyOf(nameOf(names ?? '', ++n))
@@ -94,7 +102,7 @@ async function runAutocannon({ origin, token, path, connections, seconds, names 
     setupClient,
   }
   const read = { method: 'GET', headers: { authorization: `Bearer ${token}` } }
-  const common = { url: origin + path, connections, duration: seconds, timeout: 10 }
+  const common = { url: origin + path, connections, duration: seconds, timeout: 10, ...pace }
   const seen = await autocannon({ ...common, ...(names === undefined ? read : create) })
   return {
     perSecond: seen.requests.total / seen.duration,
