@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
+import { up } from '../src/db/migrations/0015-custom-environments.ts'
 import { openService } from '../src/service.ts'
 import { exchange, install, makeIntegration } from './integration-world.ts'
 import { type Answer, type Call, callerOf, ENGINES, newDatabase, onBothEngines, type World } from './world.ts'
@@ -472,7 +473,7 @@ for (const engine of ENGINES) {
     const list = (await before('GET', `${URL}?decrypt=true`)).text
     await old.deps.db.write(async (tx) => {
       await sql`alter table project drop column custom_environments_json`.execute(tx)
-      await sql`delete from kysely_migration where name = '0015-custom-environments'`.execute(tx)
+      await up(tx as unknown as Kysely<unknown>)
     })
     await old.close()
 
