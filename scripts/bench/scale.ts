@@ -1,6 +1,7 @@
 /** `npm run bench -- --scale`: what requests cost as the store grows. The same requests go in turns to stores of several sizes. */
-import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { openPostgres } from '../../src/db/open-postgres.ts'
 import { openSqlite } from '../../src/db/open-sqlite.ts'
 import { memoryOf, stopServer, type Target } from './children.ts'
@@ -96,7 +97,7 @@ async function openStore(options: ScaleOptions, projects: number, large: number)
   const wanted: Wanted = { accounts, projectsEach: PROJECTS_EACH, variables: VARIABLES, hosts: true }
   if (large > 0) wanted.large = { accountId: teamId, projects: large }
   const before = performance.now()
-  await seed(env, wanted, (line) => say(`${title}: ${line}`))
+  const megabytes = await seed(env, wanted, (line) => say(`${title}: ${line}`))
   const seconds = (performance.now() - before) / 1000
   const started = performance.now()
   const target = await startService('bin/berth.mjs', env)
@@ -108,12 +109,13 @@ async function openStore(options: ScaleOptions, projects: number, large: number)
     middle: FIRST_STAMP + (accounts * PROJECTS_EACH + large) / 2,
     large: large > 0 ? { teamId } : undefined,
     seconds,
-    megabytes: megabytesOf(data),
+    megabytes,
     startMs: performance.now() - started,
   }
 }
 
-async function seed(env: NodeJS.ProcessEnv, wanted: Wanted, say: (line: string) => void): Promise<void> {
+/** Gives how large the store is then, in 10^6 bytes. */
+async function seed(env: NodeJS.ProcessEnv, wanted: Wanted, say: (line: string) => void): Promise<number> {
   const fail = (error: unknown) => {
     throw error
   }
@@ -122,9 +124,11 @@ async function seed(env: NodeJS.ProcessEnv, wanted: Wanted, say: (line: string) 
       ? await openSqlite({ file: join(env.BERTH_DATA!, 'berth.db'), onDiskFault: fail })
       : await openPostgres(env.DATABASE_URL, fail)
   await seedStore(db, wanted, say)
+  const size =
+    db.engine === 'sqlite'
+      ? sql<{ bytes: number }>`select page_count * page_size as bytes from pragma_page_count, pragma_page_size`
+      : sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`
+  const { rows } = await size.execute(db.read)
   await db.close()
-}
-
-function megabytesOf(folder: string): number {
-  return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0) / 1e6
+  return rows[0]!.bytes / 1e6
 }
