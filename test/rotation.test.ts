@@ -15,8 +15,8 @@ import { ENGINES, newDatabase, onBothEngines, openWorld, type World } from './wo
 const KEYS = '/operator/v1/keys'
 const SECRET = { type: 'encrypted', target: ['preview'] }
 
-async function fill({ call }: Pick<World, 'call'>, count: number): Promise<void> {
-  const names = Array.from({ length: count }, (_, at) => `p${at}`)
+async function fill({ call }: Pick<World, 'call'>, count: number, from = 0): Promise<void> {
+  const names = Array.from({ length: count }, (_, at) => `p${from + at}`)
   while (names.length > 0) {
     const some = names.splice(0, 25).map(async (name) => {
       const environmentVariables = [{ ...SECRET, key: 'A', value: `of ${name}` }]
@@ -145,7 +145,7 @@ test('instances on one PostgreSQL share a keyring file: a rotation by one is fol
   assert.equal((await rotate(one)).statusCode, 200)
   await opens(two)
   // Both at once, and writes in between: no key is lost from the file.
-  const answers = await Promise.all([rotate(one), rotate(two), rotate(one), rotate(two), fill(one, 25)])
+  const answers = await Promise.all([rotate(one), rotate(two), rotate(one), rotate(two), fill(one, 5, 20)])
   for (const answer of answers) if (answer) assert.equal(answer.statusCode, 200, answer.body)
   const { keys } = (await one.app.inject({ url: KEYS, headers: operator })).json()
   const inFile = ring(one).map(({ id }) => id)
