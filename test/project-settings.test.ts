@@ -144,7 +144,7 @@ onBothEngines('a bare project has the defaults that every client version decodes
     ...{ customerSupportCodeVisibility: false, directoryListing: false, gitLFS: false, live: false },
     ...{ previewDeploymentsDisabled: false, productionDeploymentsFastLane: false, protectedSourcemaps: false },
     ...{ serverlessFunctionZeroConfigFailover: false, dataCache: { userDisabled: false } },
-    ...{ alias: [], env: [], latestDeployments: [], targets: {}, deploymentExpiration: {} },
+    ...{ alias: [], env: [], customEnvironments: [], latestDeployments: [], targets: {}, deploymentExpiration: {} },
     resourceConfig: { functionDefaultRegions: ['iad1'] },
     defaultResourceConfig: { functionDefaultRegions: ['iad1'] },
   })
