@@ -146,7 +146,7 @@ onBothEngines('a member who leaves loses the team with the commit, also in the m
   const { projects } = (await world.call('GET', `/v9/projects?limit=100&teamId=${credentials.teamId}`)).body
   assert.equal(projects.length, made)
   assert.equal((await member.call('GET', '/v9/projects')).status, 200, 'the personal account stays')
-  assert.deepEqual(said(await world.as(bound.body.token)('GET', '/v9/projects')), [403, 'forbidden'])
+  assert.deepEqual(said(await world.as(bound.body.token)('GET', '/v9/projects')), [401, 'forbidden'])
   assert.deepEqual((await member.call('GET', '/v2/teams')).body.teams, [])
 })
 
