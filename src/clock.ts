@@ -3,8 +3,8 @@
 /** A stamp is a moment with 10 more bits that make it unique: `floor(stamp / STAMPS_PER_MS)` is the millisecond. */
 export const STAMPS_PER_MS = 1024
 
-/** A millisecond's first stamp is any of so many: instances that all began at one would meet as often as they write in one millisecond. */
-const FIRST_OF_MS = STAMPS_PER_MS / 2
+/** A millisecond's first stamp is any of so many: instances that all began at one would meet as often as they write in one millisecond. Few, so that most of a millisecond is left. */
+const FIRST_OF_MS = 16
 
 /** Further back than this, the clock was set, and is believed. */
 const SET_BACK = 10_000 * STAMPS_PER_MS
@@ -28,8 +28,9 @@ export function openClock(): Clock {
   return {
     now,
     stamp() {
-      const base = now() * STAMPS_PER_MS + Math.floor(Math.random() * FIRST_OF_MS)
-      last = base > last || base < last - SET_BACK ? base : last + 1
+      const base = now() * STAMPS_PER_MS
+      const begins = base > last || base < last - SET_BACK
+      last = begins ? base + Math.floor(Math.random() * FIRST_OF_MS) : last + 1
       return last
     },
     set(moment) {
