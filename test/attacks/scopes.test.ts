@@ -3,22 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCOPES as KNOWN, permissionsOf } from '../../src/access/scopes.ts'
 import { ROUTES } from '../../src/routes.ts'
+import { SCOPES } from '../scope-names.ts'
 import { sayFigure } from './form.ts'
-
-/** By bit: the order in which the specification names them. */
-const SCOPES = [
-  'integration-configuration',
-  'deployment',
-  'deployment-check',
-  'edge-config',
-  'project',
-  'project-env-vars',
-  'global-project-env-vars',
-  'team',
-  'user',
-  'log-drain',
-  'domain',
-] as const
 
 type Need = { all?: string[]; any?: string[]; write: boolean }
 

