@@ -31,9 +31,10 @@ function bodyOf(length: number, token: string, path = '/v10/projects/web/env'): 
   return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
 }
 
-function memoryOf(running: Running, field: 'VmRSS' | 'VmHWM'): number {
+/** The most memory it ever had resident, in MiB. */
+function memoryOf(running: Running): number {
   const text = readFileSync(`/proc/${running.child.pid}/status`, 'utf8')
-  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(text)?.[1]) / 1024
+  return Number(/VmHWM:\s+(\d+)/.exec(text)?.[1]) / 1024
 }
 
 processOnBothEngines(
@@ -62,7 +63,7 @@ processOnBothEngines(
 )
 
 processOnBothEngines(
-  'a thousand stalled sockets, and stalled bodies of five times the budget: others are served, and memory is bounded',
+  'a thousand stalled sockets and a thousand stalled bodies of a MiB: others are served at once, and memory is bounded',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const running = await start(t, home)
@@ -74,36 +75,34 @@ processOnBothEngines(
         ...(body && { body: JSON.stringify(body) }),
       })
     assert.equal((await call('POST', '/v10/projects', { name: 'web' })).status, 200)
-    const before = memoryOf(running, 'VmRSS')
     const slow = Array.from({ length: 1000 }, () => say(running, 'GET /v2/user HTTP/1.1\r\nHost: x\r\n'))
     const most = Buffer.concat([Buffer.from(bodyOf(MIB, token)), Buffer.alloc(MIB - 1, ' ')])
-    const stalled = Array.from({ length: 320 }, () => say(running, most))
-    const until = performance.now() + 9000
-    let served = 0
-    let slowest = 0
-    while (performance.now() < until) {
-      const env = {
-        key: `K${served}`,
-        value: 'x'.repeat(30_000),
-        type: 'plain',
-        target: ['production'],
-        gitBranch: null,
-      }
-      const before = performance.now()
-      assert.equal((await call('GET', '/v9/projects/web')).status, 200)
-      slowest = Math.max(slowest, performance.now() - before)
-      const made = await call('POST', '/v10/projects/web/env?upsert=true', { ...env, key: 'K' })
+    const stalled = Array.from({ length: 1000 }, () => say(running, most))
+    const cut = () => stalled.filter(({ heard }) => /^HTTP\/1\.1 503 [\s\S]*"code":"overloaded"/.test(heard()))
+    const env = { key: 'K', value: 'x'.repeat(30_000), type: 'plain', target: ['production'], gitBranch: null }
+    const write = async () => {
+      const made = await call('POST', '/v10/projects/web/env?upsert=true', env)
       assert.equal(made.status, 201, await made.text())
-      served++
-      await sleep(50)
     }
-    assert.ok(served > 5, `${served} served meanwhile`)
-    t.diagnostic(`${served} reads and writes served meanwhile; the slowest read took ${Math.round(slowest)} ms`)
-    const cut = stalled.filter(({ heard }) => /^HTTP\/1\.1 503 [\s\S]*"code":"overloaded"/.test(heard()))
-    assert.ok(cut.length >= 200, `${cut.length} were cut off`)
-    const grown = memoryOf(running, 'VmHWM') - before
-    t.diagnostic(`memory grew by ${Math.round(grown)} MiB at most`)
-    assert.ok(grown < (BODY_BUDGET / MIB) * 3, `grew by ${Math.round(grown)} MiB`)
+    // While they arrive this process is busy sending them: what is asked now is served, and not timed.
+    const over = 1000 - BODY_BUDGET / MIB
+    while (stalled.filter(({ socket }) => socket.destroyed).length < over) await write()
+    const took: number[] = []
+    for (let n = 0; n < 200; n++) {
+      const began = performance.now()
+      assert.equal((await call('GET', '/v9/projects/web')).status, 200)
+      took.push(performance.now() - began)
+      if (n % 10 === 0) await write()
+      await sleep(20)
+    }
+    assert.ok(slow.every(({ socket }) => !socket.destroyed) && stalled.some(({ socket }) => !socket.destroyed))
+    const p99 = took.sort((a, b) => a - b)[Math.floor(took.length * 0.99)]!
+    const memory = memoryOf(running)
+    t.diagnostic(`p99 ${p99.toFixed(1)} ms, ${Math.round(memory)} MiB at most, ${cut().length} of those let go were told`)
+    // Who is let go while it sends may lose the answer to the reset of its connection.
+    assert.ok(cut().length > 0, 'nobody was told')
+    assert.ok(p99 <= 50, `p99 ${p99} ms`)
+    assert.ok(memory * MIB <= 512e6, `${Math.round(memory)} MiB`)
     for (const { socket } of [...slow, ...stalled]) socket.destroy()
     assert.equal((await call('GET', '/v9/projects/web')).status, 200)
   },
