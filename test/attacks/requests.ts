@@ -19,6 +19,8 @@ export type Request = {
   /** Undefined: the request has no such header. */
   contentType: string | undefined
   caller: 'owner' | 'rival' | 'operator' | 'installation' | 'nobody'
+  /** Asks what the sample of the operation asks, whole or with its body spoiled, whatever is said above. */
+  sample: 'whole' | Spoil | undefined
 }
 
 /** A value that stands for the id of something that is there, until the request is sent. */
@@ -176,11 +178,11 @@ function textual(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-type Spoil = { kind: number; at: number; value: unknown }
+export type Spoil = { kind: number; at: number; value: unknown }
 const spoils: fc.Arbitrary<Spoil> = fc.record({ kind: fc.nat(3), at: fc.nat(), value: wild })
 
 /** One thing of a good body is another, is gone, or is added. */
-function spoiled(body: unknown, { kind, at, value }: Spoil): unknown {
+export function spoiled(body: unknown, { kind, at, value }: Spoil): unknown {
   const holders: [holder: Json, key: string | number][] = []
   const walk = (holder: Json) => {
     for (const key of Object.keys(holder)) {
@@ -358,15 +360,20 @@ function requestOf(route: Route): fc.Arbitrary<Request> {
     { weight: 20, arbitrary: fc.constant<Request['caller']>('owner') },
     { weight: 2, arbitrary: fc.constantFrom<Request['caller'][]>('rival', 'operator', 'installation', 'nobody') },
   )
+  const samples = fc.oneof(
+    { weight: 6, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.oneof(fc.constant('whole' as const), spoils) },
+  )
   return fc
-    .tuple(versions, pathOf(route), queryOf(route), bodyOf(route), callers)
-    .map(([version, path, query, shaped, caller]) => ({
+    .tuple(versions, pathOf(route), queryOf(route), bodyOf(route), callers, samples)
+    .map(([version, path, query, shaped, caller, sample]) => ({
       operationId: route.operationId,
       version,
       path,
       query,
       ...shaped,
       caller,
+      sample,
     }))
 }
 
