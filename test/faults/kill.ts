@@ -18,7 +18,7 @@ async function killAgainAndAgain(run: Run): Promise<void> {
   const hook = await receiver(run)
   let running = await startAndCount(run, home)
   const app = await prepare(home, running, hook.url)
-  await repeat(run, run.short ? 5 : 100, async (at) => {
+  await repeat(run, run.short ? 5 : 200, async (at) => {
     const load = startLoad(home, [running.address], ledger, { prefix: `c${at}`, app })
     await untilWritten(load, 12)
     await sleep(Math.random() * 150)
