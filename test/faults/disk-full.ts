@@ -55,8 +55,11 @@ async function fillAndFree(run: Run): Promise<void> {
     rmSync(folder, { recursive: true, force: true })
   })
   const data = join(folder, 'data')
-  const env = { BERTH_DATA: data, DATABASE_URL: `sqlite:${join(data, 'berth.db')}`, PORT: '0', BERTH_EDGE_PORT: '0' }
-  const home: Home = { folder: data, env }
+  const { env } = await newHome(run, 'sqlite')
+  const home: Home = {
+    folder: data,
+    env: { ...env, BERTH_DATA: data, DATABASE_URL: `sqlite:${join(data, 'berth.db')}` },
+  }
   const running = await startAndCount(run, home)
   found.recoveriesMs = []
   const ledger = openLedger()
