@@ -136,6 +136,19 @@ onBothEngines('an entry that was taken out, exchanged or put in between is found
   assert.deepEqual((await verify(world)).firstBroken.position, 8)
 })
 
+onBothEngines('an entry that was put in before the first position is found', async (world) => {
+  await fill(world, 'web', 8)
+  const third = await entryAt(world, 3)
+  for (const position of [0, -7]) {
+    const forged = { ...third, stamp: third.stamp + 1, type: 'deleteProject', position }
+    await world.deps.db.write((tx) => tx.insertInto('audit').values(forged).execute())
+    const { verified, firstBroken } = await verify(world)
+    assert.deepEqual([verified, firstBroken], [false, { position, stamp: forged.stamp, why: 'changed' }])
+    await world.deps.db.write((tx) => tx.deleteFrom('audit').where('position', '=', position).execute())
+  }
+  assert.equal((await verify(world)).verified, true)
+})
+
 onBothEngines(
   'an end that was cut off, and a chain that was made anew, are seen against a head that was kept',
   async (world) => {

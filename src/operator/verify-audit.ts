@@ -59,6 +59,8 @@ async function walk(db: Queries, head: Link, anchor: Link | undefined): Promise<
     late,
     firstBroken: { position, stamp, why },
   })
+  const [before] = await beforeStart(db)
+  if (before !== undefined) return broken('changed', before.stamp, before)
   while (last.position < head.position) {
     const entries = await nextEntries(db, last.position, head.position)
     for (const entry of entries) {
@@ -82,6 +84,12 @@ async function walk(db: Queries, head: Link, anchor: Link | undefined): Promise<
 function nextEntries(db: Queries, after: number, to: number): Promise<Row<'audit'>[]> {
   const inChain = db.selectFrom('audit').selectAll().where('position', '>', after).where('position', '<=', to)
   return inChain.orderBy('position').limit(SLICE).execute()
+}
+
+/** No entry that Berth writes stands at or before the start of the chain: the walk would pass one that was put there. */
+function beforeStart(db: Queries): Promise<(Link & { stamp: number })[]> {
+  const before = db.selectFrom('audit').select(['position', 'hash', 'stamp']).where('position', '<=', START.position)
+  return before.orderBy('position').limit(1).$narrowType<Link>().execute()
 }
 
 /** Entries from before the chain joined it in any order. */
