@@ -17,7 +17,7 @@ const KEPT = 0.9
 /** How many of a kind are asked for. */
 const KINDS = 500
 /** What the control takes longer, so that the test can fail: PostgreSQL is another process, and noisier. */
-const CONTROL_US = { sqlite: 5, postgres: 100 }
+const CONTROL_US = { sqlite: 5, postgres: 200 }
 
 type Request = { method: 'GET' | 'POST'; url: string; headers: Record<string, string>; payload?: string }
 type Kind = { name: string; requests: Request[]; spinUs?: number }
