@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
-import { makeFolder, trueName } from '../outside/folder.ts'
+import { makeFolder, trueName, writeAgain } from '../outside/folder.ts'
 import { type Db, migrate, type Queries, type StoreWatch, schemaOf } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
@@ -139,8 +139,22 @@ function openConnection(file: string, how: 'FULL' | 'NORMAL' | 'read only'): Dat
   const readOnly = how === 'read only'
   const database = new DatabaseSync(file, { readOnly, timeout: 5000 })
   if (!readOnly) database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${how}; PRAGMA secure_delete = ON`)
+  if (!readOnly) putLogOnDisk(database, `${file}-wal`)
   database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -2048')
   return database
+}
+
+/**
+ * What is added to the log rests on what is in it, which a failed fsync may have left in memory alone. The lock of a writer keeps
+ * other programs from changing the log; readers of it are not waited for, as a checkpoint would.
+ */
+function putLogOnDisk(database: DatabaseSync, log: string): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    writeAgain(log)
+  } finally {
+    database.exec('COMMIT')
+  }
 }
 
 /**

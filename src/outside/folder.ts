@@ -1,16 +1,17 @@
 /** Folders and files of the service's own, for its eyes only. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, realpathSync, writeSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
 /**
- * Makes a folder and those above it, readable by nobody else. Throws what the system says. Step by step, because the
- * recursive mkdir of the platform never ends below a folder that takes none (/proc).
+ * Makes a folder and those above it, readable by nobody else and there after a power cut. Throws what the system says. Step by
+ * step, because the recursive mkdir of the platform never ends below a folder that takes none (/proc).
  */
 export function makeFolder(path: string): void {
   const folder = resolve(path)
   if (existsSync(folder)) return
   makeFolder(dirname(folder))
   mkdirSync(folder, { mode: 0o700 })
+  keepName(folder)
 }
 
 /** One name for one file, however many links lead to it. Its folder must be there; the file need not. */
@@ -18,9 +19,29 @@ export function trueName(file: string): string {
   return existsSync(file) ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file))
 }
 
-/** Makes the name of a file last: a file that was made or renamed is there after a power cut once its folder is on disk. */
+/** Makes the name of a file or folder last: what was made or renamed is there after a power cut once its folder is on disk. */
 export function keepName(file: string): void {
   const folder = openSync(dirname(file), 'r')
   fsyncSync(folder)
   closeSync(folder)
+}
+
+/**
+ * Writes what a file reads as once more, and syncs it. After a failed fsync a system may read from memory what never reached the
+ * disk, and take it for written: a second fsync alone would do nothing. docs/decisions/0127. Nobody else may write the file meanwhile.
+ */
+export function writeAgain(file: string): void {
+  if (!existsSync(file)) return
+  const handle = openSync(file, 'r+')
+  try {
+    const piece = Buffer.alloc(65_536)
+    for (let at = 0; ; ) {
+      const size = readSync(handle, piece, 0, piece.length, at)
+      if (size === 0) break
+      at += writeSync(handle, piece, 0, size, at)
+    }
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
 }

@@ -1,8 +1,8 @@
 /** Letters leave by SMTP, or, where no server is set, as `.eml` files that any mail program opens. */
-import { mkdirSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MailSettings } from '../config.ts'
+import { makeFolder } from './folder.ts'
 
 /** A letter as it is handed over. `id` names it for ever: handed over twice, it has the same Message-ID or file. */
 type Post = { id: string; at: number; recipient: string; subject: string; text: string }
@@ -112,7 +112,7 @@ function isForGood(error: unknown): boolean {
 
 /** A file is there whole or not at all, also after a power cut, and only its owner reads it. */
 async function writeWhole(folder: string, name: string, bytes: Buffer): Promise<void> {
-  mkdirSync(folder, { mode: 0o700, recursive: true })
+  makeFolder(folder)
   const half = join(folder, `.${name}.part`)
   try {
     const file = await open(half, 'w', 0o600)

@@ -4,16 +4,19 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import pg from 'pg'
 import { SCOPES } from '../../src/access/scopes.ts'
 import { makeBackup } from '../../src/backup/backup.ts'
 import { postDue } from '../../src/mail/poster.ts'
+import { openClient } from '../browser-client.ts'
 import { openEdgeOf } from '../edge-world.ts'
 import { exchange, install, makeIntegration } from '../integration-world.ts'
 import { deliver, LOCAL, type Receiver, receiver } from '../receiver.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../world.ts'
+import { openSmtp } from '../smtp.ts'
+import { type Answer, type Call, type Method, onBothEngines, type World } from '../world.ts'
 import { sayFigure } from './form.ts'
 
 type Secret = {
@@ -35,10 +38,22 @@ const ONCE = (path: RegExp) => path
 /** As long as what people use, and of characters that every field takes. */
 const fresh = () => randomBytes(16).toString('hex')
 
+const OF_SETTINGS = { mailServer: fresh(), edge: fresh(), figures: fresh() }
+const smtp = await openSmtp({ login: `berth:${OF_SETTINGS.mailServer}` })
+after(() => smtp.close())
+const SETTINGS = {
+  ...LOCAL,
+  BERTH_SMTP_URL: smtp.url.replace('//', `//berth:${OF_SETTINGS.mailServer}@`),
+  BERTH_MAIL_FROM: 'berth@acme.example',
+  BERTH_EDGE_TOKEN: OF_SETTINGS.edge,
+  BERTH_METRICS_TOKEN: OF_SETTINGS.figures,
+}
+
 onBothEngines(
   'no secret is anywhere but where it must be',
   async (world, t) => {
     const answers: Place[] = []
+    smtp.received.length = 0
     const watched =
       (call: Call): Call =>
       async (method, url, ...rest) => {
@@ -47,9 +62,16 @@ onBothEngines(
         answers.push({ kind: 'answer', name, bytes: Buffer.from(`${JSON.stringify(answer.headers)}${answer.text}`) })
         return answer
       }
+    const inject = async (asked: { method: Method; url: string }) => {
+      const answer = await world.app.inject(asked)
+      const bytes = Buffer.from(`${JSON.stringify(answer.headers)}${answer.payload}`)
+      answers.push({ kind: 'answer', name: `${answer.statusCode} ${asked.method} ${asked.url}`, bytes })
+      return answer
+    }
+    const pages = { ...world, app: { inject } } as unknown as World
     const hook = await receiver(t)
     const logs = await receiver(t)
-    const secrets = await liveThrough(world, watched, { hook, logs })
+    const secrets = await liveThrough(world, watched, { hook, logs, pages })
     const places = [
       ...answers,
       ...(await leftBehind(world)),
@@ -74,7 +96,7 @@ onBothEngines(
       `canaries [${world.engine}]: ${secrets.length} secrets in 5 spellings, ${places.length} places, ${bytes} bytes; 0 found`,
     )
   },
-  LOCAL,
+  SETTINGS,
 )
 
 function isLeak({ value, told, elsewhere = [] }: Secret, { kind, name, bytes }: Place): boolean {
@@ -97,7 +119,7 @@ function spellings(value: string): string[] {
 async function liveThrough(
   world: World,
   watched: (call: Call) => Call,
-  to: { hook: Receiver; logs: Receiver },
+  to: { hook: Receiver; logs: Receiver; pages: World },
 ): Promise<Secret[]> {
   const call = watched(world.call)
   const operator = watched(world.operator)
@@ -128,7 +150,7 @@ async function liveThrough(
     operator('PUT', git, { ...credential, baseUrl: 'http://127.0.0.1:1', webhookUrl: 'https://build.example.com' }),
   )
   assert.equal((await call('POST', '/v9/projects/site/link', { type: 'gitlab', repo: 'acme/web' })).status, 400)
-  await people(world, watched, keep)
+  await people(world, watched, to.pages, keep)
   const made = await good(operator('POST', '/operator/v1/tokens', { userId, teamId }))
   keep('a token of the operator', made.body.token, /POST \/operator\/v1\/tokens$/)
   keep('the first token', world.credentials.token)
@@ -140,7 +162,8 @@ async function liveThrough(
     }),
   )
   await deliver(world)
-  assert.ok((await postDue(world.deps)) > 0, 'no letter was sent')
+  await letters(world)
+  await settings(world, watched, keep)
   await good(operator('POST', '/operator/v1/keys/rotate'))
   for (const key of keysOf(world)) keep('a root key', key)
   for (const url of [
@@ -224,14 +247,35 @@ async function endpoints(call: Call, { hook, logs }: { hook: Receiver; logs: Rec
   keep('a header of a drain', given.headers['x-api-key'], NEVER, ['delivery'])
 }
 
-/** A password by its link, a token that a person makes, tokens that are wrong. */
-async function people(world: World, watched: (call: Call) => Call, keep: Keep): Promise<void> {
+/** Refused at first, so that the log has something to say of the mail server; then sent. */
+async function letters({ deps }: World): Promise<void> {
+  smtp.refuse = () => 450
+  await postDue(deps)
+  assert.equal(smtp.received.length, 0)
+  smtp.refuse = () => undefined
+  deps.clock.set(deps.clock.now() + 3_600_000)
+  await postDue(deps)
+  assert.ok(smtp.received.length > 0, 'no letter was sent')
+}
+
+/** The secrets that the operator sets, used where they open something and where they do not. */
+async function settings(world: World, watched: (call: Call) => Call, keep: Keep): Promise<void> {
+  keep('the password of the mail server', OF_SETTINGS.mailServer)
+  keep('the token of the edge', OF_SETTINGS.edge)
+  const scraper = watched(world.as(keep('the token of the figures', OF_SETTINGS.figures)))
+  await good(scraper('GET', '/metrics'))
+  assert.equal((await scraper('GET', '/v9/projects')).status, 401)
+}
+
+/** A password by its link and a session by the password; a token that a person makes, tokens that are wrong. */
+async function people(world: World, watched: (call: Call) => Call, pages: World, keep: Keep): Promise<void> {
   const { userId } = world.credentials
   const link = await good(watched(world.operator)('POST', `/operator/v1/users/${userId}/password-link`))
   const letters = await world.deps.db.read.selectFrom('mail').select('body_text').execute()
   const secret = /link=(\w+)/.exec(link.text + letters.map((one) => one.body_text).join(''))?.[1]
   // Its letter is forgotten once it was sent; the file of the store keeps what was free until it is used again.
-  keep('the link for a password', secret ?? '', /password-link$/, ['mail', 'store'])
+  keep('the link for a password', secret ?? '', /password-link$|\/set-password/, ['mail', 'store'])
+  await session(pages, `/set-password?link=${secret}`, keep)
   const own = await good(watched(world.call)('POST', '/v3/user/tokens', { name: 'laptop' }))
   keep('a token that a person made', own.body.bearerToken, /POST \/v3\/user\/tokens$/)
   await watched(world.call)('DELETE', `/v3/user/tokens/${own.body.token.id}`)
@@ -240,6 +284,23 @@ async function people(world: World, watched: (call: Call) => Call, keep: Keep): 
   const inQuery = keep('a secret in a query', fresh())
   await watched(world.call)('GET', `/v9/projects/nosuch?token=${inQuery}`)
   await watched(world.as(undefined))('GET', `/nowhere?token=${inQuery}`)
+}
+
+/** Sets the password, signs in, with a wrong one first, and looks at pages. */
+async function session(pages: World, link: string, keep: Keep): Promise<void> {
+  const browser = openClient(pages)
+  const password = keep('the password of a person', fresh())
+  await browser.get(link)
+  assert.equal((await browser.post(link, { password, again: password })).status, 303)
+  await browser.get('/sign-in')
+  const visit = keep('the cookie of a visitor', browser.cookies.get('berth_visit') ?? '', /\/(sign-in|set-password)/)
+  const wrong = keep('a wrong password', fresh())
+  assert.equal((await browser.post('/sign-in', { name: 'admin', password: wrong })).status, 403)
+  assert.equal((await browser.post('/sign-in', { name: 'admin', password })).status, 303)
+  const secret = keep('the cookie of a session', browser.cookies.get('berth_session') ?? '', /POST \/sign-in$/)
+  assert.notEqual(secret, visit)
+  assert.equal((await browser.get('/integrations/installed')).status, 200)
+  for (const url of ['/sign-in', '/nowhere', '/v9/projects']) await browser.get(url)
 }
 
 async function apps(world: World, watched: (call: Call) => Call, keep: Keep): Promise<void> {
@@ -273,6 +334,15 @@ function deliveriesOf(name: string, { got }: Receiver): Place[] {
 
 async function leftBehind(world: World): Promise<Place[]> {
   const { ask } = await openEdgeOf(world)
+  const edge = await Promise.all(
+    ['snapshot', 'ready', 'ask?domain=x', 'nowhere'].map(async (path) => {
+      const { status, headers, text } = await ask(
+        `/edge/v1/${path}${path.includes('?') ? '&' : '?'}token=${OF_SETTINGS.edge}`,
+      )
+      assert.notEqual(status, 401)
+      return { path, said: `${JSON.stringify(headers)}${text}` }
+    }),
+  )
   const place = (kind: Place['kind'], name: string, bytes: string | Buffer): Place => ({
     kind,
     name,
@@ -282,14 +352,13 @@ async function leftBehind(world: World): Promise<Place[]> {
   assert.equal(metrics.status, 200)
   const to = join(world.folder, 'copy.db')
   await makeBackup(world.deps.config, { to, version: 'test', withKeys: false }, () => {})
-  const mails = existsSync(join(world.folder, 'mail')) ? readdirSync(join(world.folder, 'mail')) : []
   return [
     place('log', 'the log', world.logged()),
     place('figures', '/metrics', metrics.text),
-    place('edge', '/edge/v1/snapshot', (await ask('/edge/v1/snapshot')).text),
+    ...edge.map(({ path, said }) => place('edge', path, said)),
     place('backup', 'the backup', readFileSync(to)),
     place('backup', 'its manifest', readFileSync(`${to}.json`)),
-    ...mails.map((file) => place('mail', file, readFileSync(join(world.folder, 'mail', file)))),
+    ...smtp.received.map(({ to, raw }) => place('mail', `to ${to}`, raw)),
     ...(world.engine === 'sqlite'
       ? filesOf(world).map((file) => place('store', file, readFileSync(join(world.folder, file))))
       : []),

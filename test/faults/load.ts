@@ -127,7 +127,7 @@ function choose(projects: Entry[], name: string): { entry: Entry; step: Step } {
   const entry = living[Math.floor(Math.random() * living.length)]
   if (entry === undefined || (!full && Math.random() < 0.25)) return create(name)
   const state = lastOf(entry)!
-  const kinds = [update, addEnv, addEnv, addDomain, pause]
+  const kinds = [update, addEnv, addEnvs, addDomain, pause]
   if (entry.envIds.size > 0) kinds.push(editEnv, removeEnv)
   if (state.domains.length > 0) kinds.push(removeDomain)
   if (full) kinds.push(remove)
@@ -159,6 +159,25 @@ function addEnv(entry: Entry, state: Living): Step {
     status: 201,
     next: { ...state, env: { ...state.env, [key]: value } },
     read: (body) => entry.envIds.set(key, body.created.id),
+  }
+}
+
+/** Two at once, with one whose place is taken when there is any: what is answered as created is there whole, or none of it. */
+function addEnvs(entry: Entry, state: Living): Step {
+  const fresh = [`v${values++}`, `v${values++}`].map((value) => ({ key: `K${value}`, value }))
+  const taken = [...entry.envIds.keys()].slice(0, 1).map((key) => ({ key, value: 'never' }))
+  const one = { type: 'encrypted', target: ['production', 'preview'] }
+  return {
+    method: 'POST',
+    path: `/v10/projects/${entry.name}/env`,
+    body: [...fresh, ...taken].map((item) => ({ ...item, ...one, comment: item.value })),
+    status: 201,
+    next: { ...state, env: { ...state.env, ...Object.fromEntries(fresh.map(({ key, value }) => [key, value])) } },
+    read: (body) => {
+      for (const { key, id } of body.created) entry.envIds.set(key, id)
+      if (body.created.length !== 2 || body.failed.length !== taken.length)
+        throw new Error(`a batch was answered with ${JSON.stringify(body)}`)
+    },
   }
 }
 

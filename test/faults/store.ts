@@ -73,7 +73,6 @@ const INVARIANTS: Record<string, string> = {
     [
       ['createProject', 'project.created'],
       ['deleteProject', 'project.removed'],
-      ['createProjectEnv', 'project.env-variable.created'],
       ['editProjectEnv', 'project.env-variable.updated'],
       ['removeProjectEnv', 'project.env-variable.deleted'],
       ['addProjectDomain', 'project.domain.created'],
@@ -83,6 +82,12 @@ const INVARIANTS: Record<string, string> = {
       `select abs((select count(*) from event where type = '${event}') - (select count(*) from audit where type = '${operation}')) as many`,
     ]),
   ),
+  'a variable without its one event, or an event of one that is neither there nor removed': `select count(*) as many from project
+    left join ${counted('project.env-variable.created', 'event')} as made on made.project_id = project.id
+    left join ${counted('project.env-variable.deleted', 'event')} as gone on gone.project_id = project.id
+    where coalesce(made.told, 0) - coalesce(gone.told, 0) <> (select count(*) from env_var where env_var.project_id = project.id)`,
+  'a create of variables with an audit line and no event': `select case when (select count(*) from event
+    where type = 'project.env-variable.created') < (select count(*) from audit where type = 'createProjectEnv') then 1 else 0 end as many`,
   'a variable whose places are not its targets': `select count(*) as many from env_var where
     length(targets) - length(replace(targets, ',', '')) + 1 <> (select count(*) from env_target where env_id = env_var.id)`,
   'a place without a variable': 'select count(*) as many from env_target where env_id not in (select id from env_var)',
