@@ -1,6 +1,8 @@
 /** The chain of the audit log: what was changed, taken out, put in or cut off is found. docs/operations.md. */
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { STAMPS_PER_MS } from '../src/clock.ts'
 import { onBothEngines, type World } from './world.ts'
 
@@ -14,6 +16,19 @@ async function fill(world: World, names: string, count: number): Promise<void> {
 
 async function link(world: World): Promise<number> {
   return (await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})).body.swept
+}
+
+/** Says this on a connection of its own: the service hears nothing of it. */
+async function elsewhere({ deps }: World, statement: string): Promise<void> {
+  const { database } = deps.config
+  if (database.engine === 'sqlite') {
+    const file = new DatabaseSync(database.file)
+    file.exec(statement)
+    return file.close()
+  }
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
 }
 
 async function verify(world: World, head?: string) {
@@ -103,6 +118,14 @@ onBothEngines('an entry of which one column was changed is named', async (world)
     await world.deps.db.write((tx) => tx.updateTable('audit').set(before).where('position', '=', 9).execute())
   }
   assert.equal((await verify(world)).verified, true)
+})
+
+onBothEngines('what another process changed is found at once', async (world) => {
+  await fill(world, 'web', 25)
+  assert.equal((await verify(world)).verified, true)
+  await elsewhere(world, "update audit set type = 'nothing' where position = 9")
+  const { verified, firstBroken } = await verify(world)
+  assert.deepEqual([verified, firstBroken?.position], [false, 9])
 })
 
 onBothEngines('an entry that was taken out, exchanged or put in between is found', async (world) => {

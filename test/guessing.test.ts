@@ -106,7 +106,8 @@ onBothEngines(
     const guess = (address: string) => from(world, address, 'GET', '/v2/user', `berth_${'g'.repeat(40)}`)
     const statuses = (await Promise.all(Array.from({ length: 120 }, () => guess(ATTACKER)))).map(({ status }) => status)
     assert.deepEqual(counted(statuses), { 401: 100, 429: 20 })
-    assert.equal((await from(world, ATTACKER, 'GET', '/operator/v1/audit', 'berth_guess')).status, 429)
+    for (const path of ['/operator/v1/audit', '/metrics'])
+      assert.equal((await from(world, ATTACKER, 'GET', path, 'berth_guess')).status, 429)
     const { token, operatorToken } = world.credentials
     assert.equal((await from(world, ATTACKER, 'GET', '/v2/user', token)).status, 200)
     assert.equal((await from(world, ATTACKER, 'GET', '/operator/v1/audit', operatorToken)).status, 200)

@@ -98,7 +98,9 @@ processOnBothEngines(
     assert.ok(slow.every(({ socket }) => !socket.destroyed) && stalled.some(({ socket }) => !socket.destroyed))
     const p99 = took.sort((a, b) => a - b)[Math.floor(took.length * 0.99)]!
     const memory = memoryOf(running)
-    t.diagnostic(`p99 ${p99.toFixed(1)} ms, ${Math.round(memory)} MiB at most, ${cut().length} of those let go were told`)
+    t.diagnostic(
+      `p99 ${p99.toFixed(1)} ms, ${Math.round(memory)} MiB at most, ${cut().length} of those let go were told`,
+    )
     // Who is let go while it sends may lose the answer to the reset of its connection.
     assert.ok(cut().length > 0, 'nobody was told')
     assert.ok(p99 <= 50, `p99 ${p99} ms`)

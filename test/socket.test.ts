@@ -80,6 +80,14 @@ onBothEngines('what is not HTTP is answered in JSON with 400 or 431, and the ser
   await alive(world, address)
 })
 
+onBothEngines('an expectation that nobody knows is passed over, and the answer is as any other', async (world) => {
+  const address = await world.listen()
+  const answer = await send(address, request('GET /nowhere HTTP/1.1', ['Expect: 200-ok']))
+  assert.equal(statusOf(answer), 404)
+  assert.match(answer, /\r\nx-request-id: \S+\r\n/i)
+  assert.equal(errorOf(answer).code, 'not_found')
+})
+
 onBothEngines('a request with two Authorization headers is nobody, whichever of them is good', async (world) => {
   const address = await world.listen()
   const good = `Authorization: Bearer ${world.credentials.token}`

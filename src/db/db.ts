@@ -36,6 +36,8 @@ export type Db = {
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
   /** Where what was read may be kept until the next commit, which replaces it: take it before you read. Undefined where others commit too. */
   answers(): Map<string, unknown> | undefined
+  /** Whoever reads after it sees what is in the store now, also what came from elsewhere than this process. */
+  renew(): void
   /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
   refusalOf(error: unknown): RefusalKey | undefined
   /**

@@ -56,6 +56,7 @@ export async function openPostgres(url: string, onLost: (error: Error) => void, 
       ),
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     answers: () => undefined,
+    renew: () => {},
     refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
     onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
     async close() {

@@ -59,6 +59,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
     read: reading,
     write,
     answers: snapshot.answers,
+    renew: snapshot.end,
     refusalOf: (error) => (family(error) === FULL ? 'storage_full' : undefined),
     onEdgeChange: (listener) => void listeners.push(listener),
     async close() {

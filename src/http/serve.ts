@@ -6,6 +6,7 @@ import { answerRequest } from './answer.ts'
 import { openBodies } from './bodies.ts'
 import { answerBrowser } from './browser.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
+import type { Peer } from './guesses.ts'
 import { type Params, type Route, refusalsOf, unversioned, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from './watch.ts'
@@ -16,7 +17,7 @@ export type OpenPage = { path: string; contentType: string; body: () => string }
 export type Probe = {
   path: string
   contentType: string
-  answer: (authorization: string | undefined) => Said | Promise<Said>
+  answer: (authorization: string | undefined, peer: Peer) => Said | Promise<Said>
 }
 type Said = { status: number; body: string }
 
@@ -100,6 +101,8 @@ function openServer(unreached: Watch, refuse: Refuse): FastifyInstance {
     },
   })
   app.server.maxConnections = MOST_CONNECTIONS
+  // An expectation that nobody knows is passed over (RFC 9110 10.1.1: 417 is a MAY): every answer is made here.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler<FastifyError>(refuse)
   app.setNotFoundHandler((request, reply) => {
     const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200)
@@ -113,7 +116,9 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
     const since = watch.begin()
     try {
       const said: Said =
-        'answer' in page ? await page.answer(request.headers.authorization) : { status: 200, body: page.body() }
+        'answer' in page
+          ? await page.answer(request.headers.authorization, request.raw.socket)
+          : { status: 200, body: page.body() }
       if ('answer' in page) reply.header('cache-control', 'no-store')
       watch.end(request, { since, status: said.status })
       return reply.code(said.status).type(page.contentType).send(said.body)

@@ -5,6 +5,7 @@ import { authenticateOperator } from '../access/authenticate.ts'
 import type { Deps } from '../context.ts'
 import { MIGRATIONS } from '../db/db.ts'
 import { activeKeyId } from '../env/root-keys.ts'
+import { countGuess, type Peer } from '../http/guesses.ts'
 import type { Probe } from '../http/serve.ts'
 import { fingerprint } from '../ids.ts'
 
@@ -32,21 +33,26 @@ export function openProbes(deps: Deps): Probe[] {
     {
       path: '/metrics',
       contentType: 'text/plain; version=0.0.4; charset=utf-8',
-      async answer(authorization) {
-        admitScraper(deps, authorization)
+      async answer(authorization, peer) {
+        admitScraper(deps, authorization, peer)
         return { status: 200, body: await deps.metrics.tell() }
       },
     },
   ]
 }
 
-/** BERTH_METRICS_TOKEN, which opens nothing else, or the operator token. Refuses: operator_only 401. */
-function admitScraper({ config, operatorTokenHash }: Deps, authorization: string | undefined): void {
+/** BERTH_METRICS_TOKEN, which opens nothing else, or the operator token. Refuses: operator_only 401, rate_limited 429. */
+function admitScraper(deps: Deps, authorization: string | undefined, peer: Peer): void {
   const hash = (text: string) => Buffer.from(fingerprint(text))
-  const { metricsToken } = config
+  const { metricsToken } = deps.config
   const said = `Bearer ${metricsToken}`
   if (metricsToken !== undefined && timingSafeEqual(hash(authorization ?? ''), hash(said))) return
-  authenticateOperator(authorization, operatorTokenHash)
+  try {
+    authenticateOperator(authorization, deps.operatorTokenHash)
+  } catch (error) {
+    countGuess(deps, error, peer)
+    throw error
+  }
 }
 
 /** Asks the store at most once at a time and twice a second, however many ask. */

@@ -36,10 +36,12 @@ type Answer = Static<typeof Verified>
 
 /** Walks the chain as far as it goes now, up to the first entry that is not what it was. `head`: an anchor that an earlier call gave. */
 export async function verifyAudit(
-  { db }: OperatorCtx,
+  { db, deps }: OperatorCtx,
   _: undefined,
   { query }: Input<Static<typeof VerifyQuery>>,
 ): Promise<Answer> {
+  // Who changed an entry may have done it behind the back of this process.
+  deps.db.renew()
   const head = await headOf(db)
   const { firstBroken, late } = await walk(db, head, readAnchor(query.head))
   return {
