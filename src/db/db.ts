@@ -17,6 +17,7 @@ import * as accountDomains from './migrations/0017-account-domains.ts'
 import * as auditChain from './migrations/0018-audit-chain.ts'
 import * as keptAnswers from './migrations/0019-kept-answers.ts'
 import * as growth from './migrations/0020-growth.ts'
+import * as edgeStamps from './migrations/0021-edge-stamps.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -75,6 +76,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0018-audit-chain': auditChain,
   '0019-kept-answers': keptAnswers,
   '0020-growth': growth,
+  '0021-edge-stamps': edgeStamps,
 }
 
 /**
