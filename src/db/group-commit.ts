@@ -7,6 +7,8 @@
 export type Writer = {
   /** Called right before a commit, in the same turn. */
   beforeCommit(): void
+  /** Called right after one. Throws when what was committed will not be found by the next start. */
+  afterCommit(): void
   exec(sql: 'BEGIN IMMEDIATE' | 'COMMIT' | 'ROLLBACK' | 'SAVEPOINT job' | 'RELEASE job' | 'ROLLBACK TO job'): void
   inTransaction(): boolean
 }
@@ -68,6 +70,7 @@ function commit(writer: Writer, writes: number, { onDone, onFailed }: Heard): vo
   const before = performance.now()
   try {
     writer.exec('COMMIT')
+    writer.afterCommit()
   } catch (error) {
     onFailed(error)
     throw error

@@ -11,8 +11,12 @@ const ATTEMPTS = 12
 const LONGEST_WAIT_MS = 100
 /** Serialization failure, deadlock: PostgreSQL's word for "run it again". */
 const LOST_RACE = new Set(['40001', '40P01'])
-/** The server is going, gone, not there yet or too slow; and too many connections. */
-const AWAY = /^(57P0[123]|08\w{3}|53300|57014|55P03|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/
+/** The server is going, gone, not there yet, too slow, read-only, short of something, or does not let the service in any more. */
+const SERVER_AWAY = /^(57P0\d|57014|55P03|25P03|25006|08\w{3}|28\w{3}|3D000|53\w{3}|58\w{3})$/
+/** There is no way to it, or this process has no connection left to give. */
+const NETWORK_AWAY =
+  /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|EADDRNOTAVAIL|EMFILE|ENFILE|ENOBUFS|ENOTFOUND|EAI_\w+)$/
+const DISK_FULL = '53100'
 
 /** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -57,7 +61,7 @@ export async function openPostgres(url: string, onLost: (error: Error) => void, 
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     answers: () => undefined,
     renew: () => {},
-    refusalOf: (error) => (isAway(error) ? 'unavailable' : undefined),
+    refusalOf,
     onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
     async close() {
       await Promise.all(ends.map((end) => end()))
@@ -136,11 +140,13 @@ function isLostRace(error: unknown): boolean {
   return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
 }
 
-/** True when the database did not answer: the caller may try again, and cannot know whether a commit arrived. */
-function isAway(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string }
-  if (code !== undefined) return AWAY.test(code)
-  return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(
-    message ?? '',
-  )
+/** A database that did not answer: the caller may try again, and cannot know whether a commit arrived. A full disk kept nothing. */
+function refusalOf(error: unknown): 'storage_full' | 'unavailable' | undefined {
+  const { code, syscall, message = '' } = error as { code?: string; syscall?: string; message?: string }
+  if (code === DISK_FULL) return 'storage_full'
+  const away =
+    code === undefined
+      ? /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(message)
+      : SERVER_AWAY.test(code) || NETWORK_AWAY.test(code) || syscall === 'connect'
+  return away ? 'unavailable' : undefined
 }

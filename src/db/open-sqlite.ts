@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
-import { makeFolder, trueName, writeAgain } from '../outside/folder.ts'
+import { holdNames, makeFolder, NameLost, trueName, writeAgain } from '../outside/folder.ts'
 import { type Db, migrate, type Queries, type StoreWatch, schemaOf } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import type { Schema } from './schema.ts'
@@ -25,7 +25,10 @@ export type SqliteOptions = {
   groupLimit?: number
   /** No setting leads here. NORMAL, with which a power cut loses what was acknowledged, is what proves that a test of power cuts can fail. */
   synchronous?: 'FULL' | 'NORMAL'
-  /** A failed fsync leaves it unknown what is on disk: the process must end and recover from the log. reliability.md D5. */
+  /**
+   * A failed fsync leaves it unknown what is on disk: the process must end and recover from the log. So must one whose file was
+   * removed or replaced, as what it writes is lost. reliability.md D5, F7.
+   */
   onDiskFault: (error: unknown) => void
   watch?: StoreWatch
 }
@@ -41,10 +44,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   await migrate(queries)
   const snapshot = snapshotOf(openConnection(file, 'read only'))
   const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot) })
-  const commitTogether = groupCommit(writerOf(writing, snapshot.end), groupLimit, {
+  const stillHeld = holdNames([file, `${file}-wal`, `${file}-lock`])
+  const commitTogether = groupCommit(writerOf(writing, snapshot.end, stillHeld), groupLimit, {
     onDone: (writes, ms) => watch?.committed(writes, ms),
     onFailed: (error) => {
-      if (family(error) === IO_ERROR) onDiskFault(error)
+      if (family(error) === IO_ERROR || error instanceof NameLost) onDiskFault(error)
     },
   })
   const listeners: (() => void)[] = []
@@ -185,10 +189,11 @@ function snapshotOf(database: DatabaseSync) {
 }
 
 /** The verbs of the writing connection, each prepared once. */
-function writerOf(database: DatabaseSync, beforeCommit: () => void): Writer {
+function writerOf(database: DatabaseSync, beforeCommit: () => void, afterCommit: () => void): Writer {
   const verbs = new Map<string, ReturnType<DatabaseSync['prepare']>>()
   return {
     beforeCommit,
+    afterCommit,
     exec(sql) {
       let verb = verbs.get(sql)
       if (verb === undefined) {

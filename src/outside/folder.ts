@@ -1,5 +1,15 @@
 /** Folders and files of the service's own, for its eyes only. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, realpathSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
 /**
@@ -45,3 +55,19 @@ export function writeAgain(file: string): void {
     closeSync(handle)
   }
 }
+
+/** Remembers which files these names lead to. The answer throws once one leads to another file, or to none. */
+export function holdNames(names: string[]): () => void {
+  const idOf = (name: string) => {
+    const found = statSync(name, { throwIfNoEntry: false })
+    return found && `${found.dev} ${found.ino}`
+  }
+  const held = names.map((name) => ({ name, id: idOf(name) }))
+  return () => {
+    for (const { name, id } of held)
+      if (idOf(name) !== id) throw new NameLost(`${name} was removed or replaced while the service had it open`)
+  }
+}
+
+/** What is written to a file that no name leads to is gone when the process ends. */
+export class NameLost extends Error {}
