@@ -12,7 +12,7 @@ const LONGEST_WAIT_MS = 100
 /** Serialization failure, deadlock: PostgreSQL's word for "run it again". */
 const LOST_RACE = new Set(['40001', '40P01'])
 /** The server is going, gone, not there yet, too slow, read-only, short of something, or does not let the service in any more. */
-const SERVER_AWAY = /^(57P0\d|57014|55P03|25P03|25006|08\w{3}|28\w{3}|3D000|53\w{3}|58\w{3})$/
+const SERVER_AWAY = /^(57P0\d|57014|55000|55P03|25P03|25006|08\w{3}|28\w{3}|3D000|53\w{3}|58\w{3})$/
 /** There is no way to it, or this process has no connection left to give. */
 const NETWORK_AWAY =
   /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|EADDRNOTAVAIL|EMFILE|ENFILE|ENOBUFS|ENOTFOUND|EAI_\w+)$/

@@ -5,19 +5,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { credentialsOf, type Home, newHome, type Running, start } from '../process.ts'
+import type { Engine } from '../world.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, startAndCount, untilWritten } from './kill.ts'
 import { openLedger } from './ledger.ts'
 import { sayOnce } from './line.ts'
 import { type Load, startLoad } from './load.ts'
+import { moveToFolder } from './postgres-server.ts'
 import { endTraced, traced, whyNoStrace } from './strace.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const SIZE = 12
+/** MiB. A new store on PostgreSQL takes 15 of them. */
+const SIZE = { sqlite: 12, postgres: 40 }
 
 export const diskFull: Fault = {
   name: 'disk full',
-  engines: ['sqlite'],
+  engines: ['sqlite', 'postgres'],
   cannot: whyNoMount,
   run: fillAndFree,
 }
@@ -32,7 +35,7 @@ export const diskFails: Fault = {
 function whyNoMount(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'berth-mount-'))
   try {
-    mount(folder)
+    mount(folder, 'sqlite')
     execFileSync('umount', [folder], { stdio: 'ignore' })
     return undefined
   } catch {
@@ -42,24 +45,40 @@ function whyNoMount(): string | undefined {
   }
 }
 
-function mount(folder: string): void {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}m,mode=0700`, 'none', folder], { stdio: 'ignore' })
+function mount(folder: string, engine: Engine): void {
+  const options = `size=${SIZE[engine]}m,mode=0700`
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'none', folder], { stdio: 'ignore' })
+}
+
+/** A store on a small file system: on PostgreSQL a tablespace, for a full disk under its log ends the server, which is another fault. */
+async function openSmallStore(run: Run, folder: string): Promise<{ home: Home; close(): Promise<void> }> {
+  const { env, folder: data } = await newHome(run, run.engine)
+  if (run.engine === 'postgres') {
+    const close = await moveToFolder(env.DATABASE_URL!, folder)
+    return { home: { folder: data, env }, close }
+  }
+  const small = join(folder, 'data')
+  const home = { folder: small, env: { ...env, BERTH_DATA: small, DATABASE_URL: `sqlite:${join(small, 'berth.db')}` } }
+  return { home, close: async () => {} }
 }
 
 async function fillAndFree(run: Run): Promise<void> {
-  const { found } = run
   const folder = mkdtempSync(join(tmpdir(), 'berth-full-'))
-  mount(folder)
+  mount(folder, run.engine)
   run.after(() => {
     execFileSync('umount', ['-l', folder])
     rmSync(folder, { recursive: true, force: true })
   })
-  const data = join(folder, 'data')
-  const { env } = await newHome(run, 'sqlite')
-  const home: Home = {
-    folder: data,
-    env: { ...env, BERTH_DATA: data, DATABASE_URL: `sqlite:${join(data, 'berth.db')}` },
+  const { home, close } = await openSmallStore(run, folder)
+  try {
+    await fillOftenAndFree(run, folder, home)
+  } finally {
+    await close()
   }
+}
+
+async function fillOftenAndFree(run: Run, folder: string, home: Home): Promise<void> {
+  const { found } = run
   const running = await startAndCount(run, home)
   found.recoveriesMs = []
   const ledger = openLedger()
@@ -76,7 +95,7 @@ async function fillAndFree(run: Run): Promise<void> {
     found.recoveriesMs.push(performance.now() - freed)
     load.stop()
     await load.ended
-    mustBeAnswers(run, load, /^507 storage_full$/)
+    mustBeAnswers(run, load, run.engine === 'sqlite' ? /^507 storage_full$/ : /^(507 storage_full|503 busy)$/)
     await checkAll(run, home, running, ledger, `full disk ${at + 1}`)
   })
   found.acknowledged += ledger.acknowledged

@@ -1,6 +1,6 @@
 /** A PostgreSQL of the faults' own, with its durability on, that can be killed and started again. */
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -73,6 +73,29 @@ export async function cutConnections(url: string): Promise<number> {
       and datname = current_database() and xact_start is not null`
     return (await client.query(sql)).rows.length
   })
+}
+
+/**
+ * Moves a database that nobody uses yet onto the file system at `folder`, which the server's own user is given. The answer takes
+ * it away again, without which the server could not check the point it has come to.
+ */
+export async function moveToFolder(url: string, folder: string): Promise<() => Promise<void>> {
+  const { databaseDir } = (server as unknown as { options: { databaseDir: string } }).options
+  const { uid, gid } = statSync(databaseDir)
+  chownSync(folder, uid, gid)
+  const { pathname } = new URL(url)
+  const name = pathname.slice(1)
+  const elsewhere = new URL('/postgres', url).href
+  const place = `place_${name}`
+  await withClient(elsewhere, async (client) => {
+    await client.query(`create tablespace ${place} location '${folder}'`)
+    await client.query(`alter database ${name} set tablespace ${place}`)
+  })
+  return () =>
+    withClient(elsewhere, async (client) => {
+      await client.query(`drop database ${name} with (force)`)
+      await client.query(`drop tablespace ${place}`)
+    })
 }
 
 /** Asks the server past the service. */
