@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { becomes } from './edge-world.ts'
 import { newDatabase, openWorld } from './world.ts'
 
 type Names = { database: string; login: string }
@@ -30,12 +31,17 @@ for (const [what, { begin, end, reads }] of Object.entries(LACKS)) {
     try {
       const create = (name: string) => world.call('POST', '/v10/projects', { name })
       assert.equal((await create('one')).status, 200)
-      await say(begin(names))
+      /** What it is told next comes from connections that it opens from now on. */
+      const change = async (statement: string) => {
+        await say(statement)
+        await becomes(async () => world.deps.db.connections!().open === 0, 5000)
+      }
+      await change(begin(names))
       const refused = await create('two')
       assert.deepEqual([refused.status, refused.body.error?.code], [503, 'unavailable'], refused.text)
       const read = await world.call('GET', '/v9/projects/one')
       assert.equal(read.status, reads ? 200 : 503, read.text)
-      await say(end(names))
+      await change(end(names))
       const again = await create('two')
       assert.equal(again.status, 200, again.text)
     } finally {
@@ -45,7 +51,7 @@ for (const [what, { begin, end, reads }] of Object.entries(LACKS)) {
   })
 }
 
-/** A database with a login of its own, and a way to speak to the server past the service, which then has to connect anew. */
+/** A database with a login of its own, and a way to speak to the server past the service, whose connections then end. */
 async function openDatabase(t: TestContext) {
   const url = new URL(await newDatabase())
   const database = url.pathname.slice(1)
