@@ -15,7 +15,7 @@ import { moveToFolder } from './postgres-server.ts'
 import { endTraced, traced, whyNoStrace } from './strace.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-/** MiB. A new store on PostgreSQL takes 15 of them. */
+/** MiB: a new store and room to grow; on PostgreSQL its tables and indexes start larger. */
 const SIZE = { sqlite: 12, postgres: 40 }
 
 export const diskFull: Fault = {
