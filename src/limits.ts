@@ -41,7 +41,11 @@ export const LIMITS = {
   'env-update': { total: 120, seconds: 60, of: ['editProjectEnv', 'restoreProjectEnv'] },
   'env-delete': { total: 60, seconds: 60, of: ['removeProjectEnv'] },
   'env-batch-delete': { total: 60, seconds: 60, of: ['batchRemoveProjectEnv'] },
-  'env-pull': { total: 500, seconds: 60, of: ['pullProjectEnv', 'pullProjectEnvOfBranch', 'exportProjectEnv'] },
+  'env-pull': {
+    total: 500,
+    seconds: 60,
+    of: ['pullProjectEnv', 'pullProjectEnvOfBranch', 'pullProjectEnvOfDevelopment', 'exportProjectEnv'],
+  },
   'protection-bypass': { total: 100, seconds: 60, of: ['updateProjectProtectionBypass'] },
   'user-read': { total: 500, seconds: 60, of: ['getAuthUser'] },
   'team-read': { total: 600, seconds: 60, of: ['getTeam', 'getTeams'] },

@@ -274,6 +274,9 @@ onBothEngines(
       buildEnv: {},
       omitted: [],
     })
+    await world.call('POST', URL, { key: 'LOCAL', value: 'l', target: ['development'] })
+    for (const path of ['/v3/env/pull/web', `/v2/env/pull/${project}/?source=vercel-cli:dev`])
+      assert.deepEqual((await world.call('GET', path)).body.env, { LOCAL: 'l' }, 'without a target: development')
     assert.equal((await world.call('GET', '/v3/env/pull/web/moon')).status, 404)
     assert.equal((await world.call('GET', '/v3/env/pull/other/preview')).status, 404)
     const exported = await world.call('GET', '/v1/projects/web/env/export?target=preview&gitBranch=feature/a')

@@ -28,16 +28,17 @@ export const ExportQuery = Type.Object({
 })
 
 /**
- * Answers the values of a target in clear. Values that are write-only, or that the caller may not decrypt (a variable that
+ * Answers the values of a target in clear; without a target, those of development. Values that are write-only, or that the caller may not decrypt (a variable that
  * has production among its targets is one of production), are named in `omitted` and never sent as "". Refuses:
  * not_found 404 (no such target), missing_permission 403 (production), internal_server_error 500 (a value does not open:
  * an answer without it would be a deployment without it).
  */
 export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Input): Promise<Static<typeof PulledEnv>> {
-  const target = findTarget(project, params.target ?? '')
+  const said = params.target ?? 'development'
+  const target = findTarget(project, said)
   if (target === undefined) {
     const known = [...TARGETS, ...environmentsOf(project).map(({ slug }) => slug)]
-    refuse('not_found', `There is no environment "${params.target?.slice(0, 100)}"; there are ${known.join(', ')}.`)
+    refuse('not_found', `There is no environment "${said.slice(0, 100)}"; there are ${known.join(', ')}.`)
   }
   return { ...(await readTarget(ctx, project, target, params.gitBranch ?? '')), buildEnv: {} }
 }

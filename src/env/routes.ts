@@ -23,6 +23,13 @@ const tag = 'environment variables'
 /** The largest body of a request that carries variables. */
 const MEBIBYTE = 1024 * 1024
 
+const PULLS = [
+  // `vercel dev` names no target.
+  ['/v3/env/pull/:projectId', 'pullProjectEnvOfDevelopment', 'Read what development gets'],
+  ['/v3/env/pull/:projectId/:target', 'pullProjectEnv', 'Read what a deployment of a target gets'],
+  ['/v3/env/pull/:projectId/:target/:gitBranch', 'pullProjectEnvOfBranch', 'Read what a deployment of a branch gets'],
+] as const
+
 export const envRoutes = [
   route({
     method: 'POST',
@@ -157,12 +164,12 @@ export const envRoutes = [
     status: 200,
     textReply: true,
   }),
-  ...['/v3/env/pull/:projectId/:target', '/v3/env/pull/:projectId/:target/:gitBranch'].map((path, at) =>
+  ...PULLS.map(([path, operationId, summary]) =>
     route({
       method: 'GET',
       path,
-      operationId: at === 0 ? 'pullProjectEnv' : 'pullProjectEnvOfBranch',
-      summary: at === 0 ? 'Read what a deployment of a target gets' : 'Read what a deployment of a branch gets',
+      operationId,
+      summary,
       tag,
       needs: ['env:read', 'env:decrypt'],
       query: PullQuery,
