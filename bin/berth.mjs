@@ -3,6 +3,7 @@
 // install starts from what was stripped before, and never loads the type stripper (16 MB).
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { compileCacheIn } from './compile-cache.mjs'
 
 const runtime = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 const [major, minor] = process.versions.node.split('.').map(Number)
@@ -17,6 +18,8 @@ if (isOld) {
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
 } else {
   const { enableCompileCache } = await import('node:module')
-  enableCompileCache()
+  const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
+  const folder = compileCacheIn([modules, process.env.BERTH_DATA || './data'])
+  if (folder !== undefined) enableCompileCache(folder)
   await import('../src/main.ts')
 }

@@ -12,8 +12,9 @@ test('every threat of docs/threats.md names a test that is there, by its file an
     .filter((line) => /^\| T\d+ /.test(line))
   assert.deepEqual(
     rows.map((row) => row.split(' ')[1]),
-    Array.from({ length: 55 }, (_, at) => `T${at + 1}`),
+    rows.map((_, at) => `T${at + 1}`),
   )
+  assert.ok(rows.length >= 55)
   for (const row of rows) {
     const tests = row.split(' | ')[3]!.replace(/ \|$/, '').split('<br>')
     for (const named of tests) {
