@@ -4,16 +4,16 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compileCacheIn } from './compile-cache.mjs'
+import { RUNTIME } from './runtime.mjs'
 
-const runtime = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < 24 || (major === 24 && minor < 15)
 
 // `npx berth` comes here with whatever Node the machine has, and perhaps before anything was installed.
-if (!existsSync(runtime)) await import('../scripts/install.mjs')
+if (!existsSync(RUNTIME)) await import('../scripts/install.mjs')
 if (isOld) {
   const { spawn } = await import('node:child_process')
-  const child = spawn(runtime, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(RUNTIME, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)))
 } else {
