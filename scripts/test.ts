@@ -1,0 +1,35 @@
+/**
+ * `npm test [-- <file>…] [-- <option of node --test>…]`: the named test files, or all of them, with the PostgreSQL they need.
+ * An option has no space in it: `--test-name-pattern='a word'`. docs/testing.md.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+/** Many tests wait for a child, a disk or PostgreSQL, so more files than cores run at a time. */
+const FILES_AT_ONCE = 4
+
+const asked = process.argv.slice(2)
+const options = asked.filter((word) => word.startsWith('-'))
+const files = asked.filter((word) => !word.startsWith('-'))
+const missing = files.filter((file) => !existsSync(resolve(root, file)))
+if (missing.length > 0) {
+  console.error(`there is no ${missing.join(', ')}; a file is named from the root: npm test -- test/env.test.ts`)
+  process.exit(64)
+}
+const words = [
+  '--test',
+  '--test-global-setup=test/postgres.ts',
+  `--test-concurrency=${FILES_AT_ONCE}`,
+  ...options,
+  ...(files.length > 0 ? files : ['test/*.test.ts']),
+]
+const { status } = spawnSync(process.execPath, words, {
+  cwd: root,
+  stdio: 'inherit',
+  // Each file is a process that reads the same sources; compiled once, they are read by all.
+  env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache', 'tests') },
+})
+// A signal leaves no status: that is no success.
+process.exit(status ?? 1)
