@@ -148,7 +148,7 @@ export function callerOf({ app }: Pick<Service, 'app'>, token: string | undefine
 }
 
 /** A store that is migrated and otherwise empty, as DATABASE_URL: a copy costs a tenth of the migrations. SQLite's is in `folder`. */
-export async function migratedStore(engine: Engine, folder: string): Promise<string> {
+async function migratedStore(engine: Engine, folder: string): Promise<string> {
   if (engine === 'postgres') return newDatabase(MIGRATED)
   const file = join(folder, 'berth.db')
   copyFileSync(process.env.BERTH_TEST_SQLITE!, file)
