@@ -92,6 +92,8 @@ export type OperatorCtx = {
 export type Ctx = Omit<OperatorCtx, 'emit'> & {
   who: Who
   account: Account
+  /** Say it before so many variables are written. Refuses: rate_limited 429, when the account wrote too many in the last minute. */
+  countRows(rows: number): void
   /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner?: EventOwner): void
 }

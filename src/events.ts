@@ -32,6 +32,12 @@ function needs(...permissions: Permission[]): readonly Permission[] {
   return permissions
 }
 
+const envVar = Type.Object({
+  id: Type.String(),
+  key: Type.String(),
+  target: Type.Array(Type.String()),
+  customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
+})
 /** A variable is told by its name and place, never by its value. */
 const variable = {
   needs: needs('env:read'),
@@ -39,12 +45,10 @@ const variable = {
   payload: Type.Object({
     ...by,
     project,
-    envVar: Type.Object({
-      id: Type.String(),
-      key: Type.String(),
-      target: Type.Array(Type.String()),
-      customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
-    }),
+    envVar,
+    envVars: Type.Optional(
+      Type.Array(envVar, { description: 'all of them, when one request wrote several; `envVar` is the first' }),
+    ),
   }),
 }
 

@@ -54,6 +54,8 @@ export const LIMITS = {
   /** Every other GET of the public API, and every other write. */
   read: { total: null, seconds: 60 },
   write: { total: null, seconds: 60 },
+  /** Variables written, however many requests they come in: a request that would be over it writes none. For each account. */
+  'rows-written': { total: 10_000, seconds: 60 },
   /** DNS is asked for one name: for each account and domain. */
   'domain-lookup': { total: 20, seconds: 60 },
   /** Bearer tokens that nobody has: for each address. */
@@ -75,10 +77,10 @@ type Taken = { name: LimitName; total: number; seconds: number; remaining: numbe
 export type Limiter = {
   /** The group of an operation of the public API. */
   groupOf(route: { operationId: string; method: string }): LimitName
-  /** Takes one of what `owner` has. Undefined where nothing is limited. */
-  take(name: LimitName, owner: string, now: number): Taken | undefined
+  /** Takes one, or `count` or none, of what `owner` has. Undefined where nothing is limited. */
+  take(name: LimitName, owner: string, now: number, count?: number): Taken | undefined
   /** Gives back what was taken for something that does not count after all. */
-  giveBack(name: LimitName, owner: string): void
+  giveBack(name: LimitName, owner: string, count?: number): void
 }
 
 /** Figures by which an operator replaces some of the table's, `total` null for none; or no limits at all. */
@@ -106,19 +108,19 @@ export function openLimiter(settings: LimitSettings): Limiter {
   }
   return {
     groupOf: ({ operationId, method }) => groups.get(operationId) ?? (method === 'GET' ? 'read' : 'write'),
-    take(name, owner, now) {
+    take(name, owner, now, count = 1) {
       const counter = counters.get(name)
       if (counter === undefined) return undefined
       const { total, seconds } = counter.row as { total: number; seconds: number }
       const window = windowOf(counter.windows, owner, now, seconds * 1000)
-      const exceeded = window.used >= total
-      if (!exceeded) window.used++
+      const exceeded = window.used + count > total
+      if (!exceeded) window.used += count
       return { name, total, seconds, remaining: total - window.used, endsAt: window.endsAt, exceeded }
     },
-    giveBack(name, owner) {
+    giveBack(name, owner, count = 1) {
       const windows = counters.get(name)?.windows
       const window = windows?.newer.get(owner) ?? windows?.older.get(owner)
-      if (window !== undefined && window.used > 0) window.used--
+      if (window !== undefined) window.used = Math.max(0, window.used - count)
     },
   }
 }

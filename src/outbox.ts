@@ -64,10 +64,28 @@ export async function record(
   })
 }
 
+/**
+ * What one request did to many variables is one event for each kind of change, project and maker, with all of them in `envVars`: a
+ * delivery for each variable would let a small request make its account's receivers, and everybody's queue, very busy.
+ */
+function together(outgoing: readonly Outgoing[]): Outgoing[] {
+  const groups = Map.groupBy(outgoing, (one) => ('envVar' in one.payload ? groupOf(one) : one))
+  return [...groups.values()].map((group) => {
+    const [first] = group as [Outgoing]
+    if (group.length === 1) return first
+    const envVars = group.map(({ payload }) => (payload as { envVar: object }).envVar)
+    return { ...first, payload: { ...first.payload, envVars } }
+  })
+}
+
+function groupOf({ type, about, owner }: Outgoing): string {
+  return [type, owner?.id, about.projectId, about.madeBy].join()
+}
+
 /** Writes events into the outbox, and a delivery for each endpoint that hears them. The user is told to the account that the user acted for, and to no other. */
 export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Who }, outgoing: Outgoing[]) {
   const account = ctx.who?.account
-  for (const { type, payload, about, owner = account } of outgoing) {
+  for (const { type, payload, about, owner = account } of together(outgoing)) {
     if (owner === undefined) throw new Error(`the event ${type} has no account to hear it`)
     const team = { id: owner.kind === 'team' ? owner.id : null }
     const user = { id: owner.id === account?.id ? (ctx.who?.userId ?? null) : null }

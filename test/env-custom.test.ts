@@ -294,8 +294,11 @@ onBothEngines(
     assert.deepEqual(
       events
         .filter(({ type }) => /env-variable.(updated|deleted)/.test(type))
-        .map(({ type, payload_json }) => `${type.split('.').at(-1)} ${JSON.parse(payload_json).envVar.key}`),
-      ['updated TOKEN', 'updated SHARED', 'updated TOKEN', 'deleted TOKEN'],
+        .map(({ type, payload_json }) => {
+          const { envVar, envVars = [envVar] } = JSON.parse(payload_json)
+          return `${type.split('.').at(-1)} ${envVars.map(({ key }: { key: string }) => key).join()}`
+        }),
+      ['updated TOKEN,SHARED', 'updated TOKEN', 'deleted TOKEN'],
     )
     await mustAddUp(world)
   },

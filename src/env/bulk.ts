@@ -94,6 +94,7 @@ async function carryOut(
   { changed, surplus }: Steps,
   targets: Target[],
 ): Promise<void> {
+  ctx.countRows(surplus.length)
   for (const row of surplus) await giveUp(ctx, project, row, targets)
   const shrinks = ({ draft, holders }: Step) =>
     holders.length > 0 && holders.every((row) => Buffer.byteLength(draft.value) <= row.value_bytes)

@@ -161,6 +161,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
   const checked = body.value === undefined && rest.type === 'system' ? clear() : value
   mustBeVariable({ ...rest, value: checked })
   const fresh = body.value !== undefined && !isSameValue(safe, row, value)
+  ctx.countRows(1)
   const next = await changeVariable(ctx, subject, row, { ...rest, ...(fresh && { value }) })
   return showEnv(next, read(ctx, safe, next, false))
 }
@@ -169,6 +170,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
 export async function deleteEnv(ctx: Ctx, subject: WithVariable): Promise<EnvVar> {
   const { variable } = subject
   mustChange(ctx.who, variable)
+  ctx.countRows(1)
   await removeVariables(ctx, ctx.account, subject, [variable])
   return showEnv(variable, 'hidden')
 }
@@ -190,6 +192,7 @@ export async function deleteEnvs(
     .where(visibleTo(ctx.who))
     .execute()
   for (const row of rows) mustChange(ctx.who, row)
+  ctx.countRows(rows.length)
   await removeVariables(ctx, ctx.account, project, rows)
   const gone = new Set(rows.map((row) => row.id))
   return { deleted: rows.length, ids: ids.filter((id) => gone.has(id)) }

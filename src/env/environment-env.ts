@@ -32,6 +32,7 @@ export async function copyEnv(ctx: Ctx, project: Row<'project'>, from: string, t
     const extras = { comment, edge_config_id, edge_config_token_id, content_hint_json }
     return { key, value, type: typeIn(ctx.account, type, [to]), targets: [to], gitBranch: '', extras }
   })
+  ctx.countRows(copies.length)
   await insertVariables(ctx, project, copies)
 }
 
@@ -54,6 +55,7 @@ export async function leaveEnvironment(
   deleteUnassigned: boolean,
 ): Promise<void> {
   const rows = await variablesIn(ctx, project, id, true)
+  ctx.countRows(rows.length)
   const alone = rows.filter(({ targets }) => targets === id)
   const going = deleteUnassigned ? alone.filter((row) => mayChange(ctx.who, row)) : []
   await removeVariables(ctx, ctx.account, project, going)

@@ -96,6 +96,7 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   const type = typeIn(ctx.account, kept, targets)
   const before = { key: wanted.key, type, targets, gitBranch: wanted.git_branch }
   mustBeVariable({ ...before, value })
+  ctx.countRows(1)
   const change: Change = { ...before, extras: { comment: wanted.comment } }
   if (wanted.value_version !== row.value_version) change.value = value
   return showEnv(await changeVariable(ctx, subject, row, change, 'restored'), 'hidden')

@@ -25,6 +25,7 @@ export async function putVariables(
   drafts: readonly PutDraft[],
   upsert: boolean,
 ): Promise<Outcome[]> {
+  ctx.countRows(drafts.length)
   const known = upsert ? await findByKeys(ctx, project.id, drafts) : []
   const times = new Map<string, number>()
   for (const draft of drafts) times.set(spot(draft), (times.get(spot(draft)) ?? 0) + 1)

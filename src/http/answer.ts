@@ -85,13 +85,14 @@ async function answerWrite(admitted: Admitted): Promise<Written> {
 async function writeOnce({ deps, now, route, request, credentials, who, input }: Admitted, once: Once | undefined) {
   const before = contextOf({ deps, now, route }, deps.db.read, who)
   const asked = route.ask && (await askOutside(before, route, input))
+  const counted = { rows: 0 }
   const work = async (tx: Queries): Promise<Written> => {
     if (route.ends) await endOneAfterAnother(tx)
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const kept = await once?.take(tx, now)
     if (kept !== undefined) return kept
-    const ctx = contextOf({ deps, now, route }, tx, who, deps.clock.stamp())
+    const ctx = contextOf({ deps, now, route, counted }, tx, who, deps.clock.stamp())
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, asked)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
