@@ -118,10 +118,10 @@ onBothEngines(
       ['OF_PEOPLE'],
     )
     const deleted = await eventsOf(world, 'project.env-variable.deleted')
-    assert.deepEqual(
-      deleted.flatMap(({ payload }) => payload.envVars.map(({ key }: { key: string }) => key)).sort(),
-      ['OF_APP', 'OF_APP_TOO'],
-    )
+    assert.deepEqual(deleted.flatMap(({ payload }) => payload.envVars.map(({ key }: { key: string }) => key)).sort(), [
+      'OF_APP',
+      'OF_APP_TOO',
+    ])
     for (const { payload } of deleted) assert.deepEqual(payload.user, { id: null })
     const { db } = world.deps
     const usage = await db.read.selectFrom('env_usage').selectAll().orderBy('target').execute()
