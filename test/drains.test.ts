@@ -256,3 +256,35 @@ onBothEngines(
   },
   LOCAL,
 )
+
+onBothEngines(
+  'a drain of an installation on selected projects hears no line of the others',
+  async (world, t) => {
+    const team = `?teamId=${world.credentials.teamId}`
+    const hook = await receiver(t)
+    const chosen = await makeProject(world, 'chosen', team)
+    const other = await makeProject(world, 'other', team)
+    const app = await makeIntegration(world, { slug: 'logs', scopes: ['read-write:log-drain', 'read:project'] })
+    const { call } = await makeInstallation(world, { app }, { projects: [chosen] })
+    const made = await call('POST', `/v2/integrations/log-drains${team}`, { url: hook.url, name: 'logs' })
+    assert.equal(made.status, 200, made.text)
+    assert.equal((await hand(world, other, [{ ...LINE, message: 'of the other' }])).body.drains, 0)
+    assert.equal((await hand(world, chosen, [{ ...LINE, message: 'of the chosen' }])).body.drains, 1)
+    await deliver(world)
+    assert.deepEqual(
+      hook.got.flatMap(({ body }) => body.map(({ message }: { message: string }) => message)),
+      ['of the chosen'],
+    )
+  },
+  LOCAL,
+)
+
+onBothEngines('the deployment of another project says nothing about the environment of a line', async (world) => {
+  await drain(world, { url: 'https://logs.example.com', environments: ['preview'] })
+  const [one, two] = [await makeProject(world, 'one'), await makeProject(world, 'two')]
+  const said = { url: 'two.example.net', target: 'preview', readyState: 'READY' }
+  const { body } = await world.operator('POST', `/operator/v1/projects/${two}/deployments`, said)
+  const line = { ...LINE, deploymentId: body.id }
+  assert.equal((await hand(world, two, [line])).body.drains, 1)
+  assert.equal((await hand(world, one, [line])).body.drains, 0, 'a line without a deployment of its own is of production')
+})

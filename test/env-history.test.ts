@@ -72,6 +72,16 @@ onBothEngines('a restore never makes a write-only variable readable', async (wor
   assert.doesNotMatch((await world.call('GET', one)).text, /first-value/)
 })
 
+onBothEngines('what was write-only in between comes back write-only, also when it is readable today', async (world) => {
+  const { one } = await made(world)
+  await world.call('PATCH', one, { type: 'sensitive' })
+  const { key, target } = SECRET
+  const open = await world.call('POST', `${URL}?upsert=true`, { key, target, type: 'plain', value: 'open now' })
+  assert.deepEqual([open.status, open.body.created.type, open.body.created.value], [201, 'plain', 'open now'], open.text)
+  const back = await world.call('POST', `${one}/history/1/restore`)
+  assert.deepEqual([back.status, back.body.type, back.body.value], [200, 'sensitive', ''])
+})
+
 onBothEngines('a restore into a taken place is 400, and a developer restores no production', async (world) => {
   const { one } = await made(world)
   await world.call('PATCH', one, { key: 'MOVED' })

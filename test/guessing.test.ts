@@ -30,6 +30,22 @@ async function from(
   return { status: answer.statusCode, headers: answer.headers, body: JSON.parse(answer.payload || '{}') }
 }
 
+/** A sign-in by the page, from this address. */
+function signInFrom(world: World) {
+  return async (remoteAddress: string, name: string, password: string) => {
+    const client = openClient(world)
+    await client.get('/sign-in')
+    const cookie = [...client.cookies].map(([key, value]) => `${key}=${value}`).join('; ')
+    return world.app.inject({
+      method: 'POST',
+      url: '/sign-in',
+      remoteAddress,
+      headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({ form: client.token(), name, password }).toString(),
+    })
+  }
+}
+
 function counted(statuses: number[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1
@@ -140,18 +156,7 @@ onBothEngines(
   'wrong passwords over many users: an address waits, also for the right one, and others do not',
   async (world) => {
     await givePassword(world, world.credentials.userId)
-    const attempt = async (remoteAddress: string, name: string, password: string) => {
-      const client = openClient(world)
-      await client.get('/sign-in')
-      const cookie = [...client.cookies].map(([key, value]) => `${key}=${value}`).join('; ')
-      return world.app.inject({
-        method: 'POST',
-        url: '/sign-in',
-        remoteAddress,
-        headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
-        payload: new URLSearchParams({ form: client.token(), name, password }).toString(),
-      })
-    }
+    const attempt = signInFrom(world)
     // What is right takes nothing from the share.
     for (let at = 0; at < 3; at++) assert.equal((await attempt(ATTACKER, 'admin', PASSWORD)).statusCode, 303)
     const spray = await Promise.all(
@@ -166,6 +171,20 @@ onBothEngines(
     assert.equal((await attempt(CUSTOMER, 'admin', PASSWORD)).statusCode, 303)
     world.deps.clock.set(world.deps.clock.now() + 61_000)
     assert.equal((await attempt(ATTACKER, 'admin', PASSWORD)).statusCode, 303)
+  },
+  { BERTH_RATE_LIMITS: '{"sign-in-failures": 5}' },
+)
+
+onBothEngines(
+  'wrong passwords of users who exist take as much of an address as those of users who do not',
+  async (world) => {
+    const names = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay', 'gus', 'hal']
+    for (const name of names) await givePassword(world, (await world.user(name)).id)
+    const attempt = signInFrom(world)
+    const spray = await Promise.all(names.map((name) => attempt(ATTACKER, name, 'a password of many')))
+    assert.deepEqual(counted(spray.map(({ statusCode }) => statusCode)), { 403: 5, 429: 3 })
+    assert.equal((await attempt(ATTACKER, 'ada', PASSWORD)).statusCode, 429)
+    assert.equal((await attempt(CUSTOMER, 'ada', PASSWORD)).statusCode, 303)
   },
   { BERTH_RATE_LIMITS: '{"sign-in-failures": 5}' },
 )

@@ -1,6 +1,7 @@
 /** People sign in: passwords by link, sessions, forms that are ours, the lock, and no way out by `return`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { admitUser, checkPassword } from '../src/accounts/sign-in.ts'
 import { readConfig } from '../src/config.ts'
 import { localPath } from '../src/http/local-path.ts'
 import { openOutside, UNMATCHED } from '../src/outside/outside.ts'
@@ -147,6 +148,49 @@ onBothEngines('a session begins with a new secret, whatever the browser brought'
   await again.get('/sign-in')
   again.cookies.set('berth_session', first)
   assert.equal((await again.get('/sign-in')).location, INSTALLED)
+})
+
+onBothEngines('whoever signs in where somebody is signed in ends the earlier session', async (world) => {
+  const client = await signedIn(world)
+  const earlier = client.cookies.get('berth_session')!
+  const other = await world.user('other')
+  await givePassword(world, other.id, 'a password of the other')
+  await client.get(INSTALLED)
+  const answer = await client.post('/sign-in', { name: 'other', password: 'a password of the other' })
+  assert.equal(answer.status, 303)
+  assert.ok(await isIn(client))
+  const thief = openClient(world)
+  thief.cookies.set('berth_session', earlier)
+  assert.equal(await isIn(thief), false)
+})
+
+onBothEngines('a session that is brought twice counts as none: one of them may be planted', async (world) => {
+  const session = `berth_session=${(await signedIn(world)).cookies.get('berth_session')}`
+  const planted = `berth_session=${'a'.repeat(43)}`
+  const brings = async (...pairs: string[]) => {
+    const { status } = await openClient(world).get(INSTALLED, { cookie: pairs.join('; ') })
+    return status === 200
+  }
+  assert.equal(await brings('theme=dark', session), true)
+  for (const pairs of [
+    [session, planted],
+    [planted, session],
+    [session, session],
+  ])
+    assert.equal(await brings(...pairs), false, pairs.join('; '))
+})
+
+onBothEngines('a password that is replaced after it was checked opens no session', async (world) => {
+  const { userId } = world.credentials
+  const { db, clock } = world.deps
+  await givePassword(world, userId)
+  const checked = await checkPassword({ db: db.read }, 'admin', PASSWORD)
+  assert.equal(checked?.matches, true)
+  await givePassword(world, userId, 'another long password')
+  const admitted = await db.write((tx) => admitUser({ db: tx, now: clock.now() }, checked))
+  assert.equal(admitted, undefined)
+  const again = await checkPassword({ db: db.read }, 'admin', 'another long password')
+  assert.equal(await db.write((tx) => admitUser({ db: tx, now: clock.now() }, again)), userId)
 })
 
 onBothEngines('signing out ends the session on the server', async (world) => {

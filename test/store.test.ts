@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
+import { groupCommit, type Writer } from '../src/db/group-commit.ts'
 import { ENGINES, type Engine, onBothEngines, openWorld, type World } from './world.ts'
 
 const fact = (name: string) => ({ name, value: 'x' })
@@ -30,6 +31,30 @@ onBothEngines('of jobs that commit together, one that throws is undone alone', a
     at % 3 === 0 ? [] : at % 3 === 1 ? [`job-${at}`, `more-${at}`] : [`job-${at}`],
   )
   assert.deepEqual(rows.map((row) => row.name).sort(), wanted.sort())
+})
+
+test('when the commit of a group fails, every writer of it hears that, and the next group goes on', async () => {
+  const said: string[] = []
+  let open = false
+  let fails = true
+  const writer: Writer = {
+    beforeCommit() {},
+    afterCommit() {},
+    exec(sql) {
+      said.push(sql)
+      if (sql === 'COMMIT' && fails) throw new Error('the disk is full')
+      if (sql === 'BEGIN IMMEDIATE') open = true
+      if (sql === 'COMMIT' || sql === 'ROLLBACK') open = false
+    },
+    inTransaction: () => open,
+  }
+  const failures: unknown[] = []
+  const write = groupCommit(writer, 10, { onDone() {}, onFailed: (error) => failures.push(error) })
+  const group = await Promise.allSettled([1, 2, 3].map((value) => write(async () => value)))
+  for (const end of group) assert.match(String(end.status === 'rejected' && end.reason), /the disk is full/)
+  assert.deepEqual([failures.length, said.at(-1)], [1, 'ROLLBACK'])
+  fails = false
+  assert.equal(await write(async () => 4), 4)
 })
 
 onBothEngines('a statement that fails undoes its job whole, and a reader never sees half of one', async ({ deps }) => {
