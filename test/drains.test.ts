@@ -286,5 +286,9 @@ onBothEngines('the deployment of another project says nothing about the environm
   const { body } = await world.operator('POST', `/operator/v1/projects/${two}/deployments`, said)
   const line = { ...LINE, deploymentId: body.id }
   assert.equal((await hand(world, two, [line])).body.drains, 1)
-  assert.equal((await hand(world, one, [line])).body.drains, 0, 'a line without a deployment of its own is of production')
+  assert.equal(
+    (await hand(world, one, [line])).body.drains,
+    0,
+    'a line without a deployment of its own is of production',
+  )
 })

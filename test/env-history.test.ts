@@ -77,7 +77,11 @@ onBothEngines('what was write-only in between comes back write-only, also when i
   await world.call('PATCH', one, { type: 'sensitive' })
   const { key, target } = SECRET
   const open = await world.call('POST', `${URL}?upsert=true`, { key, target, type: 'plain', value: 'open now' })
-  assert.deepEqual([open.status, open.body.created.type, open.body.created.value], [201, 'plain', 'open now'], open.text)
+  assert.deepEqual(
+    [open.status, open.body.created.type, open.body.created.value],
+    [201, 'plain', 'open now'],
+    open.text,
+  )
   const back = await world.call('POST', `${one}/history/1/restore`)
   assert.deepEqual([back.status, back.body.type, back.body.value], [200, 'sensitive', ''])
 })
