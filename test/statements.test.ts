@@ -118,7 +118,17 @@ function lists({ projectId }: Place): string[] {
       'target=production',
       ...placed,
     ),
-    ...query('/v6/deployments', 'branch=a', 'state=READY', 'rollbackCandidate=true', 'since=1'),
+    ...query(
+      '/v6/deployments',
+      'meta-a=b',
+      'sha=a',
+      'projectIds=a,prj_a',
+      'users=a',
+      'branch=a',
+      'state=READY',
+      'rollbackCandidate=true',
+      'since=1',
+    ),
     ...query('/v4/aliases', `projectId=${projectId}`, 'projectId=other', 'domain=a.example.com', ...placed),
     ...query('/v5/domains', 'since=1', ...placed),
   ]

@@ -52,10 +52,17 @@ async function fill(db: Kysely<unknown>, { token, userId, teamId }: Old, schema:
   )
   await say(sql`insert into token (id, hash, user_id, created_stamp)
     values (${newId('tok')}, ${fingerprint(token)}, ${userId}, ${sql.lit(stamp(3))})`)
+  const hasDeployments = schema.includes('0010-deployments') && !schema.includes('0034-deployment-meta')
   for (let at = 0; at < PROJECTS; at++) {
     const paused = at === 7 ? sql.lit(BORN) : sql.lit(null)
     await say(sql`insert into project (id, account_id, name, git_fork_protection, settings_json, paused_at, created_at, updated_stamp)
       values (${newId('prj')}, ${teamId}, ${`old-${at}`}, 1, '{"framework":"nextjs"}', ${paused}, ${sql.lit(BORN + at)}, ${sql.lit(stamp(10 + at))})`)
+    if (hasDeployments) {
+      const meta = JSON.stringify({ githubCommitSha: `sha-${at}`, githubCommitRef: 'main' })
+      await say(sql`insert into deployment (id, account_id, project_id, name, url, target, ready_state, meta_json, plan, created_stamp)
+        select ${newId('dpl')}, account_id, id, name, ${`old-${at}.host.test`}, 'preview', 'READY', ${meta}, 'pro', ${sql.lit(stamp(10 + at))}
+        from project where name = ${`old-${at}`}`)
+    }
     await say(sql`insert into audit (stamp, account_id, actor_kind, actor_id, type, fields_json)
       values (${sql.lit(stamp(10 + at))}, ${teamId}, 'user', ${userId}, 'createProject', '["name"]')`)
     await say(sql`insert into event (stamp, id, account_id, type, payload_json)
@@ -89,6 +96,19 @@ for (const engine of ENGINES) {
       const { body: seventh } = await call('GET', `/v9/projects/old-7?${team}`)
       assert.deepEqual([seventh.framework, seventh.paused, seventh.createdAt], ['nextjs', true, BORN + 7])
       assert.equal((await call('GET', '/v2/user')).body.user.email, 'olga@example.com')
+
+      const schema = NAMES.slice(0, count + 1)
+      if (schema.includes('0010-deployments') && !schema.includes('0034-deployment-meta')) {
+        const { body: found } = await call('GET', `/v6/deployments?meta-githubCommitSha=sha-7&${team}`)
+        assert.deepEqual(
+          found.deployments.map(({ name }: { name: string }) => name),
+          ['old-7'],
+        )
+        assert.equal(
+          (await call('GET', `/v6/deployments?meta-githubCommitRef=main&limit=100&${team}`)).body.deployments.length,
+          100,
+        )
+      }
 
       assert.equal((await call('POST', `/v1/projects/old-7/unpause?${team}`)).status, 200)
       const env = { key: 'TOKEN', value: 'secret', target: ['production'] }

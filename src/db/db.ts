@@ -18,6 +18,7 @@ import * as auditChain from './migrations/0018-audit-chain.ts'
 import * as keptAnswers from './migrations/0019-kept-answers.ts'
 import * as growth from './migrations/0020-growth.ts'
 import * as edgeStamps from './migrations/0021-edge-stamps.ts'
+import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -77,6 +78,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0019-kept-answers': keptAnswers,
   '0020-growth': growth,
   '0021-edge-stamps': edgeStamps,
+  '0034-deployment-meta': deploymentMeta,
 }
 
 /**

@@ -29,6 +29,8 @@ export type DeploymentTables = {
     /** When it last became the one that serves production; null: never. */
     promoted_at: number | null
   }
+  /** One row for each field of a deployment's meta: what lists are filtered by. deployments/meta.ts. */
+  deployment_meta: { project_id: string; mark: string; deployment_id: string }
   /** Where a verified domain leads. A redirect leads to no deployment and has no row. */
   alias: {
     /** The verified holder of a name is one, so a name is here once. */

@@ -8,6 +8,7 @@ import { newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { canonicalUrl, mustNotBeDomain, readMeta, readOrigin } from './given.ts'
 import { takeOver } from './live.ts'
+import { writeMeta } from './meta.ts'
 import { type Deployment, type NewDeployment, type PatchDeployment, showDeployment, showToOperator } from './shape.ts'
 import { foldDeployments, namesOf } from './summary.ts'
 
@@ -70,6 +71,7 @@ export async function createDeployment(
     .returningAll()
     .executeTakeFirst()
   if (row === undefined) refuse('deployment_url_taken', `Another deployment has the url "${url}".`)
+  await writeMeta(ctx, row)
   tell(ctx, 'deployment.created', row, owner)
   await settle(ctx, project, owner, row)
   // The project is written last, as everywhere: those that meet on it hold nothing that the other waits for.

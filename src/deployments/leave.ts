@@ -18,7 +18,7 @@ export async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId:
     .returning('id')
     .execute()
   for (const { id } of requests) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
-  for (const table of ['alias', 'deployment'] as const) {
+  for (const table of ['alias', 'deployment_meta', 'deployment'] as const) {
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }
 }

@@ -1,5 +1,5 @@
 /** The list of deployments, with the filters that the CLI and the SDKs send. */
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import { READY_STATES, type ReadyState } from '../db/deployment-tables.ts'
@@ -7,11 +7,15 @@ import type { Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
+import { findFew, hasMeta, MOST_FEW, metaWanted } from './meta.ts'
 import { type DeploymentList, type ListDeploymentsQuery, showListed } from './shape.ts'
 
 type Builder = ExpressionBuilder<Schema, 'deployment' | 'project'>
 
-/** Lists the account's deployments, newest first; those of projects that the token may not see are not there. Refuses: bad_request 400 (`state`). */
+/**
+ * Lists the account's deployments, newest first; those of projects that the token may not see are not there.
+ * Refuses: bad_request 400 (`state`, and more than 20 fields of the meta).
+ */
 export async function listDeployments(
   ctx: Ctx,
   _: undefined,
@@ -19,20 +23,28 @@ export async function listDeployments(
 ): Promise<Static<typeof DeploymentList>> {
   const { limit = DEFAULT_LIMIT, until = query.to, since = query.from } = query
   const states = readStates(query.state)
-  const rows = await ctx.db
-    .selectFrom('deployment')
+  const meta = metaWanted(query)
+  const few = meta.length > 0 ? await findFew(ctx, meta) : undefined
+  if (few?.length === 0) return { deployments: [], pagination: { count: 0, next: null, prev: null } }
+  const rows = await (few === undefined ? ctx.db.selectFrom('deployment') : ctx.db.selectFrom(theseAlone(ctx, few)))
     .innerJoin('project', (join) =>
       join.onRef('project.account_id', '=', 'deployment.account_id').onRef('project.id', '=', 'deployment.project_id'),
     )
     .selectAll('deployment')
     .select('project.live_deployment_id')
     .where('deployment.account_id', '=', ctx.account.id)
-    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, query, states, ctx.who.projectIds)]))
+    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, ctx, query, states)]))
+    .where((eb) => eb.and(meta.map((marks) => hasMeta(eb, marks))))
     .orderBy('deployment.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
   return { deployments: shown.map((row) => showListed(row, ctx.account, row.live_deployment_id)), pagination }
+}
+
+/** The bound keeps both engines from walking the account's deployments to look for them. */
+function theseAlone({ db }: Ctx, ids: readonly string[]) {
+  return db.selectFrom('deployment').selectAll().where('id', 'in', ids).limit(sql.lit(MOST_FEW)).as('deployment')
 }
 
 function placed(eb: Builder, until: number | undefined, since: number | undefined): Expression<SqlBool>[] {
@@ -44,23 +56,35 @@ function placed(eb: Builder, until: number | undefined, since: number | undefine
 
 function filters(
   eb: Builder,
+  { who, account }: Ctx,
   query: ListDeploymentsQuery,
   states: ReadyState[] | undefined,
-  projectIds: string[] | null,
 ): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
-  if (projectIds !== null) all.push(eb('deployment.project_id', 'in', projectIds))
-  if (query.projectId !== undefined)
-    all.push(eb(query.projectId.startsWith('prj_') ? 'project.id' : 'project.name', '=', query.projectId))
+  if (who.projectIds !== null) all.push(eb('deployment.project_id', 'in', who.projectIds))
+  if (query.projectId !== undefined) all.push(ofProjects(eb, [query.projectId]))
+  if (query.projectIds !== undefined) all.push(ofProjects(eb, query.projectIds))
   if (query.app !== undefined) all.push(eb('project.name', '=', query.app))
   if (query.target !== undefined) all.push(eb('deployment.target', '=', query.target))
   if (query.branch !== undefined) all.push(eb('deployment.git_branch', '=', query.branch))
   if (states !== undefined) all.push(eb('deployment.ready_state', 'in', states))
+  // The account stands for who made its deployments, and none is of a custom environment.
+  if (query.users !== undefined) all.push(eb.lit(query.users.split(',').includes(account.id)))
+  if (query.customEnvironmentSlugOrId !== undefined) all.push(eb.lit(false))
   if (query.rollbackCandidate) {
     all.push(eb('deployment.promoted_at', 'is not', null))
     all.push(eb('deployment.id', '!=', eb.ref('project.live_deployment_id')))
   }
   return all
+}
+
+/** Each said by its id or its name, which an id never is. */
+function ofProjects(eb: Builder, said: readonly string[]): Expression<SqlBool> {
+  const ids = said.filter((one) => one.startsWith('prj_'))
+  const names = said.filter((one) => !one.startsWith('prj_'))
+  if (names.length === 0) return eb('deployment.project_id', 'in', ids)
+  if (ids.length === 0) return eb('project.name', 'in', names)
+  return eb.or([eb('deployment.project_id', 'in', ids), eb('project.name', 'in', names)])
 }
 
 function readStates(said: string | undefined): ReadyState[] | undefined {

@@ -4,7 +4,7 @@ import { momentOf } from '../clock.ts'
 import type { Account } from '../context.ts'
 import { READY_STATES } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Listed, Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 import { Meta, substateOf } from './summary.ts'
 
@@ -32,22 +32,49 @@ export type PatchDeployment = Static<typeof PatchDeployment>
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))
-export const ListDeploymentsQuery = Type.Object({
-  ...PageQuery,
-  since,
-  from: Type.Optional(Type.Integer({ minimum: 0, description: 'as `since`' })),
-  to: Type.Optional(Type.Integer({ minimum: 0, description: 'as `until`' })),
-  projectId: Text,
-  app: Type.Optional(Type.String({ maxLength: 256, description: 'the name of a project' })),
-  target: Type.Optional(OneOf('production', 'preview')),
-  state: Type.Optional(
-    Type.String({ maxLength: 256, description: `comma-separated, of ${READY_STATES.join(', ')}; case does not count` }),
-  ),
-  branch: Text,
-  rollbackCandidate: Type.Optional(
-    Type.Boolean({ description: '`true`: only those that served production before and do not now' }),
-  ),
-})
+export const ListDeploymentsQuery = Type.Object(
+  {
+    ...PageQuery,
+    since,
+    from: Type.Optional(Type.Integer({ minimum: 0, description: 'as `since`' })),
+    to: Type.Optional(Type.Integer({ minimum: 0, description: 'as `until`' })),
+    projectId: Text,
+    projectIds: Type.Optional(
+      Listed(Type.String({ minLength: 1, maxLength: 256 }), 'ids or names of projects: any of them'),
+    ),
+    app: Type.Optional(Type.String({ maxLength: 256, description: 'the name of a project' })),
+    target: Type.Optional(OneOf('production', 'preview')),
+    state: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description: `comma-separated, of ${READY_STATES.join(', ')}; case does not count`,
+      }),
+    ),
+    branch: Text,
+    sha: Type.Optional(
+      Type.String({ maxLength: 1000, description: 'the commit, as `meta` has it of GitHub, GitLab or Bitbucket' }),
+    ),
+    users: Type.Optional(
+      Type.String({
+        maxLength: 4096,
+        description: 'ids of who made it, comma-separated: the account itself, or nobody',
+      }),
+    ),
+    customEnvironmentSlugOrId: Type.Optional(Type.String({ maxLength: 256, description: 'no deployment is in one' })),
+    rollbackCandidate: Type.Optional(
+      Type.Boolean({ description: '`true`: only those that served production before and do not now' }),
+    ),
+  },
+  {
+    patternProperties: {
+      '^meta-.': {
+        type: 'string',
+        maxLength: 1000,
+        description: 'only those whose `meta` has this value in this field',
+      },
+    },
+  },
+)
 export type ListDeploymentsQuery = Static<typeof ListDeploymentsQuery>
 
 const Creator = Type.Object({ uid: Type.String(), username: Type.String() })
@@ -67,7 +94,7 @@ const shared = {
   type: OneOf('LAMBDAS'),
 }
 
-const Listed = Type.Object(
+const ListedDeployment = Type.Object(
   {
     ...shared,
     uid: Type.String(),
@@ -78,7 +105,7 @@ const Listed = Type.Object(
   },
   { title: 'ListedDeployment' },
 )
-export const DeploymentList = Type.Object({ deployments: Type.Array(Listed), pagination: Pagination })
+export const DeploymentList = Type.Object({ deployments: Type.Array(ListedDeployment), pagination: Pagination })
 
 export const Deployment = Type.Object(
   {
@@ -166,7 +193,11 @@ function showShared(row: Row<'deployment'>, account: Pick<Account, 'id' | 'slug'
 }
 
 /** A deployment in a list. `liveId`: the one that serves production now. */
-export function showListed(row: Row<'deployment'>, account: Account, liveId: string | null): Static<typeof Listed> {
+export function showListed(
+  row: Row<'deployment'>,
+  account: Account,
+  liveId: string | null,
+): Static<typeof ListedDeployment> {
   return {
     ...showShared(row, account),
     uid: row.id,

@@ -2,7 +2,9 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import { refuse } from '../refusal.ts'
-import { decodeText, soleHeader, validate } from './input.ts'
+import { soleHeader } from './input.ts'
+import { decodeText } from './query.ts'
+import { validate } from './validate.ts'
 
 /** The field of the token; every form has it. */
 export const TOKEN_FIELD = 'form'

@@ -1,15 +1,12 @@
 /** What callers send, read strictly: a value is taken as it is or refused with a sentence that names it. */
 import { isUtf8 } from 'node:buffer'
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { Refusal, refuse } from '../refusal.ts'
+import { refuseRepeated, splitQuery } from './query.ts'
 import type { Params } from './route.ts'
+import { named, type Shape, validate } from './validate.ts'
 
 const DEEPEST = 32
-
-/** Nothing is coerced, filled in or removed here: a value is what its schema says or is refused. */
-const ajv = new Ajv({ allowUnionTypes: true })
-const validators = new WeakMap<TSchema, ValidateFunction>()
 
 /** The value of a header that is given once; a header given twice says two things, and so nothing. `name` is in lower case. */
 export function soleHeader(rawHeaders: readonly string[], name: string): string | undefined {
@@ -28,54 +25,6 @@ export function readParams(params: Params): Params {
     if (value.includes('\0')) refuse('bad_request', `Invalid request: \`${name}\` contains a NUL character.`)
   }
   return params
-}
-
-export type RawQuery = { values: Record<string, string>; fault: string | undefined }
-
-/** Splits `a=1&b=2`. A bad escape or a repeated key is a fault, told only once the caller is known: a stranger gets 401. */
-export function splitQuery(url: string): RawQuery {
-  const values: Record<string, string> = Object.create(null)
-  const at = url.indexOf('?')
-  if (at < 0) return { values, fault: undefined }
-  for (const pair of url.slice(at + 1).split('&')) {
-    if (pair === '') continue
-    const cut = pair.indexOf('=')
-    const key = decodeText(cut < 0 ? pair : pair.slice(0, cut))
-    const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
-    if (key === undefined || value === undefined)
-      return { values, fault: 'the query holds a bad escape, invalid UTF-8 or a NUL character' }
-    if (key in values) return { values, fault: `\`${shortened(key)}\` is given more than once` }
-    values[key] = value
-  }
-  return { values, fault: undefined }
-}
-
-/** Undefined for a bad escape, invalid UTF-8 or a NUL. */
-export function decodeText(text: string): string | undefined {
-  try {
-    const plain = decodeURIComponent(text.replaceAll('+', ' '))
-    return plain.includes('\0') ? undefined : plain
-  } catch {
-    return undefined
-  }
-}
-
-/** The declared query values as their schema types them: numbers and booleans are coerced, unknown keys dropped. */
-export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
-  if (raw.fault) refuse('bad_request', `Invalid request: ${raw.fault}.`)
-  if (schema === undefined) return {}
-  const query: Record<string, unknown> = {}
-  for (const [key, property] of Object.entries(propertiesOf(schema))) {
-    if (key in raw.values) query[key] = coerce(raw.values[key]!, property.type)
-  }
-  return validate(schema, query)
-}
-
-function coerce(text: string, type: string | undefined): unknown {
-  if ((type === 'integer' || type === 'number') && /^-?\d{1,16}$/.test(text)) return Number(text)
-  if (type === 'boolean' && /^(true|1)$/.test(text)) return true
-  if (type === 'boolean' && /^(false|0)$/.test(text)) return false
-  return text
 }
 
 /** The body of a request as its route takes it: JSON, plain text or a form. */
@@ -103,8 +52,9 @@ function isForm(contentType: string | undefined): boolean {
 
 /** The fields of a form. Refuses: bad_request 400 for a bad escape, invalid UTF-8, a NUL, or a field that is given twice. */
 function readForm(bytes: Buffer | undefined): Record<string, string> {
-  const { values, fault } = splitQuery(`?${bytes?.toString('latin1') ?? ''}`)
+  const { values, again, fault } = splitQuery(`?${bytes?.toString('latin1') ?? ''}`)
   if (fault) refuse('bad_request', `Invalid request: ${fault.replace('the query', 'the form')}.`)
+  for (const key of again.keys()) refuseRepeated(key)
   return { ...values }
 }
 
@@ -166,34 +116,6 @@ function textFault(text: string, path: string): string | undefined {
   return undefined
 }
 
-/** The value, when it is what the schema says. Refuses: bad_request 400. */
-export function validate(schema: TSchema, value: unknown): unknown {
-  let validator = validators.get(schema)
-  if (validator === undefined) {
-    validator = ajv.compile(schema)
-    validators.set(schema, validator)
-  }
-  if (!validator(value)) refuse('bad_request', `Invalid request: ${sentence(validator.errors ?? [])}.`)
-  return value
-}
-
-/** The fault that names the culprit best: of a union's many, the deepest. */
-function sentence(faults: ErrorObject[]): string {
-  const depth = (fault: ErrorObject) => fault.instancePath.split('/').length
-  const fault = faults.reduce((best, next) => (depth(next) > depth(best) ? next : best))
-  const path = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
-  const { missingProperty, type, allowedValues } = fault.params
-  const place = named(path)
-  if (fault.keyword === 'required') {
-    return `missing required property ${named(path === '' ? missingProperty : `${path}.${missingProperty}`)}`
-  }
-  if (fault.keyword === 'type') return `${place} should be ${[type].flat().join(' or ')}`
-  if (fault.keyword === 'enum') {
-    return `${place} should be one of ${allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`
-  }
-  return `${place} ${fault.message?.replace(/^must /, 'should ')}`
-}
-
 /** A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more (clients.md C.2). */
 function keepDeclared(schema: TSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
@@ -211,29 +133,9 @@ function keepDeclared(schema: TSchema, value: unknown): unknown {
   return kept
 }
 
-type Shape = {
-  type?: string
-  properties?: Record<string, TSchema>
-  additionalProperties?: boolean
-  items?: TSchema
-  anyOf?: TSchema[]
-}
-
 /** Of a union, the variant for an array or for an object: our unions differ in that. */
 function variantFor(schema: TSchema, value: object): Shape {
   const shape = schema as Shape
   const wanted = Array.isArray(value) ? 'array' : 'object'
   return (shape.anyOf as Shape[] | undefined)?.find((variant) => variant.type === wanted) ?? shape
-}
-
-function propertiesOf(schema: TSchema): Record<string, { type?: string }> {
-  return (schema as Shape).properties as Record<string, { type?: string }>
-}
-
-function named(path: string): string {
-  return path === '' ? 'the body' : `\`${shortened(path, 100)}\``
-}
-
-function shortened(text: string, length = 30): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text
 }

@@ -90,9 +90,13 @@ function pathParameters(route: Route): object[] {
 }
 
 function queryParameters(route: Route): object[] {
-  const properties: Record<string, TSchema> =
-    (route.query as { properties?: Record<string, TSchema> })?.properties ?? {}
-  const own = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }))
+  const { properties, patternProperties }: Record<string, Record<string, TSchema> | undefined> = route.query ?? {}
+  // A family of names is shown as what its pattern begins with: `meta-<field>`.
+  const families = Object.entries(patternProperties ?? {}).map(([pattern, schema]) => [
+    `${/[\w-]+/.exec(pattern)}<field>`,
+    schema,
+  ])
+  const own = [...Object.entries(properties ?? {}), ...families].map(([name, schema]) => ({ name, in: 'query', schema }))
   return route.door === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own
 }
 

@@ -18,6 +18,11 @@ export function OneOf<const T extends readonly string[]>(...values: T) {
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...values] })
 }
 
+/** In a query: several values, comma-separated, or the key given again for each. At most 100. */
+export function Listed<T extends TSchema>(item: T, description: string) {
+  return Type.Array(item, { minItems: 1, maxItems: 100, description })
+}
+
 /** A whole number of milliseconds since the epoch. */
 export const Moment = Type.Integer({ minimum: 0 })
 

@@ -1,0 +1,75 @@
+/** The query of a request, read strictly and only once the caller is known. */
+import type { TSchema } from 'typebox'
+import { refuse } from '../refusal.ts'
+import { type Shape, shortened, validate } from './validate.ts'
+
+/** `values` has the first of each key, `again` those that came after it. */
+export type RawQuery = {
+  values: Record<string, string>
+  again: ReadonlyMap<string, readonly string[]>
+  fault: string | undefined
+}
+
+/** Splits `a=1&b=2`. A bad escape is a fault, told only once the caller is known: a stranger gets 401. */
+export function splitQuery(url: string): RawQuery {
+  const values: Record<string, string> = Object.create(null)
+  const again = new Map<string, string[]>()
+  const at = url.indexOf('?')
+  if (at < 0) return { values, again, fault: undefined }
+  for (const pair of url.slice(at + 1).split('&')) {
+    if (pair === '') continue
+    const cut = pair.indexOf('=')
+    const key = decodeText(cut < 0 ? pair : pair.slice(0, cut))
+    const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
+    if (key === undefined || value === undefined)
+      return { values, again, fault: 'the query holds a bad escape, invalid UTF-8 or a NUL character' }
+    if (!(key in values)) values[key] = value
+    else append(again, key, value)
+  }
+  return { values, again, fault: undefined }
+}
+
+/** Undefined for a bad escape, invalid UTF-8 or a NUL. */
+export function decodeText(text: string): string | undefined {
+  try {
+    const plain = decodeURIComponent(text.replaceAll('+', ' '))
+    return plain.includes('\0') ? undefined : plain
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The declared query values as their schema types them: numbers and booleans are coerced, lists are cut. Refuses: bad_request
+ * 400 (a key given again that is no list, what is not of the schema).
+ */
+export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
+  if (raw.fault) refuse('bad_request', `Invalid request: ${raw.fault}.`)
+  const { properties = {}, patternProperties = {} } = (schema ?? {}) as Shape
+  for (const key of raw.again.keys()) if (properties[key]?.type !== 'array') refuseRepeated(key)
+  const query: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(raw.values)) {
+    const property = Object.hasOwn(properties, key) ? properties[key]! : undefined
+    if (property?.type === 'array') query[key] = [value, ...(raw.again.get(key) ?? [])].flatMap((one) => one.split(','))
+    else if (property !== undefined) query[key] = coerce(value, property.type)
+    else if (Object.keys(patternProperties).some((pattern) => new RegExp(pattern, 'u').test(key))) query[key] = value
+  }
+  return schema === undefined ? query : validate(schema, query)
+}
+
+export function refuseRepeated(key: string): never {
+  refuse('bad_request', `Invalid request: \`${shortened(key)}\` is given more than once.`)
+}
+
+function coerce(text: string, type: string | undefined): unknown {
+  if ((type === 'integer' || type === 'number') && /^-?\d{1,16}$/.test(text)) return Number(text)
+  if (type === 'boolean' && /^(true|1)$/.test(text)) return true
+  if (type === 'boolean' && /^(false|0)$/.test(text)) return false
+  return text
+}
+
+function append(again: Map<string, string[]>, key: string, value: string): void {
+  const known = again.get(key)
+  if (known === undefined) again.set(key, [value])
+  else known.push(value)
+}

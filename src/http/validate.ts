@@ -1,0 +1,54 @@
+/** Whether a value is what a schema says, and the sentence that names what is not. */
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { TSchema } from 'typebox'
+import { refuse } from '../refusal.ts'
+
+/** Nothing is coerced, filled in or removed here: a value is what its schema says or is refused. */
+const ajv = new Ajv({ allowUnionTypes: true })
+const validators = new WeakMap<TSchema, ValidateFunction>()
+
+/** A schema as it is read field by field. */
+export type Shape = {
+  type?: string
+  properties?: Record<string, TSchema & { type?: string }>
+  patternProperties?: Record<string, TSchema>
+  additionalProperties?: boolean
+  items?: TSchema
+  anyOf?: TSchema[]
+}
+
+/** The value, when it is what the schema says. Refuses: bad_request 400. */
+export function validate(schema: TSchema, value: unknown): unknown {
+  let validator = validators.get(schema)
+  if (validator === undefined) {
+    validator = ajv.compile(schema)
+    validators.set(schema, validator)
+  }
+  if (!validator(value)) refuse('bad_request', `Invalid request: ${sentence(validator.errors ?? [])}.`)
+  return value
+}
+
+/** The fault that names the culprit best: of a union's many, the deepest. */
+function sentence(faults: ErrorObject[]): string {
+  const depth = (fault: ErrorObject) => fault.instancePath.split('/').length
+  const fault = faults.reduce((best, next) => (depth(next) > depth(best) ? next : best))
+  const path = fault.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  const { missingProperty, type, allowedValues } = fault.params
+  const place = named(path)
+  if (fault.keyword === 'required') {
+    return `missing required property ${named(path === '' ? missingProperty : `${path}.${missingProperty}`)}`
+  }
+  if (fault.keyword === 'type') return `${place} should be ${[type].flat().join(' or ')}`
+  if (fault.keyword === 'enum') {
+    return `${place} should be one of ${allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`
+  }
+  return `${place} ${fault.message?.replace(/^must /, 'should ')}`
+}
+
+export function named(path: string): string {
+  return path === '' ? 'the body' : `\`${shortened(path, 100)}\``
+}
+
+export function shortened(text: string, length = 30): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text
+}
