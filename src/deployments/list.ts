@@ -6,9 +6,58 @@ import { READY_STATES, type ReadyState } from '../db/deployment-tables.ts'
 import type { Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
+import { Listed, OneOf, PageQuery } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
 import { refuse } from '../refusal.ts'
 import { findFew, hasMeta, MOST_FEW, metaWanted } from './meta.ts'
-import { type DeploymentList, type ListDeploymentsQuery, showListed } from './shape.ts'
+import { type DeploymentList, showListed } from './shape.ts'
+
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+const Since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))
+export const ListDeploymentsQuery = Type.Object(
+  {
+    ...PageQuery,
+    since: Since,
+    from: Type.Optional(Type.Integer({ minimum: 0, description: 'as `since`' })),
+    to: Type.Optional(Type.Integer({ minimum: 0, description: 'as `until`' })),
+    projectId: Text,
+    projectIds: Type.Optional(
+      Listed(Type.String({ minLength: 1, maxLength: 256 }), 'ids or names of projects: any of them'),
+    ),
+    app: Type.Optional(Type.String({ maxLength: 256, description: 'the name of a project' })),
+    target: Type.Optional(OneOf('production', 'preview')),
+    state: Type.Optional(
+      Type.String({
+        maxLength: 256,
+        description: `comma-separated, of ${READY_STATES.join(', ')}; case does not count`,
+      }),
+    ),
+    branch: Text,
+    sha: Type.Optional(
+      Type.String({ maxLength: 1000, description: 'the commit, as `meta` has it of GitHub, GitLab or Bitbucket' }),
+    ),
+    users: Type.Optional(
+      Type.String({
+        maxLength: 4096,
+        description: 'ids of who made it, comma-separated: the account itself, or nobody',
+      }),
+    ),
+    customEnvironmentSlugOrId: Type.Optional(Type.String({ maxLength: 256, description: 'no deployment is in one' })),
+    rollbackCandidate: Type.Optional(
+      Type.Boolean({ description: '`true`: only those that served production before and do not now' }),
+    ),
+  },
+  {
+    patternProperties: {
+      '^meta-.': {
+        type: 'string',
+        maxLength: 1000,
+        description: 'only those whose `meta` has this value in this field',
+      },
+    },
+  },
+)
+export type ListDeploymentsQuery = Static<typeof ListDeploymentsQuery>
 
 type Builder = ExpressionBuilder<Schema, 'deployment' | 'project'>
 

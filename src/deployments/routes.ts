@@ -9,13 +9,12 @@ import {
   findProjectOfAny,
   updateDeployment,
 } from './deployments.ts'
-import { listDeployments } from './list.ts'
+import { ListDeploymentsQuery, listDeployments } from './list.ts'
 import { listPromoteAliases, listRollbackAliases } from './mapping.ts'
 import { findPromotion, promotionNotInTransfer, requestPromote, requestRollback } from './promote.ts'
 import {
   Deployment,
   DeploymentList,
-  ListDeploymentsQuery,
   NewDeployment,
   OperatorDeployment,
   PatchDeployment,

@@ -4,7 +4,7 @@ import { momentOf } from '../clock.ts'
 import type { Account } from '../context.ts'
 import { READY_STATES } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
-import { Listed, Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 import { Meta, substateOf } from './summary.ts'
 
@@ -30,52 +30,7 @@ export const PatchDeployment = Type.Object({
 })
 export type PatchDeployment = Static<typeof PatchDeployment>
 
-const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))
-export const ListDeploymentsQuery = Type.Object(
-  {
-    ...PageQuery,
-    since,
-    from: Type.Optional(Type.Integer({ minimum: 0, description: 'as `since`' })),
-    to: Type.Optional(Type.Integer({ minimum: 0, description: 'as `until`' })),
-    projectId: Text,
-    projectIds: Type.Optional(
-      Listed(Type.String({ minLength: 1, maxLength: 256 }), 'ids or names of projects: any of them'),
-    ),
-    app: Type.Optional(Type.String({ maxLength: 256, description: 'the name of a project' })),
-    target: Type.Optional(OneOf('production', 'preview')),
-    state: Type.Optional(
-      Type.String({
-        maxLength: 256,
-        description: `comma-separated, of ${READY_STATES.join(', ')}; case does not count`,
-      }),
-    ),
-    branch: Text,
-    sha: Type.Optional(
-      Type.String({ maxLength: 1000, description: 'the commit, as `meta` has it of GitHub, GitLab or Bitbucket' }),
-    ),
-    users: Type.Optional(
-      Type.String({
-        maxLength: 4096,
-        description: 'ids of who made it, comma-separated: the account itself, or nobody',
-      }),
-    ),
-    customEnvironmentSlugOrId: Type.Optional(Type.String({ maxLength: 256, description: 'no deployment is in one' })),
-    rollbackCandidate: Type.Optional(
-      Type.Boolean({ description: '`true`: only those that served production before and do not now' }),
-    ),
-  },
-  {
-    patternProperties: {
-      '^meta-.': {
-        type: 'string',
-        maxLength: 1000,
-        description: 'only those whose `meta` has this value in this field',
-      },
-    },
-  },
-)
-export type ListDeploymentsQuery = Static<typeof ListDeploymentsQuery>
 
 const Creator = Type.Object({ uid: Type.String(), username: Type.String() })
 const shared = {

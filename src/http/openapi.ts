@@ -96,7 +96,11 @@ function queryParameters(route: Route): object[] {
     `${/[\w-]+/.exec(pattern)}<field>`,
     schema,
   ])
-  const own = [...Object.entries(properties ?? {}), ...families].map(([name, schema]) => ({ name, in: 'query', schema }))
+  const own = [...Object.entries(properties ?? {}), ...families].map(([name, schema]) => ({
+    name,
+    in: 'query',
+    schema,
+  }))
   return route.door === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own
 }
 
