@@ -10,7 +10,13 @@ const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < 24 || (major === 24 && minor < 15)
 
 // `npx berth` comes here with whatever Node the machine has, and perhaps before anything was installed.
-if (!existsSync(RUNTIME)) await import('../scripts/install.mjs')
+if (!existsSync(RUNTIME)) {
+  const { spawnSync } = await import('node:child_process')
+  const install = fileURLToPath(new URL('../scripts/install.mjs', import.meta.url))
+  const { status } = spawnSync(process.execPath, [install, '--omit=dev'], { stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}
+stopWithShell()
 if (isOld) {
   const { spawn } = await import('node:child_process')
   const child = spawn(RUNTIME, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
@@ -22,4 +28,16 @@ if (isOld) {
   const folder = compileCacheIn([modules, process.env.BERTH_DATA || './data'])
   if (folder !== undefined) enableCompileCache(folder)
   await import('../src/main.ts')
+}
+
+/**
+ * npm and npx start a shell that starts this. A signal reaches the shell alone: once it is gone, the signal was meant for this
+ * process. (`npm start` has no shell left: docs/operations.md.)
+ */
+function stopWithShell() {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const shell = process.ppid
+  setInterval(() => {
+    if (process.ppid !== shell) process.kill(process.pid, 'SIGTERM')
+  }, 200).unref()
 }

@@ -255,7 +255,7 @@ processOnBothEngines(
       assert.equal(code, 1)
       assert.match(
         err,
-        /another process has .*: stop the service first|a service runs on this database: stop every instance/,
+        /another process \(pid \d+\) has .*: stop the service first|a service runs on this database: stop every instance/,
       )
     }
     assert.deepEqual([...(await allNames(running, credentialsOf(busy).token))], ['mine'])

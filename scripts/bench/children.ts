@@ -44,10 +44,7 @@ export async function startServer(script: string, env: NodeJS.ProcessEnv, channe
 
 /** The settings of the allocator and the runtime flags of `npm start`: every server of the bench runs with them. */
 function wordsOfStart(): { settings: Record<string, string>; flags: string[] } {
-  const text = readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')
-  const words = (JSON.parse(text).scripts.start as string).split(' ')
-  const settings = words.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=', 2))
-  return { settings: Object.fromEntries(settings), flags: words.filter((word) => word.startsWith('--')) }
+  return JSON.parse(readFileSync(join(import.meta.dirname, '..', 'runtime.json'), 'utf8'))
 }
 
 /** Runs a program to its end and gives what it printed. Throws when it fails. */

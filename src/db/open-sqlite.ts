@@ -6,20 +6,18 @@ import { Kysely } from 'kysely'
 import { holdNames, makeFolder, NameLost, trueName, writeAgain } from '../outside/folder.ts'
 import { type Db, migrate, type Queries, type StoreWatch, schemaOf } from './db.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
+import { lockStore } from './open-lock.ts'
 import type { Schema } from './schema.ts'
 import { sqliteDialect } from './sqlite-dialect.ts'
+import { CONSTRAINT, FULL, familyOf, IO_ERROR } from './sqlite-result.ts'
 
-/** SQLite's own result codes: the low byte is the family. */
-const FULL = 13
-const IO_ERROR = 10
-const CONSTRAINT = 19
 /** A stamp met one from before a clock change; the next attempt has another. */
 const ATTEMPTS = 10
 /** How long a migration waits for another one of the same file. */
 const LOCK_PATIENCE_MS = 10_000
 
 export type SqliteOptions = {
-  /** The database file; `<file>-lock` beside it says that a process has it. */
+  /** The database file; `<file>-lock` beside it says that a process has it, `<file>-pid` which. */
   file: string
   /** The most writers that share one fsync. */
   groupLimit?: number
@@ -38,7 +36,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const { file: said, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
   makeFolder(dirname(said))
   const file = trueName(said)
-  const lock = lockFile(`${file}-lock`, 'one Berth a store; use DATABASE_URL=postgres://… for several')
+  const lock = lockStore(file, 'stop it first; one Berth a store, use DATABASE_URL=postgres://… for several')
   const writing = openConnection(file, synchronous)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
   await migrate(queries)
@@ -48,7 +46,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const commitTogether = groupCommit(writerOf(writing, snapshot.end, stillHeld), groupLimit, {
     onDone: (writes, ms) => watch?.committed(writes, ms),
     onFailed: (error) => {
-      if (family(error) === IO_ERROR || error instanceof NameLost) onDiskFault(error)
+      if (familyOf(error) === IO_ERROR || error instanceof NameLost) onDiskFault(error)
     },
   })
   const listeners: (() => void)[] = []
@@ -64,7 +62,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
     write,
     answers: snapshot.answers,
     renew: snapshot.end,
-    refusalOf: (error) => (family(error) === FULL ? 'storage_full' : undefined),
+    refusalOf: (error) => (familyOf(error) === FULL ? 'storage_full' : undefined),
     onEdgeChange: (listener) => void listeners.push(listener),
     async close() {
       listeners.length = 0
@@ -80,7 +78,7 @@ async function attempt<T>(run: () => Promise<T>, left = ATTEMPTS): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (left > 1 && family(error) === CONSTRAINT && /stamp\b/.test(String(error))) return attempt(run, left - 1)
+    if (left > 1 && familyOf(error) === CONSTRAINT && /stamp\b/.test(String(error))) return attempt(run, left - 1)
     throw error
   }
 }
@@ -102,7 +100,7 @@ export async function aloneWithFile<T>(
 ): Promise<T> {
   makeFolder(dirname(said))
   const file = trueName(said)
-  const lock = lockFile(`${file}-lock`, 'stop the service first', patienceMs)
+  const lock = lockStore(file, 'stop the service first', patienceMs)
   try {
     return await work(file)
   } finally {
@@ -126,18 +124,6 @@ async function lacksNothing(file: string): Promise<boolean> {
   const store = openSqliteFile(file, true)
   const { pending, unknown } = await schemaOf(store).finally(() => store.destroy())
   return pending.length === 0 && unknown.length === 0
-}
-
-/** One process a file: an exclusive lock on a side file, which the kernel frees however the process ends. */
-function lockFile(file: string, advice: string, patienceMs = 0): DatabaseSync {
-  const lock = new DatabaseSync(file, { timeout: patienceMs })
-  try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT')
-  } catch (error) {
-    lock.close()
-    throw new Error(`another process has ${file}: ${advice}`, { cause: error })
-  }
-  return lock
 }
 
 function openConnection(file: string, how: 'FULL' | 'NORMAL' | 'read only'): DatabaseSync {
@@ -204,8 +190,4 @@ function writerOf(database: DatabaseSync, beforeCommit: () => void, afterCommit:
     },
     inTransaction: () => database.isTransaction,
   }
-}
-
-function family(error: unknown): number {
-  return ((error as { errcode?: number } | null)?.errcode ?? 0) & 0xff
 }
