@@ -33,7 +33,7 @@ function isAlive(pid: number): boolean {
 }
 
 for (const { way, words, signal, code } of WAYS)
-  test(`${signal} to ${way} ends the service within a second, in order, and its lock is free`, {
+  test(`${signal} to ${way} ends the service at once, in order, and its lock is free`, {
     timeout: 60_000,
   }, async (t) => {
     const home = await newHome(t, 'sqlite')
@@ -46,7 +46,9 @@ for (const { way, words, signal, code } of WAYS)
     const stopped = running.kill(signal)
     while (isAlive(pid) && performance.now() - before < 10_000) await wait(10)
     const tookMs = performance.now() - before
-    assert.ok(tookMs < 1000, `took ${tookMs} ms`)
+    t.diagnostic(`took ${Math.round(tookMs)} ms`)
+    // Half a second on a quiet machine; what waits for requests in flight would take 9 s.
+    assert.ok(tookMs < 5000, `took ${tookMs} ms`)
     assert.equal(await stopped, code)
     assert.match(running.out(), /"stopping"/)
     assert.equal(existsSync(join(home.folder, 'berth.db-wal')), false, 'the store was closed in order')
