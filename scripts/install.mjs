@@ -46,12 +46,14 @@ if (isWindows && !existsSync(become)) writeFileSync(become, '@%*\r\n')
 /** The packages of the lock file that npm's own list of what it installed lacks, or has with another content. */
 function lacking() {
   const installed = packagesOf(join(root, 'node_modules', '.package-lock.json'))
-  return Object.entries(packagesOf(join(root, 'package-lock.json')))
-    .filter(([name, { dev }]) => name !== '' && !(dev && isProduction))
-    // What is optional may be for other machines.
-    .filter(([name, { optional, devOptional }]) => installed[name] || !(optional || devOptional))
-    .filter(([name, { integrity }]) => installed[name]?.integrity !== integrity)
-    .map(([name]) => name)
+  return (
+    Object.entries(packagesOf(join(root, 'package-lock.json')))
+      .filter(([name, { dev }]) => name !== '' && !(dev && isProduction))
+      // What is optional may be for other machines.
+      .filter(([name, { optional, devOptional }]) => installed[name] || !(optional || devOptional))
+      .filter(([name, { integrity }]) => installed[name]?.integrity !== integrity)
+      .map(([name]) => name)
+  )
 }
 
 function packagesOf(file) {
