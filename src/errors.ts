@@ -1,8 +1,11 @@
+import { ACCOUNT_REFUSALS } from './accounts/errors.ts'
+
 /**
  * TABLE what is refused: key -> [status, code on the wire, sentence]. The key is what code says (`refuse('name_taken')`),
  * the code is what clients compare, the sentence is for people. Specification: Errors; shape: `{error: {code, message}}`.
  */
 export const REFUSALS = {
+  ...ACCOUNT_REFUSALS,
   missing_token: [401, 'forbidden', 'The request is missing an authentication token.'],
   invalid_token: [401, 'forbidden', 'The token is unknown, expired or revoked.'],
   operator_only: [401, 'forbidden', 'This path takes the operator token and no other.'],
@@ -26,8 +29,6 @@ export const REFUSALS = {
   ],
   invalid_request: [400, 'invalid_request', 'A parameter is missing or given twice.'],
   form_not_ours: [403, 'forbidden', 'The page was too old, or the form was not ours. Go back, reload it, try again.'],
-  owner_only: [403, 'forbidden', 'Only an OWNER of the team can do this.'],
-  password_link_spent: [404, 'not_found', 'The link was used, replaced, or is older than 24 hours. Ask for a new one.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],
   alias_in_use: [403, 'alias_in_use', 'The name is on another project of the account.'],
@@ -121,8 +122,6 @@ export const REFUSALS = {
   ],
   transfer_to_same_account: [400, 'bad_request', 'The project is in this account already.'],
   callback_not_supported: [400, 'bad_request', 'Invalid request: `callbackUrl` is not supported.'],
-  unknown_user: [400, 'bad_request', 'There is no such user.'],
-  unknown_team: [400, 'bad_request', 'There is no such team.'],
   production_deployment_failed: [
     400,
     'production_deployment_failed',
@@ -142,10 +141,6 @@ export const REFUSALS = {
   keyring_fixed: [409, 'conflict', 'The keyring cannot be changed from here.'],
   conflict: [409, 'conflict', 'The request conflicts with what is stored.'],
   not_replayable: [409, 'conflict', 'The delivery cannot be sent once more.'],
-  slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
-  member_exists: [409, 'conflict', 'The user is a member of the team already. Change the role instead.'],
-  last_owner: [409, 'conflict', 'The team would be left without an OWNER. Make another member OWNER first.'],
-  email_taken: [409, 'conflict', 'A user with this email already exists.'],
   integration_installed: [409, 'conflict', 'The integration is installed.'],
   secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],
   last_secret: [409, 'conflict', 'This is the only client secret. Make another one first.'],

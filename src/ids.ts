@@ -25,7 +25,7 @@ export function newId<P extends Prefix>(prefix: P): `${P}_${string}` {
   return `${prefix}_${randomText(SHORT.has(prefix) ? 24 : 28)}`
 }
 
-/** `oac` an integration, `icfg` an installation of it, `sec` a client secret, `hook` a webhook, `ld` a log drain, `dlv` a delivery, `areq` a promote or rollback. */
+/** `oac` an integration, `icfg` an installation of it, `sec` a client secret, `hook` a webhook, `ld` a log drain, `dlv` a delivery, `areq` a promote or rollback, `inv` an invitation. */
 type Prefix =
   | 'prj'
   | 'evt'
@@ -42,6 +42,7 @@ type Prefix =
   | 'mail'
   | 'dpl'
   | 'areq'
+  | 'inv'
 /** wire.md 3.7. */
 const SHORT = new Set<Prefix>(['team', 'usr', 'oac', 'icfg'])
 

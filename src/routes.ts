@@ -9,6 +9,7 @@ import { envRoutes } from './env/routes.ts'
 import { environmentRoutes } from './environments/routes.ts'
 import type { Route } from './http/route.ts'
 import { integrationRoutes } from './integrations/routes.ts'
+import { invitationRoutes } from './invitations/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { linkRoutes } from './projects/link-routes.ts'
@@ -27,6 +28,7 @@ export const ROUTES: readonly Route[] = [
   ...deploymentRoutes,
   ...aliasRoutes,
   ...accountRoutes,
+  ...invitationRoutes,
   ...webhookRoutes,
   ...drainRoutes,
   ...integrationRoutes,

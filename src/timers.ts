@@ -12,6 +12,7 @@ import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { forgetKeptAnswers } from './http/idempotency.ts'
 import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
+import { forgetOldInvitations } from './invitations/invitations.ts'
 import { forgetOldMail } from './mail/mail.ts'
 import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
 import { forgetTransferCodes } from './projects/transfer.ts'
@@ -31,6 +32,7 @@ export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
   'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
+  'old-invitations': { periodMs: HOUR_MS, sweep: forgetOldInvitations },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'edge-changes': { periodMs: HOUR_MS, sweep: forgetEdgeChanges },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },

@@ -173,6 +173,14 @@ onBothEngines(
       409,
       'domain_owned_by_your_other_account',
     )
+    // Whom the operator placed there did not ask for it: their claim is one like any other.
+    const placed = await world.user('placed')
+    await world.operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${placed.id}`, { role: 'OWNER' })
+    await placed.call('POST', '/v10/projects', { name: 'own' })
+    const teams = freshApex()
+    await (await holder(dns, (method, url, body) => call(method, `${url}${team}`, body), 'third')).prove(teams)
+    const claimed = await placed.call('POST', '/v10/projects/own/domains', { name: teams })
+    assert.deepEqual([claimed.status, claimed.body.verified], [200, false])
     const bound = await world.token({ teamId: credentials.teamId })
     const added = await bound('POST', `/v10/projects/teamweb/domains${team}`, { name })
     assert.equal(added.status, 200)

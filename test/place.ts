@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { type Route, unversioned } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
 import { type App, install, makeIntegration, REDIRECT } from './integration-world.ts'
-import type { Call, Method, World } from './world.ts'
+import type { Answer, Call, Method, World } from './world.ts'
 
 export type Place = {
   projectId: string
@@ -19,6 +19,9 @@ export type Place = {
   deploymentId: string
   /** A code by which the first user can take over a project of the rival. */
   transferCode: string
+  /** An invitation of the first user to the rival's team, and one of somebody to the first team. */
+  invitationId: string
+  sentInvitationId: string
   /** A user in nothing, whose token nobody needs. */
   spare: { id: string; tokenId: string }
   /** A MEMBER of the first user's team, and a token of the first user that nobody uses. */
@@ -78,6 +81,11 @@ export async function openPlace(world: World): Promise<Place> {
   await rival.call('POST', '/v10/projects', { name: 'gift' })
   const offered = await rival.call('POST', '/projects/gift/transfer-request')
   assert.equal(offered.status, 200)
+  const idIn = (answer: Answer) => answer.body.inviteUrl.split('/').at(-1) as string
+  const toFirst = { uid: world.credentials.userId, role: 'VIEWER' }
+  const invitationId = idIn(await rival.call('POST', `/v1/teams/${team.body.id}/members`, toFirst))
+  const toNobody = { email: 'nobody@example.com' }
+  const sentInvitationId = idIn(await world.call('POST', '/v1/teams/team/members', toNobody))
   const spare = await world.user('spare')
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
   const mate = await world.user('mate')
@@ -95,6 +103,8 @@ export async function openPlace(world: World): Promise<Place> {
     idleKeyId,
     deploymentId,
     transferCode: offered.body.code,
+    invitationId,
+    sentInvitationId,
     rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
     spare: { id: spare.id, tokenId: token.body.id },
     mateId: mate.id,
@@ -171,6 +181,7 @@ const BODIES: Record<string, object> = {
   confirmConfigurationScopes: { scopes: [] },
   patchTeam: { description: 'sample' },
   inviteUserToTeam: { role: 'VIEWER' },
+  joinTeam: {},
   updateTeamMember: { role: 'DEVELOPER' },
   createAuthToken: { name: 'sample' },
 }
@@ -221,6 +232,8 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     version: '1',
     name: 'old-events',
     code: place.transferCode,
+    inviteId: place.sentInvitationId,
+    ...(route.operationId === 'joinTeam' && { idOrSlug: place.rival.teamId }),
     provider: 'bitbucket',
     domain: DOMAINS[route.operationId] ?? 'www.example.com',
     ...path,
@@ -233,6 +246,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
   const team = BODIES_THAT_NAME_A_TEAM.has(route.operationId)
   if (route.textBody) return { method: route.method, url, body }
+  if (route.operationId === 'joinTeam') return { method: route.method, url, body: { inviteCode: place.invitationId } }
   const names = { ...(user && { [user]: place.spare.id }), ...(team && { teamId: place.teamId }) }
   return { method: route.method, url, body: { ...body, ...names } }
 }
@@ -294,6 +308,7 @@ export function withQuery(url: string, query: string): string {
 const TABLES = [
   'account',
   'member',
+  'invitation',
   'token',
   'project',
   'project_domain',

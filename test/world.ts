@@ -37,6 +37,8 @@ export type World = Omit<Service, 'credentials'> & {
   as(token: string | undefined): Call
   /** A new user's id and token. */
   user(name: string): Promise<{ id: string; token: string; call: Call }>
+  /** Has the first user invite somebody to the first team, and them accept. */
+  join(user: { id: string; call: Call }, role: string): Promise<void>
   /** A new token of the first user, narrowed as said. */
   token(wanted: object): Promise<Call>
   /** Everything the service logged so far, as text. */
@@ -105,6 +107,14 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
       const made = await operator('POST', '/operator/v1/users', { email: `${name}@example.com`, username: name })
       const { token } = (await operator('POST', '/operator/v1/tokens', { userId: made.body.id })).body
       return { id: made.body.id, token, call: as(token) }
+    },
+    join: async (user, role) => {
+      const path = `/v1/teams/${service.credentials.teamId}/members`
+      const invited = await as(service.credentials.token!)('POST', path, { uid: user.id, role })
+      if (invited.status !== 200) throw new Error(`not invited: ${invited.text}`)
+      const inviteCode = invited.body.inviteUrl.split('/').at(-1)
+      const joined = await user.call('POST', `${path}/teams/join`, { inviteCode })
+      if (joined.status !== 200) throw new Error(`not joined: ${joined.text}`)
     },
     token: async (wanted) => {
       const body = { userId: service.credentials.userId, ...wanted }

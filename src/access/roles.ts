@@ -25,7 +25,7 @@ export const PERMISSIONS = [
   /** A team's settings and who is in it: persons only, no scope opens it. */
   'team:write',
   'member:write',
-  /** To leave a team: persons only, no scope opens it. */
+  /** To join or leave a team: persons only, no scope opens it. */
   'member:leave',
   /** The personal tokens of the user: persons only, no scope opens it. */
   'token:read',

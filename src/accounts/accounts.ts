@@ -1,9 +1,12 @@
 /** Users, teams and members: who exists. Both are accounts, in one table and one namespace of slugs. */
+
+import { addEntry } from '../audit-chain.ts'
 import type { OperatorCtx } from '../context.ts'
 import { violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
+import { bindInvitations, withdrawInvitation } from '../invitations/invitations.ts'
 import { refuse } from '../refusal.ts'
 import { addMember, changeRole, endMembership, membership } from './members.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './shape.ts'
@@ -20,6 +23,7 @@ export async function createUser(ctx: Place, _: undefined, { body }: Input<unkno
     email: body.email.toLowerCase(),
     plan: 'hobby',
   })
+  await bindInvitations(ctx, row.email!, row.id)
   return showOperatorUser(row)
 }
 
@@ -35,7 +39,7 @@ export async function createTeam(ctx: Place, _: undefined, { body }: Input<unkno
     email: null,
     plan,
   })
-  await addMember(ctx, row.id, body.ownerId, 'OWNER')
+  await addMember(ctx, row.id, body.ownerId, 'OWNER', 'founder')
   return { id: row.id, slug: row.slug, name: row.name ?? row.slug, plan: row.plan }
 }
 
@@ -58,14 +62,29 @@ async function insertAccount(ctx: Place, account: NewAccount): Promise<Row<'acco
 }
 
 /**
- * Puts a user into a team, or changes the role; below MEMBER, what the user had installed is disabled. Refuses:
+ * Places a user in a team without asking them, which the audit log says by an entry of its own, or changes the role; below MEMBER, what the user had installed is disabled. Refuses:
  * not_found 404, unknown_user 400, last_owner 409.
  */
 export async function setMember(ctx: OperatorCtx, team: Row<'account'>, { params, body }: Input<unknown, SetMember>) {
   const userId = params.userId!
   await mustBeUser(ctx, userId)
-  if (!(await addMember(ctx, team.id, userId, body.role))) await changeRole(ctx, team, userId, body.role)
+  await withdrawInvitation(ctx, team.id, userId)
+  if (await addMember(ctx, team.id, userId, body.role, 'placed')) await notePlaced(ctx, team.id, userId)
+  else await changeRole(ctx, team, userId, body.role)
   return { teamId: team.id, userId, role: body.role }
+}
+
+function notePlaced(ctx: OperatorCtx, teamId: string, userId: string): Promise<void> {
+  return addEntry(ctx, {
+    stamp: ctx.deps.clock.stamp(),
+    account_id: teamId,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    token_id: null,
+    type: 'placed by operator',
+    subject_id: userId,
+    fields_json: '["role"]',
+  })
 }
 
 /** Takes a user out of a team. Refuses: not_found 404, last_owner 409. */

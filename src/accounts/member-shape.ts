@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { ROLES } from '../access/roles.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
-import { Id, Name, Preference, Slug, TeamSettings } from './shape.ts'
+import { Email, Id, Name, Preference, Slug, TeamSettings } from './shape.ts'
 
 const TeamRole = OneOf(...ROLES)
 /** Berth has no roles in single projects, and no groups: team-members.ts refuses a list that names some. docs/decisions/0086. */
@@ -12,7 +12,7 @@ const Nothing = Type.Optional(
 )
 
 const Invitation = Type.Object({
-  email: Type.Optional(Type.String({ maxLength: 254 })),
+  email: Type.Optional(Email),
   uid: Type.Optional(Id),
   role: Type.Optional(TeamRole),
   projects: Nothing,
@@ -23,15 +23,20 @@ export const InviteMember = Type.Union([Invitation, Type.Array(Invitation, { min
 export type InviteMember = Static<typeof InviteMember>
 
 export const InvitedMember = Type.Object({
-  uid: Type.String(),
+  uid: Type.String({ description: 'of the user; of the invitation where nobody has the address yet' }),
   username: Type.String(),
   email: Type.String(),
   role: TeamRole,
+  inviteUrl: Type.Optional(
+    Type.String({ description: 'where no mail server is set: hand it to the person, who answers there' }),
+  ),
 })
 
 export const PatchMember = Type.Object({
   role: Type.Optional(TeamRole),
-  confirmed: Type.Optional(Type.Boolean({ description: 'members are confirmed; only true is taken' })),
+  confirmed: Type.Optional(
+    Type.Boolean({ description: 'only true, and only of a member: who is invited confirms it by accepting' }),
+  ),
   projects: Nothing,
   teamPermissions: Nothing,
   accessGroupsToAdd: Nothing,

@@ -8,12 +8,26 @@ import type { Ctx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
+import { MOST_INVITATIONS, pendingOf } from '../invitations/invitations.ts'
 import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole } from './member-shape.ts'
 
 const MOST_IDS = 100
 
-/** A page of the members of a team, the last who came first, as the query narrows them. */
-export async function listMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: readonly Role[] = ROLES) {
+/** A page of the members of a team and of who is invited, the last who came first, as the query narrows them. */
+export async function listTeam(ctx: Ctx, teamId: string, query: MembersQuery) {
+  const members = (await findMembers(ctx, teamId, query, ROLES)).map((row) => ({
+    ...showMember(row),
+    confirmed: true,
+    row,
+  }))
+  const invited = (await findInvited(ctx, teamId, query)).map((row) => ({ ...showMember(row), confirmed: false, row }))
+  const found = [...members, ...invited].sort((a, b) => b.row.created_stamp - a.row.created_stamp)
+  const { rows, pagination } = pageOf(query, found, ({ row }) => row.created_stamp)
+  return { rows: rows.map(({ row: _, ...shown }) => shown), pagination }
+}
+
+/** As many as a page needs, and one more. */
+function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: readonly Role[]) {
   const { limit = DEFAULT_LIMIT, until, since, search, role, filterByUserIds } = query
   let members = ctx.db
     .selectFrom('member')
@@ -27,12 +41,34 @@ export async function listMembers(ctx: Ctx, teamId: string, query: MembersQuery,
   if (filterByUserIds !== undefined) {
     members = members.where('account.id', 'in', filterByUserIds.split(',').slice(0, MOST_IDS))
   }
-  const found = await members
+  return members
     .orderBy('member.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows, pagination } = page(found, limit, until, (row) => row.created_stamp)
-  return { rows: rows.map(showMember), pagination: { ...pagination, hasNext: pagination.next !== null } }
+}
+
+/** A team has few of them (MOST_INVITATIONS). The name of who has not accepted is not the team's to see. */
+async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
+  const { until, since, search, role, filterByUserIds } = query
+  const waiting = await pendingOf(ctx, teamId)
+    .leftJoin('account', 'account.id', 'invitation.user_id')
+    .select(['invitation.id as invitation_id', 'invitation.user_id', 'account.slug', 'invitation.email'])
+    .select(['invitation.role', 'invitation.created_stamp'])
+    .limit(MOST_INVITATIONS)
+    .execute()
+  const ids = filterByUserIds?.split(',').slice(0, MOST_IDS)
+  return waiting
+    .map((row) => ({ ...row, id: row.user_id ?? row.invitation_id, slug: row.slug ?? '', name: null }))
+    .filter((row) => until === undefined || row.created_stamp < stampBefore(until))
+    .filter((row) => since === undefined || row.created_stamp > stampAfter(since))
+    .filter((row) => role === undefined || row.role === role)
+    .filter((row) => !search || [row.slug, row.email].some((text) => text.includes(search.toLowerCase())))
+    .filter((row) => ids === undefined || ids.includes(row.id))
+}
+
+function pageOf<T>({ limit = DEFAULT_LIMIT, until }: MembersQuery, found: T[], stampOf: (row: T) => number) {
+  const { rows, pagination } = page(found, limit, until, stampOf)
+  return { rows, pagination: { ...pagination, hasNext: pagination.next !== null } }
 }
 
 /** Part of username, email or name. The first two are lower case; a name is lowered as far as the engine lowers. */
@@ -76,8 +112,9 @@ export async function listProjectMembers(
   { query }: Input<ProjectMembersQuery>,
 ): Promise<Static<typeof ProjectMemberList>> {
   if (ctx.account.kind === 'user') return { members: [await userOf(ctx)], pagination: ONE }
-  const { rows, pagination } = await listMembers(ctx, project.account_id, query, SEE_PROJECTS)
-  return { members: rows.map(inProject), pagination }
+  const found = await findMembers(ctx, project.account_id, query, SEE_PROJECTS)
+  const { rows, pagination } = pageOf(query, found, (row) => row.created_stamp)
+  return { members: rows.map((row) => inProject(showMember(row))), pagination }
 }
 
 const ONE = { count: 1, next: null, prev: null, hasNext: false }

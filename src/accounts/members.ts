@@ -1,10 +1,11 @@
 /** Who is in a team, as rows: added, given another role, taken out. A team always keeps an OWNER. docs/decisions/0086. */
-import type { ExpressionBuilder } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import { waitForWritesOfPerson } from '../access/person.ts'
 import type { Role } from '../access/roles.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { disableConfigurationsOf, mayOwnInstallations } from '../integrations/disable.ts'
+import { withdrawInvitationsBy } from '../invitations/invitations.ts'
 import { refuse } from '../refusal.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'stamp'>
@@ -17,11 +18,27 @@ export async function membership(ctx: Pick<Place, 'db'>, teamId: string, userId:
   return row?.role
 }
 
+/** How somebody comes into a team: they accepted; it was made for them; or the operator placed them. */
+type Consent = 'accepted' | 'founder' | 'placed'
+
 /** Puts a user into a team. False, and nothing changed, when they are in it. */
-export async function addMember(ctx: Place, teamId: string, userId: string, role: Role): Promise<boolean> {
+export async function addMember(
+  ctx: Pick<OperatorCtx, 'db' | 'now' | 'stamp'>,
+  teamId: string,
+  userId: string,
+  role: Role,
+  consent: Consent,
+): Promise<boolean> {
   const added = await ctx.db
     .insertInto('member')
-    .values({ team_id: teamId, user_id: userId, role, created_stamp: ctx.stamp })
+    .values({
+      team_id: teamId,
+      user_id: userId,
+      role,
+      created_stamp: ctx.stamp,
+      placed_at: consent === 'placed' ? ctx.now : null,
+      owner_put_at: consent !== 'accepted' && role === 'OWNER' ? ctx.now : null,
+    })
     .onConflict((conflict) => conflict.columns(['team_id', 'user_id']).doNothing())
     .returning('user_id')
     .executeTakeFirst()
@@ -34,25 +51,37 @@ export async function addMember(ctx: Place, teamId: string, userId: string, role
  */
 export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
   await waitForWritesOfPerson(ctx.db, userId)
-  let change = ctx.db.updateTable('member').set({ role }).where('team_id', '=', team.id).where('user_id', '=', userId)
+  let change = ctx.db
+    .updateTable('member')
+    .set({ role, owner_put_at: putAt(ctx, role) })
+    .where('team_id', '=', team.id)
+    .where('user_id', '=', userId)
   if (role !== 'OWNER') change = change.where(anOwnerStays(team.id, userId))
   const changed = await change.returning('user_id').executeTakeFirst()
   if (changed === undefined) await refuseToEnd(ctx, team, userId)
+  if (role !== 'OWNER') await withdrawInvitationsBy(ctx, team.id, userId)
   if (!mayOwnInstallations(role)) await disableConfigurationsOf(ctx, team, userId, 'original-owner-role-downgraded')
+}
+
+/** Who is made OWNER by others did not ask for it. */
+function putAt(ctx: OperatorCtx, role: Role) {
+  return role === 'OWNER' ? sql<number | null>`case when role = 'OWNER' then owner_put_at else ${ctx.now} end` : null
 }
 
 /**
  * Takes a user out of a team; their tokens stop acting for it with the commit, those that act for nothing else end for good, so
- * that they are nothing if the user comes back, and what they had installed is disabled.
+ * that they are nothing if the user comes back, and what they had installed is disabled. `leaves`: they go by themselves; then who
+ * was made the last OWNER by others goes too.
  * Refuses: not_found 404 (no member), last_owner 409.
  */
-export async function endMembership(ctx: OperatorCtx, team: Team, userId: string): Promise<void> {
+export async function endMembership(ctx: OperatorCtx, team: Team, userId: string, leaves = false): Promise<void> {
   await waitForWritesOfPerson(ctx.db, userId)
+  const anOwner = anOwnerStays(team.id, userId)
   const gone = await ctx.db
     .deleteFrom('member')
     .where('team_id', '=', team.id)
     .where('user_id', '=', userId)
-    .where(anOwnerStays(team.id, userId))
+    .where((eb) => (leaves ? eb.or([anOwner(eb), eb('member.owner_put_at', 'is not', null)]) : anOwner(eb)))
     .returning('user_id')
     .executeTakeFirst()
   if (gone === undefined) await refuseToEnd(ctx, team, userId)
@@ -68,6 +97,7 @@ export async function endMembership(ctx: OperatorCtx, team: Team, userId: string
     .where('team_id', '=', team.id)
     .where('configuration_id', 'is', null)
     .execute()
+  await withdrawInvitationsBy(ctx, team.id, userId)
   await disableConfigurationsOf(ctx, team, userId, 'original-owner-left-the-team')
 }
 

@@ -13,8 +13,10 @@ export const Name = Type.String({ minLength: 1, maxLength: 100 })
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
+export const Email = Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254 })
+
 export const NewUser = Type.Object({
-  email: Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254 }),
+  email: Email,
   username: Slug,
   name: Type.Optional(Name),
 })

@@ -4,6 +4,13 @@ import { permit } from '../access/authenticate.ts'
 import { type Permission, ROLE_PERMISSIONS } from '../access/roles.ts'
 import type { Ctx } from '../context.ts'
 import type { Input, Params } from '../http/route.ts'
+import {
+  changeInvitedRole,
+  createInvitation,
+  type Invitee,
+  isInvited,
+  withdrawInvitation,
+} from '../invitations/invitations.ts'
 import { refuse } from '../refusal.ts'
 import type {
   ChangedMember,
@@ -14,8 +21,8 @@ import type {
   MembersQuery,
   PatchMember,
 } from './member-shape.ts'
-import { addMember, changeRole, endMembership, membership } from './members.ts'
-import { listMembers } from './members-list.ts'
+import { changeRole, endMembership, membership } from './members.ts'
+import { listTeam } from './members-list.ts'
 import { findTeam, type TeamRow } from './teams.ts'
 
 /** The team of the path. Refuses: not_found 404, also where the request acts for another team than that. */
@@ -41,19 +48,19 @@ export function mustBeInTeam({ who }: Ctx, team: TeamRow, permission: Permission
   }
 }
 
-/** Who is in the team, newest first. */
+/** Who is in the team and, not confirmed, who is invited; newest first. */
 export async function listTeamMembers(
   ctx: Ctx,
   team: TeamRow,
   { query }: Input<MembersQuery>,
 ): Promise<Static<typeof MemberList>> {
-  const { rows, pagination } = await listMembers(ctx, team.id, query)
-  return { members: rows.map((row) => ({ ...row, confirmed: true })), pagination }
+  const { rows, pagination } = await listTeam(ctx, team.id, query)
+  return { members: rows, pagination }
 }
 
 /**
- * Puts a user into the team, at once: there are no invitations that wait. Refuses: missing_permission 403, bad_request 400,
- * unknown_user 400, member_exists 409.
+ * Invites somebody to the team; who has no user yet by email alone. They are a member once they accept. Refuses:
+ * missing_permission 403, bad_request 400, unknown_user 400 (an id that nobody has), member_exists 409, too_many_invitations 409.
  */
 export async function inviteTeamMember(
   ctx: Ctx,
@@ -66,18 +73,30 @@ export async function inviteTeamMember(
   if ((email === undefined) === (uid === undefined)) {
     refuse('bad_request', 'Invalid request: say who, by one of `email` and `uid`.')
   }
-  const user = await findUser(ctx, email, uid)
-  if (!(await addMember(ctx, team.id, user.id, role))) refuse('member_exists')
-  return { uid: user.id, username: user.slug, email: user.email ?? '', role }
+  const invitee = await findInvitee(ctx, email, uid)
+  if (invitee.userId !== null && (await membership(ctx, team.id, invitee.userId)) !== undefined) refuse('member_exists')
+  const { id, url } = await createInvitation(ctx, team, invitee, { role, invitedBy: ctx.who.userId })
+  return {
+    uid: invitee.userId ?? id,
+    username: invitee.username,
+    email: invitee.email,
+    role,
+    ...(url !== undefined && { inviteUrl: url }),
+  }
 }
 
-async function findUser(ctx: Ctx, email: string | undefined, uid: string | undefined) {
+async function findInvitee(
+  ctx: Ctx,
+  email: string | undefined,
+  uid: string | undefined,
+): Promise<Invitee & { username: string }> {
   const users = ctx.db.selectFrom('account').select(['id', 'slug', 'email']).where('kind', '=', 'user')
-  const wanted = uid === undefined ? users.where('email', '=', email!.toLowerCase()) : users.where('id', '=', uid)
+  const address = email?.toLowerCase() ?? ''
+  const wanted = uid === undefined ? users.where('email', '=', address) : users.where('id', '=', uid)
   const user = await wanted.executeTakeFirst()
-  if (user !== undefined) return user
-  const said = uid === undefined ? `with the email ${email}` : `"${uid}"`
-  refuse('unknown_user', `There is no user ${said}: the operator of this service makes users; then invite them here.`)
+  if (user !== undefined) return { userId: user.id, username: user.slug, email: user.email ?? '' }
+  if (uid === undefined) return { userId: null, username: '', email: address }
+  refuse('unknown_user', `There is no user "${uid}". Invite somebody who has no user here by \`email\`.`)
 }
 
 /** Refuses: missing_permission 403, bad_request 400, not_found 404 (no member), last_owner 409. */
@@ -92,20 +111,23 @@ export async function updateTeamMember(
   if (confirmed === false)
     refuse('bad_request', 'Invalid request: `confirmed` should be true; remove the member instead.')
   const uid = params.uid ?? ''
-  if (role === undefined) await mustBeMember(ctx, team, uid)
-  else await changeRole(ctx, team, uid, role)
+  if (confirmed && (await isInvited(ctx, team.id, uid)))
+    refuse('bad_request', 'Invalid request: `confirmed` should be left out: only the person who is invited can accept.')
+  if (role === undefined) await mustBeListed(ctx, team, uid)
+  else if (!(await changeInvitedRole(ctx, team.id, uid, role))) await changeRole(ctx, team, uid, role)
   return { id: team.id }
 }
 
-/** Takes a member out, or oneself. Refuses: missing_permission 403, not_found 404 (no member), last_owner 409. */
+/** Takes a member out, or oneself, or an invitation back. Refuses: missing_permission 403, not_found 404 (no member), last_owner 409. */
 export async function removeTeamMember(
   ctx: Ctx,
   team: TeamRow,
   { params }: Input,
 ): Promise<Static<typeof ChangedMember>> {
   const uid = params.uid ?? ''
-  mustBeInTeam(ctx, team, uid === ctx.who.userId ? 'member:leave' : 'member:write')
-  await endMembership(ctx, team, uid)
+  const leaves = uid === ctx.who.userId
+  mustBeInTeam(ctx, team, leaves ? 'member:leave' : 'member:write')
+  if (!(await withdrawInvitation(ctx, team.id, uid))) await endMembership(ctx, team, uid, leaves)
   return { id: team.id }
 }
 
@@ -115,12 +137,12 @@ export async function listMemberProjects(
   team: TeamRow,
   { params }: Input,
 ): Promise<Static<typeof MemberProjects>> {
-  await mustBeMember(ctx, team, params.uid ?? '')
+  await mustBeListed(ctx, team, params.uid ?? '')
   return { projects: [], pagination: { count: 0, next: null, prev: null } }
 }
 
-async function mustBeMember(ctx: Ctx, team: TeamRow, userId: string): Promise<void> {
-  if ((await membership(ctx, team.id, userId)) !== undefined) return
+async function mustBeListed(ctx: Ctx, team: TeamRow, userId: string): Promise<void> {
+  if ((await membership(ctx, team.id, userId)) !== undefined || (await isInvited(ctx, team.id, userId))) return
   refuse('not_found', `"${userId.slice(0, 100)}" is not a member of ${team.slug}.`)
 }
 

@@ -19,6 +19,7 @@ import * as keptAnswers from './migrations/0019-kept-answers.ts'
 import * as growth from './migrations/0020-growth.ts'
 import * as edgeStamps from './migrations/0021-edge-stamps.ts'
 import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
+import * as invitations from './migrations/0028-invitations.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -79,6 +80,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0020-growth': growth,
   '0021-edge-stamps': edgeStamps,
   '0034-deployment-meta': deploymentMeta,
+  '0028-invitations': invitations,
 }
 
 /**

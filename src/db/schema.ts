@@ -3,49 +3,15 @@
  * made unique (`clock.ts`); flags are 0 or 1, because SQLite has no boolean; `_json` columns are never filtered on.
  */
 import type { Selectable } from 'kysely'
-import type { Role } from '../access/roles.ts'
+import type { AccountTables } from './account-tables.ts'
 import type { DeploymentTables } from './deployment-tables.ts'
 import type { IntegrationTables } from './integration-tables.ts'
 
 type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 
-export type Schema = CoreTables & IntegrationTables & DeploymentTables
+export type Schema = CoreTables & AccountTables & IntegrationTables & DeploymentTables
 
 type CoreTables = {
-  account: {
-    id: string
-    kind: 'user' | 'team'
-    /** A team's slug or a user's username: one namespace. */
-    slug: string
-    name: string | null
-    /** Users only. */
-    email: string | null
-    default_team_id: string | null
-    plan: 'hobby' | 'pro' | 'enterprise'
-    soft_blocked_at: number | null
-    payment_missing_at: number | null
-    add_ons_json: string
-    /** Teams only, as are the next two. */
-    description: string | null
-    sensitive_env_policy: 'on' | 'off' | 'default' | null
-    /** Settings that clients keep here and Berth does nothing with, as accounts/teams.ts reads them; null: none. */
-    settings_json: string | null
-    created_stamp: number
-  }
-  member: { team_id: string; user_id: string; role: Role; created_stamp: number }
-  token: {
-    id: string
-    hash: string
-    user_id: string
-    team_id: string | null
-    name: string | null
-    scopes_json: string | null
-    project_ids_json: string | null
-    expires_at: number | null
-    created_stamp: number
-    /** The installation whose token it is: it says then what the token may do, and on which projects. */
-    configuration_id: string | null
-  }
   project: {
     id: string
     account_id: string

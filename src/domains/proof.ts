@@ -78,6 +78,8 @@ async function mustNotBeYours(ctx: Ctx, holder: Domain): Promise<void> {
     .select('team_id')
     .where('team_id', '=', holder.account_id)
     .where('user_id', '=', ctx.who.userId)
+    // Who was placed in a team did not ask for what follows from it.
+    .where('placed_at', 'is', null)
     .executeTakeFirst()
   if (member !== undefined || holder.account_id === ctx.who.userId)
     refuse('domain_owned_by_your_other_account', undefined, { domain: holder.name })

@@ -62,12 +62,14 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const mate = await world.user(`${mark}-mate`)
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${mate.id}`, { role: 'MEMBER' })
   const own = await world.operator('POST', '/operator/v1/tokens', { userId: user.id, name: mark })
+  const invited = await made('POST', `/v1/teams/${teamId}/members`, { email: `guest@${mark}.dev` })
   const app = await makeIntegration(world, { slug: `app-${mark}`, name: `App ${mark}`, teamId })
   const installed = await install(world, app, { userId: user.id, teamId })
   const place: Place = {
     ...installed,
     ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId, drainId, otherDrainId },
     ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId: '' },
+    ...{ sentInvitationId: invited.uid, invitationId: 'nosuch' },
     apps: { helper: app, 'teams-secrets': app, 'operators-secrets': app, 'teams-last': app, 'operators-last': app },
     spare: { id: mate.id, tokenId: own.body.id },
     rival: { ...user, projectId, teamId },
@@ -81,6 +83,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     // Whoever has a code may take the project: it is no name.
     code: 'nosuch',
     deploymentId,
+    inviteId: invited.uid,
     secretId: app.secretId,
   }
   const byId = {

@@ -415,7 +415,7 @@ async function tryMember({ ask, row, world }: Scope, teamId: string): Promise<vo
   })
   await row('vercel_team_member read', async () => {
     const { members } = await list()
-    assert.deepEqual([members.length, members[0].uid, members[0].role, members[0].confirmed], [1, id, 'MEMBER', true])
+    assert.deepEqual([members.length, members[0].uid, members[0].role, members[0].confirmed], [1, id, 'MEMBER', false])
   })
   await row('vercel_team_member update', async () => {
     await ask('PATCH', `/v1/teams/${teamId}/members/${id}`, { role: 'DEVELOPER' })

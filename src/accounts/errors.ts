@@ -1,0 +1,21 @@
+/** TABLE what is refused about users, teams and their members: rows of `REFUSALS` (../errors.ts). */
+export const ACCOUNT_REFUSALS = {
+  owner_only: [403, 'forbidden', 'Only an OWNER of the team can do this.'],
+  password_link_spent: [404, 'not_found', 'The link was used, replaced, or is older than 24 hours. Ask for a new one.'],
+  invitation_over: [
+    404,
+    'not_found',
+    'There is no such invitation for you: it was answered or taken back, is older than 14 days, or is for somebody else.',
+  ],
+  unknown_user: [400, 'bad_request', 'There is no such user.'],
+  unknown_team: [400, 'bad_request', 'There is no such team.'],
+  slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
+  member_exists: [409, 'conflict', 'The user is a member of the team already. Change the role instead.'],
+  too_many_invitations: [
+    409,
+    'conflict',
+    '100 invitations of the team wait for an answer, which is the most. Take some back first.',
+  ],
+  last_owner: [409, 'conflict', 'The team would be left without an OWNER. Make another member OWNER first.'],
+  email_taken: [409, 'conflict', 'A user with this email already exists.'],
+} as const satisfies Record<string, readonly [number, string, string]>

@@ -1,0 +1,62 @@
+/** The tables of users, teams, who is in which, and personal tokens. Conventions: `schema.ts`. */
+import type { Role } from '../access/roles.ts'
+
+export type AccountTables = {
+  account: {
+    id: string
+    kind: 'user' | 'team'
+    /** A team's slug or a user's username: one namespace. */
+    slug: string
+    name: string | null
+    /** Users only. */
+    email: string | null
+    default_team_id: string | null
+    plan: 'hobby' | 'pro' | 'enterprise'
+    soft_blocked_at: number | null
+    payment_missing_at: number | null
+    add_ons_json: string
+    /** Teams only, as are the next two. */
+    description: string | null
+    sensitive_env_policy: 'on' | 'off' | 'default' | null
+    /** Settings that clients keep here and Berth does nothing with, as accounts/teams.ts reads them; null: none. */
+    settings_json: string | null
+    created_stamp: number
+  }
+  /** Who is in a team: by consent, or placed. Who is only invited has no row here, and so is a stranger everywhere. */
+  member: {
+    team_id: string
+    user_id: string
+    role: Role
+    created_stamp: number
+    /** When the operator placed them, who never accepted; null: they accepted, or the team was made for them. */
+    placed_at: number | null
+    /** When others made them OWNER; null: they are none, or accepted it. They may leave as the last one too. */
+    owner_put_at: number | null
+  }
+  /** An offer of a place in a team that waits for the person's answer. */
+  invitation: {
+    id: string
+    team_id: string
+    /** In lower case: who gets a user with it later is the one who is meant. */
+    email: string
+    /** Null: nobody has the address yet. */
+    user_id: string | null
+    role: Role
+    invited_by: string
+    expires_at: number
+    created_stamp: number
+  }
+  token: {
+    id: string
+    hash: string
+    user_id: string
+    team_id: string | null
+    name: string | null
+    scopes_json: string | null
+    project_ids_json: string | null
+    expires_at: number | null
+    created_stamp: number
+    /** The installation whose token it is: it says then what the token may do, and on which projects. */
+    configuration_id: string | null
+  }
+}

@@ -1,0 +1,80 @@
+/** The answer to an invitation: by the person who is invited, and nobody else. */
+import { addMember } from '../accounts/members.ts'
+import type { OperatorCtx } from '../context.ts'
+import { refuse } from '../refusal.ts'
+
+type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
+
+/** An invitation as the person sees it who is invited. */
+export type Received = {
+  id: string
+  role: string
+  expires_at: number
+  team_id: string
+  slug: string
+  name: string | null
+  inviter: string | null
+}
+
+/** The invitations of a person that wait for an answer, newest first. */
+export function receivedBy({ db, now }: Pick<Place, 'db' | 'now'>, userId: string) {
+  return db
+    .selectFrom('invitation')
+    .innerJoin('account as team', 'team.id', 'invitation.team_id')
+    .leftJoin('account as inviter', 'inviter.id', 'invitation.invited_by')
+    .select([
+      'invitation.id',
+      'invitation.role',
+      'invitation.expires_at',
+      'team.id as team_id',
+      'team.slug',
+      'team.name',
+    ])
+    .select('inviter.slug as inviter')
+    .where('invitation.user_id', '=', userId)
+    .where('invitation.expires_at', '>', now)
+    .orderBy('invitation.created_stamp', 'desc')
+}
+
+/** One of them. Refuses: invitation_over 404, also for the invitation of somebody else. */
+export async function findReceived(ctx: Pick<Place, 'db' | 'now'>, userId: string, id: string): Promise<Received> {
+  const row = await receivedBy(ctx, userId).where('invitation.id', '=', id).executeTakeFirst()
+  if (row === undefined) refuse('invitation_over')
+  return row
+}
+
+/**
+ * Makes the person a member, with the role that the invitation has now. At most once, and never after it was taken back, has
+ * expired, or the team is gone: one statement uses it up. Refuses: invitation_over 404.
+ */
+export async function acceptInvitation(ctx: Place, userId: string, id: string): Promise<Received> {
+  const received = await findReceived(ctx, userId, id)
+  const role = await endInvitation(ctx, userId, id)
+  if (!(await addMember(ctx, received.team_id, userId, role, 'accepted'))) {
+    const mine = ctx.db
+      .updateTable('member')
+      .set({ role, placed_at: null, owner_put_at: null })
+      .where('team_id', '=', received.team_id)
+    await mine.where('user_id', '=', userId).execute()
+  }
+  return received
+}
+
+/** Ends an invitation without effect. Refuses: invitation_over 404. */
+export async function declineInvitation(ctx: Place, userId: string, id: string): Promise<Received> {
+  const received = await findReceived(ctx, userId, id)
+  await endInvitation(ctx, userId, id)
+  return received
+}
+
+async function endInvitation(ctx: Place, userId: string, id: string) {
+  const used = await ctx.db
+    .deleteFrom('invitation')
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', ctx.now)
+    .returning('role')
+    .executeTakeFirst()
+  if (used === undefined) refuse('invitation_over')
+  return used.role
+}

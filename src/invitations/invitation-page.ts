@@ -1,0 +1,77 @@
+/** The pages on which a person answers invitations to teams. */
+import type { Static } from 'typebox'
+import { type Html, html } from '../http/html.ts'
+import { OneOf } from '../http/schema.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../http/screen.ts'
+import { Type } from '../http/type.ts'
+import { lineOf } from '../mail/text.ts'
+import { acceptInvitation, declineInvitation, findReceived, type Received, receivedBy } from './answer.ts'
+
+const MOST_SHOWN = 100
+const Answer = Type.Object({ answer: OneOf('accept', 'decline') })
+
+export const invitationScreens: readonly Screen[] = [
+  personScreen({ method: 'GET', path: '/invitations', name: 'showInvitations', run: showInvitations }),
+  personScreen({
+    method: 'GET',
+    path: '/invitations/:invitationId',
+    name: 'showInvitation',
+    run: showInvitation,
+    refuses: ['invitation_over'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: '/invitations/:invitationId',
+    name: 'answerInvitation',
+    form: Answer,
+    run: answerInvitation,
+    refuses: ['invitation_over'],
+  }),
+]
+
+async function showInvitations(ctx: PersonCtx): Promise<Shown> {
+  const received = await receivedBy(ctx, ctx.visitor.userId).limit(MOST_SHOWN).execute()
+  const rows = received.map((one) => html`<li><a href="/invitations/${one.id}">${nameOf(one)}</a>, as ${one.role}</li>`)
+  return {
+    title: 'Invitations',
+    body: html`<h1>Invitations</h1>
+${rows.length === 0 ? html`<p>No team waits for an answer of yours.</p>` : html`<ul>${rows}</ul>`}`,
+  }
+}
+
+async function showInvitation(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
+  const received = await findReceived(ctx, ctx.visitor.userId, params.invitationId ?? '')
+  return { title: `Invitation to ${received.slug}`, body: invitationForm(ctx, received, url) }
+}
+
+function invitationForm(ctx: PersonCtx, received: Received, url: string): Html {
+  const { inviter, role, expires_at } = received
+  return html`<h1>Join ${nameOf(received)}?</h1>
+<p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.visitor.username}</strong>, to this team as <strong>${role}</strong>. The invitation ends on
+${new Date(expires_at).toISOString().slice(0, 10)}.</p>
+<p>Until you accept, you are in no way part of the team. Once you are, its owners see your name and email.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<p class="actions"><button name="answer" value="accept">Join the team</button>
+<button class="quiet" name="answer" value="decline">Decline</button></p>
+</form>`
+}
+
+async function answerInvitation(
+  ctx: PersonCtx,
+  { params, form }: ScreenInput<unknown, Static<typeof Answer>>,
+): Promise<Shown> {
+  const answer = form.answer === 'accept' ? acceptInvitation : declineInvitation
+  const received = await answer(ctx, ctx.visitor.userId, params.invitationId ?? '')
+  const said = form.answer === 'accept' ? 'You are a member of' : 'You declined the invitation to'
+  return {
+    title: `Invitation to ${received.slug}`,
+    body: html`<h1>${said} ${nameOf(received)}</h1>
+<p><a href="/invitations">Show your invitations</a></p>`,
+    done: { by: ctx, subjectId: received.team_id },
+  }
+}
+
+function nameOf({ name, slug }: Received): string {
+  return name === null || name === slug ? slug : `${lineOf(name)} (${slug})`
+}

@@ -1,0 +1,152 @@
+/**
+ * Invitations to a team. Who is invited is in `invitation` and not in `member`, so that whoever reads memberships reads those that
+ * the person accepted, and no other. docs/accounts.md: Members.
+ */
+import type { Role } from '../access/roles.ts'
+import type { OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { newId } from '../ids.ts'
+import { queueMail } from '../mail/mail.ts'
+import { lineOf } from '../mail/text.ts'
+import { refuse } from '../refusal.ts'
+
+const INVITATION_MS = 14 * 86_400_000
+/** So many wait for answers in one team at the most. */
+export const MOST_INVITATIONS = 100
+
+type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
+type Team = Pick<Row<'account'>, 'id' | 'slug' | 'name'>
+/** Who is invited: a user, or an address that nobody has yet. */
+export type Invitee = { userId: string | null; email: string }
+
+/**
+ * Invites somebody, for 14 days, and mails the link to the page on which that person alone says yes or no. Gives the link too, where
+ * no mail server is set: then who invites hands it over. Refuses: member_exists 409 (in the team already, or invited),
+ * too_many_invitations 409.
+ */
+export async function createInvitation(
+  ctx: OperatorCtx,
+  team: Team,
+  { userId, email }: Invitee,
+  { role, invitedBy }: { role: Role; invitedBy: string },
+): Promise<{ id: string; url: string | undefined }> {
+  const ofTeam = ctx.db.deleteFrom('invitation').where('team_id', '=', team.id)
+  await ofTeam.where('email', '=', email).where('expires_at', '<=', ctx.now).execute()
+  const id = newId('inv')
+  const made = await ctx.db
+    .insertInto('invitation')
+    .values({
+      id,
+      team_id: team.id,
+      email,
+      user_id: userId,
+      role,
+      invited_by: invitedBy,
+      expires_at: ctx.now + INVITATION_MS,
+      created_stamp: ctx.stamp,
+    })
+    .onConflict((conflict) => conflict.columns(['team_id', 'email']).doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (made === undefined) {
+    refuse('member_exists', `${email} is invited already: take the invitation back first, or change its role.`)
+  }
+  await mustFit(ctx, team.id)
+  const url = `${ctx.deps.origin()}/invitations/${id}`
+  await mailInvitation(ctx, team, { email, role, invitedBy, url })
+  return { id, url: ctx.deps.config.mail.smtp === undefined ? url : undefined }
+}
+
+async function mustFit(ctx: Place, teamId: string): Promise<void> {
+  const waiting = await pendingOf(ctx, teamId)
+    .select('id')
+    .limit(MOST_INVITATIONS + 1)
+    .execute()
+  if (waiting.length > MOST_INVITATIONS) refuse('too_many_invitations')
+}
+
+async function mailInvitation(
+  ctx: OperatorCtx,
+  team: Team,
+  said: { email: string; role: Role; invitedBy: string; url: string },
+): Promise<void> {
+  const inviter = await ctx.db
+    .selectFrom('account')
+    .select(['name', 'slug'])
+    .where('id', '=', said.invitedBy)
+    .executeTakeFirst()
+  const called = lineOf(inviter?.name ?? inviter?.slug ?? 'Somebody')
+  const text = [
+    `${called} invites you to the team ${lineOf(team.name ?? team.slug)} (${team.slug}) as ${said.role}.`,
+    '',
+    'Open this link within 14 days, sign in, and say yes or no:',
+    '',
+    said.url,
+    '',
+    'Until you say yes you are in no way part of the team. You have no user here yet? Whoever runs this service makes one for',
+    'this address; the invitation waits for you.',
+    'You did not expect this? Then do nothing, or say no.',
+    '',
+  ].join('\n')
+  await queueMail(ctx, { recipient: said.email, subject: `Invitation to the team ${team.slug}`, text })
+}
+
+/** The invitations of a team that still wait for an answer. */
+export function pendingOf({ db, now }: Pick<Place, 'db' | 'now'>, teamId: string) {
+  return db.selectFrom('invitation').where('invitation.team_id', '=', teamId).where('invitation.expires_at', '>', now)
+}
+
+/** One of them, by the user who is invited or by its id; `undefined` when there is none. */
+function pendingFor(ctx: Place, teamId: string, said: string) {
+  return pendingOf(ctx, teamId)
+    .select('id')
+    .where((eb) => eb.or([eb('id', '=', said), eb('user_id', '=', said)]))
+}
+
+/** Whether somebody is invited to the team, by their id or that of the invitation. */
+export async function isInvited(ctx: Place, teamId: string, said: string): Promise<boolean> {
+  return (await pendingFor(ctx, teamId, said).executeTakeFirst()) !== undefined
+}
+
+/** Gives an invitation that waits another role. False when there is none. */
+export async function changeInvitedRole(ctx: Place, teamId: string, said: string, role: Role): Promise<boolean> {
+  const changed = await ctx.db
+    .updateTable('invitation')
+    .set({ role })
+    .where('id', 'in', pendingFor(ctx, teamId, said))
+    .returning('id')
+    .execute()
+  return changed.length > 0
+}
+
+/** Takes back the invitation of somebody, by their id or that of the invitation. False when there is none. */
+export async function withdrawInvitation(ctx: Place, teamId: string, said: string): Promise<boolean> {
+  const gone = await ctx.db
+    .deleteFrom('invitation')
+    .where('id', 'in', pendingFor(ctx, teamId, said))
+    .returning('id')
+    .execute()
+  return gone.length > 0
+}
+
+/** What somebody offered in the name of a team ends with their right to: else they would come back by a friend. */
+export async function withdrawInvitationsBy({ db }: Pick<Place, 'db'>, teamId: string, userId: string): Promise<void> {
+  await db.deleteFrom('invitation').where('team_id', '=', teamId).where('invited_by', '=', userId).execute()
+}
+
+/** Invitations to an address wait for whoever gets a user with it. */
+export async function bindInvitations({ db }: Pick<Place, 'db'>, email: string, userId: string): Promise<void> {
+  await db
+    .updateTable('invitation')
+    .set({ user_id: userId })
+    .where('email', '=', email)
+    .where('user_id', 'is', null)
+    .execute()
+}
+
+/** Sweep: invitations that nobody answered. */
+export async function forgetOldInvitations(ctx: OperatorCtx, limit: number): Promise<number> {
+  const old = ctx.db.selectFrom('invitation').select('id').where('expires_at', '<=', ctx.now).limit(limit)
+  const gone = await ctx.db.deleteFrom('invitation').where('id', 'in', old).returning('id').execute()
+  return gone.length
+}
