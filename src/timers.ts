@@ -7,6 +7,7 @@ import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
 import type { Deps, OperatorCtx } from './context.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './deployments/mapping.ts'
+import { forgetReleasedProofs } from './domains/released-proof.ts'
 import { forgetEdgeChanges } from './edge/changes.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
@@ -43,6 +44,7 @@ export const TIMERS = {
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
+  'released-proofs': { periodMs: HOUR_MS, sweep: forgetReleasedProofs },
   'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, keeps: true },
   'audit-chain': { periodMs: 2000, sweep: linkEntries, slice: LINK_SLICE, keeps: true },
   'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },

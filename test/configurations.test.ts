@@ -15,57 +15,60 @@ const EVERYTHING = [
   'read:deployment',
 ]
 
-onBothEngines('a configuration is what clients decode, with the integration beside it in the list', async (world) => {
-  const { userId, teamId } = world.credentials
-  const project = await makeProject(world, 'web', `?teamId=${teamId}`)
-  const app = await makeIntegration(world, { logoUrl: 'https://logo.example.com/a.svg' })
-  const { configurationId } = await install(world, app, { projects: [project] })
-  const at = (path: string) => withQuery(path, `teamId=${teamId}`)
-  const one = (await world.call('GET', at(`${ONE}/${configurationId}`))).body
-  const { createdAt, updatedAt, ...shown } = one
-  assert.deepEqual(shown, {
-    id: configurationId,
-    type: 'integration-configuration',
-    integrationId: app.id,
-    ownerId: teamId,
-    slug: 'helper',
-    userId,
-    teamId,
-    scopes: ['read-write:project', 'read-write:project-env-vars'],
-    projects: [project],
-    projectSelection: 'selected',
-    source: 'external',
-    installationType: 'external',
-  })
-  assert.ok(createdAt > 0 && updatedAt >= createdAt)
-  const list = (await world.call('GET', at(`${LIST}?view=account`))).body
-  const integration = {
-    name: 'Helper',
-    icon: 'https://logo.example.com/a.svg',
-    category: 'other',
-    isLegacy: false,
-    slug: 'helper',
-  }
-  assert.deepEqual(list, [{ ...one, integration }])
-  const personal = (await install(world, app, { teamId: undefined })).configurationId
-  assert.notEqual(personal, configurationId, 'one installation an account')
-  const mine = (await world.call('GET', LIST)).body
-  assert.deepEqual(
-    [mine.length, mine[0].id, mine[0].teamId, mine[0].projectSelection, 'projects' in mine[0]],
-    [1, personal, null, 'all', false],
-  )
-  for (const [query, count] of [
-    ['view=project', 1],
-    ['installationType=marketplace', 0],
-    ['installationType=external', 1],
-    ['integrationIdOrSlug=helper', 1],
-    [`integrationIdOrSlug=${app.id}`, 1],
-    ['integrationIdOrSlug=other', 0],
-  ] as const) {
-    assert.equal((await world.call('GET', at(`${LIST}?${query}`))).body.length, count, query)
-  }
-  assert.deepEqual(said(await world.call('GET', at(`${LIST}?view=all`))), [400, 'bad_request'])
-})
+onBothEngines(
+  'a configuration is what clients decode, with the integration and what waits beside it',
+  async (world) => {
+    const { userId, teamId } = world.credentials
+    const project = await makeProject(world, 'web', `?teamId=${teamId}`)
+    const app = await makeIntegration(world, { logoUrl: 'https://logo.example.com/a.svg' })
+    const { configurationId } = await install(world, app, { projects: [project] })
+    const at = (path: string) => withQuery(path, `teamId=${teamId}`)
+    const one = (await world.call('GET', at(`${ONE}/${configurationId}`))).body
+    const { createdAt, updatedAt, ...shown } = one
+    assert.deepEqual(shown, {
+      id: configurationId,
+      type: 'integration-configuration',
+      integrationId: app.id,
+      ownerId: teamId,
+      slug: 'helper',
+      userId,
+      teamId,
+      scopes: ['read-write:project', 'read-write:project-env-vars'],
+      projects: [project],
+      projectSelection: 'selected',
+      source: 'external',
+      installationType: 'external',
+      pendingScopes: [],
+      integration: {
+        name: 'Helper',
+        icon: 'https://logo.example.com/a.svg',
+        category: 'other',
+        isLegacy: false,
+        slug: 'helper',
+      },
+    })
+    assert.ok(createdAt > 0 && updatedAt >= createdAt)
+    assert.deepEqual((await world.call('GET', at(`${LIST}?view=account`))).body, [one])
+    const personal = (await install(world, app, { teamId: undefined })).configurationId
+    assert.notEqual(personal, configurationId, 'one installation an account')
+    const mine = (await world.call('GET', LIST)).body
+    assert.deepEqual(
+      [mine.length, mine[0].id, mine[0].teamId, mine[0].projectSelection, 'projects' in mine[0]],
+      [1, personal, null, 'all', false],
+    )
+    for (const [query, count] of [
+      ['view=project', 1],
+      ['installationType=marketplace', 0],
+      ['installationType=external', 1],
+      ['integrationIdOrSlug=helper', 1],
+      [`integrationIdOrSlug=${app.id}`, 1],
+      ['integrationIdOrSlug=other', 0],
+    ] as const) {
+      assert.equal((await world.call('GET', at(`${LIST}?${query}`))).body.length, count, query)
+    }
+    assert.deepEqual(said(await world.call('GET', at(`${LIST}?view=all`))), [400, 'bad_request'])
+  },
+)
 
 for (const [version, open] of [
   ['1.1.0', () => import('sdk-1.1.0')],

@@ -416,6 +416,22 @@ onBothEngines(
   },
 )
 
+onBothEngines('the page of what is installed shows the logos, from the hosts that its policy names', async (world) => {
+  const { client } = await person(world, 'anna')
+  const LOGOS = ['https://cdn.example/a.png', 'https://img.example:8443/b.png', "https://x;script-src 'none'/c.png"]
+  for (const [at, logoUrl] of LOGOS.entries()) {
+    await integration(world, { slug: `logo${at}`, logoUrl })
+    await client.get(`/integrations/logo${at}/new`)
+    await client.post(`/integrations/logo${at}/new`, approve())
+  }
+  const page = await client.get('/integrations/installed')
+  const shown = [...page.text.matchAll(/<img src="([^"]*)"/g)].map(([, url]) => url)
+  assert.deepEqual(shown.sort(), LOGOS.slice(0, 2))
+  const policy = String(page.headers['content-security-policy'])
+  const [, hosts = ''] = /img-src ([^;]*)/.exec(policy) ?? []
+  assert.deepEqual(hosts.split(' ').sort(), ['https://cdn.example', 'https://img.example:8443'])
+})
+
 onBothEngines('a form of consent that is not ours installs nothing', async (world) => {
   await integration(world)
   const { client } = await person(world, 'anna')
@@ -460,7 +476,7 @@ onBothEngines(
     for (const page of [...pages, confirm]) assert.equal((await member.get(page)).status, 404, page)
     assert.doesNotMatch((await member.get(`/integrations/installed?teamId=${teamId}`)).text, /App/)
     await world.operator('PUT', path, { role: 'MEMBER' })
-    assert.match((await member.get(`/integrations/installed?teamId=${teamId}`)).text, /<h3>App/)
+    assert.match((await member.get(`/integrations/installed?teamId=${teamId}`)).text, /<h3 class="named">App/)
     assert.match((await member.get(confirm)).text, /Only an OWNER/)
     for (const page of pages) assert.equal((await member.get(page)).status, 403)
     for (const page of pages) assert.equal((await member.post(page)).status, 403)

@@ -9,6 +9,8 @@ const dns = await startDnsServer()
 after(() => dns.close())
 const settings = { BERTH_DNS_SERVERS: dns.address }
 
+const DAY_MS = 24 * 60 * 60_000
+
 onBothEngines(
   'names under an apex that the account has proven are verified at once, on all its projects; other accounts prove',
   async (world) => {
@@ -30,16 +32,78 @@ onBothEngines(
 )
 
 onBothEngines(
-  'once the last proven name is gone, or nothing was proven, an apex must be proven again',
+  'a proof outlives its last name by 30 days, so that one that is removed and added again is served at once',
   async (world) => {
-    const [mine] = await two(dns, world)
+    const [mine, theirs] = await two(dns, world)
     const apex = freshApex()
     await mine.add(apex)
     assert.equal((await mine.add(`www.${apex}`)).body.verified, false, 'a claim proves nothing')
+    await mine.remove(`www.${apex}`)
+    await mine.remove(apex)
+    assert.equal((await mine.add(apex)).body.verified, false, 'nor does one that was removed')
     await mine.proveAdded(apex)
     assert.equal((await mine.add(`api.${apex}`)).body.verified, true)
-    for (const name of [apex, `www.${apex}`, `api.${apex}`]) await mine.remove(name)
+    for (const name of [apex, `api.${apex}`]) await mine.remove(name)
+    assert.equal((await theirs.add(apex)).body.verified, false, 'it speaks for nobody else')
+    assert.equal((await mine.add(apex)).body.verified, true)
+    await mine.remove(apex)
+    const released = world.deps.db
+    const age = (ms: number) =>
+      released.write((db) =>
+        db
+          .updateTable('released_proof')
+          .set({ released_at: Date.now() - ms })
+          .execute(),
+      )
+    await age(30 * DAY_MS - 60_000)
+    assert.equal((await mine.add(apex)).body.verified, true)
+    await mine.remove(apex)
+    await age(30 * DAY_MS)
     assert.equal((await mine.add(apex)).body.verified, false)
+  },
+  settings,
+)
+
+onBothEngines(
+  'a released proof ends when another account proves the apex, when the account gives the apex up, and by its sweep',
+  async (world) => {
+    const [mine, theirs] = await two(dns, world)
+    const [proven, givenUp, old] = [freshApex(), freshApex(), freshApex()]
+    for (const apex of [proven, givenUp, old]) {
+      await mine.prove(apex)
+      await mine.remove(apex)
+    }
+    await theirs.prove(proven)
+    await theirs.remove(proven)
+    assert.equal((await mine.add(proven)).body.verified, false, 'also after the other has removed it again')
+    assert.equal((await theirs.add(proven)).body.verified, true)
+    assert.equal((await world.call('POST', '/v7/domains', { name: givenUp })).body.domain.verified, true)
+    assert.equal((await world.call('DELETE', `/v6/domains/${givenUp}`)).status, 200)
+    assert.equal((await mine.add(givenUp)).body.verified, false)
+    const sweep = (days: number) =>
+      world.operator('POST', '/operator/v1/timers/released-proofs/run', { now: Date.now() + days * DAY_MS })
+    assert.deepEqual((await sweep(29)).body, { swept: 0 })
+    assert.deepEqual((await sweep(31)).body, { swept: 2 }, 'mine of the old one, theirs of the proven one')
+    assert.equal((await mine.add(old)).body.verified, false)
+  },
+  settings,
+)
+
+onBothEngines(
+  'a removed project releases the proofs of its names, and what came to it by a transfer proves nothing',
+  async (world) => {
+    const [mine] = await two(dns, world)
+    const apex = freshApex()
+    await mine.prove(apex)
+    const project = (await mine.read(apex)).projectId
+    assert.equal((await world.call('DELETE', `/v9/projects/${project}`)).status, 204)
+    const again = (await world.call('POST', '/v10/projects', { name: 'again' })).body.id
+    const added = await world.call('POST', `/v10/projects/${again}/domains`, { name: apex })
+    assert.equal(added.body.verified, true)
+    await world.deps.db.write((db) => db.updateTable('project_domain').set({ inherited_at: 1 }).execute())
+    await world.deps.db.write((db) => db.deleteFrom('released_proof').execute())
+    assert.equal((await world.call('DELETE', `/v9/projects/${again}/domains/${apex}`)).status, 200)
+    assert.equal((await world.call('POST', `/v10/projects/${again}/domains`, { name: apex })).body.verified, false)
   },
   settings,
 )

@@ -244,7 +244,18 @@ onBothEngines('a code of an installation that is disabled or removed gives nothi
   await world.operator('PUT', member, { role: 'OWNER' })
   const { configurationId, code } = await install(world, app, { userId: owner.id })
   await world.operator('PUT', member, { role: 'VIEWER' })
-  assert.deepEqual(said(await exchange(world, app, code)), [400, 'invalid_grant'])
+  const before = await digest(world)
+  for (const wrong of [{ client_secret: 'x' }, { redirect_uri: 'https://other.example/' }, { code: `${code}x` }]) {
+    const { status } = await exchange(world, app, code, wrong)
+    assert.ok(
+      status === 400 || status === 401,
+      'only who may exchange the code learns that the installation is disabled',
+    )
+  }
+  const disabled = [403, 'integration_configuration_disabled']
+  assert.deepEqual(said(await exchange(world, app, code)), disabled)
+  assert.deepEqual(said(await exchange(world, app, code)), disabled, 'the code stays unused')
+  assert.deepEqual(await digest(world), before)
   const renewed = await install(world, app)
   assert.equal(renewed.configurationId, configurationId)
   const { token } = { token: (await exchange(world, app, renewed.code)).body.access_token }

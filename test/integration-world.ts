@@ -72,7 +72,8 @@ export async function installWithChallenge(world: World, app: App, codeChallenge
   const { userId, teamId } = world.credentials
   const account = { id: teamId, kind: 'team' } as const
   return db.write(async (tx) => {
-    const ctx = { db: tx, deps: world.deps, now: clock.now(), stamp: clock.stamp() }
+    const emit = () => assert.fail('a first installation tells no event')
+    const ctx = { db: tx, deps: world.deps, now: clock.now(), stamp: clock.stamp(), emit }
     const integration = await findIntegration(ctx, { id: app.id })
     return installIntegration(ctx, { integration, userId, account, projects: 'all', codeChallenge })
   })

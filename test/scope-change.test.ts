@@ -235,6 +235,39 @@ onBothEngines(
   },
 )
 
+onBothEngines(
+  'consent given again confirms what waits: the installation hears of it, and of nothing when nothing waits',
+  async (world) => {
+    const { teamId } = world.credentials
+    const app = await makeApp(world, { scopes: ['read:project'] })
+    const { configurationId } = await installApp(world, app)
+    const told = async () => (await eventsOf(world, 'integration-configuration.')).map((event) => event.payload)
+    await installApp(world, app)
+    assert.deepEqual(await told(), [], 'nothing waited')
+    const edit = (scopes: string[]) =>
+      world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
+    await edit(['read-write:project', 'read:user'])
+    const path = `/v1/integrations/configuration/${configurationId}?teamId=${teamId}`
+    const waiting = await world.call('GET', path)
+    assert.deepEqual(waiting.body.pendingScopes, ['read-write:project', 'read:user'])
+    assert.deepEqual(waiting.body.scopes, ['read:project'])
+    const stale = await world.call('POST', `${path.replace('?', '/confirm?')}`, { scopes: ['read:user'] })
+    assert.deepEqual(
+      [stale.status, stale.body.error.pendingScopes],
+      [409, ['read-write:project', 'read:user']],
+      'who confirms another list is told what waits',
+    )
+    assert.match(stale.body.error.message, /read-write:project, read:user/)
+    assert.equal((await installApp(world, app)).configurationId, configurationId)
+    const scopes = ['read-write:project', 'read:user']
+    const expected = [{ team: { id: teamId }, user: { id: null }, configuration: { id: configurationId, scopes } }]
+    assert.deepEqual(await told(), expected)
+    assert.deepEqual((await world.call('GET', path)).body.pendingScopes, [])
+    await installApp(world, app)
+    assert.deepEqual(await told(), expected)
+  },
+)
+
 onBothEngines('a person confirms by the API what was seen, after an edit by the door of the team', async (world) => {
   const { userId, teamId } = world.credentials
   const app = await makeApp(world, { scopes: ['read:project'] })

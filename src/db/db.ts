@@ -20,6 +20,7 @@ import * as growth from './migrations/0020-growth.ts'
 import * as edgeStamps from './migrations/0021-edge-stamps.ts'
 import * as invitations from './migrations/0028-invitations.ts'
 import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
+import * as releasedProofs from './migrations/0042-released-proofs.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -81,6 +82,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0021-edge-stamps': edgeStamps,
   '0034-deployment-meta': deploymentMeta,
   '0028-invitations': invitations,
+  '0042-released-proofs': releasedProofs,
 }
 
 /**

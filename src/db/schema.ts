@@ -88,6 +88,13 @@ type CoreTables = {
     created_stamp: number
     updated_at: number
   }
+  /** A proof of an apex whose names were removed: it still speaks for the account for a while. domains/released-proof.ts. */
+  released_proof: {
+    apex_name: string
+    account_id: string
+    proven_at: number
+    released_at: number
+  }
   /** An apex that an account claims as a whole, beside what its projects have. domains/account-domains.ts. */
   account_domain: {
     account_id: string

@@ -10,6 +10,7 @@ import { readClaim } from './account-list.ts'
 import { accountDomainId } from './account-shape.ts'
 import { stopRedirects } from './domains.ts'
 import { canonicalName } from './names.ts'
+import { endReleasedProofs } from './released-proof.ts'
 import { showEvent } from './shape.ts'
 
 /** Names under an apex that one request removes. */
@@ -88,5 +89,6 @@ export async function removeAccountDomain(ctx: Ctx, { name, claim, groups }: Rem
       .where('name', '=', name)
       .execute()
   }
+  await endReleasedProofs(ctx, name, { accountId: ctx.account.id })
   return { uid: accountDomainId(name) }
 }

@@ -3,6 +3,7 @@ import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { newChallengeToken } from '../ids.ts'
 import { isPlatformName } from './names.ts'
+import { endReleasedProofs, readReleasedProof } from './released-proof.ts'
 
 /** Whose claim on what. */
 type Claim = Pick<Row<'project_domain'>, 'account_id' | 'name' | 'apex_name'>
@@ -30,9 +31,10 @@ export async function endProofOfOthers(ctx: Ctx, { account_id, apex_name }: Clai
     .where('proven_at', 'is not', null)
     .where('account_id', '!=', account_id)
     .execute()
+  await endReleasedProofs(ctx, apex_name, { provenBy: account_id })
 }
 
-/** Of the apex as a whole, or of a name under it. */
+/** Of the apex as a whole, of a name under it, or of one that was removed not long ago. */
 async function latestProof(ctx: Ctx, apex: string) {
   const whole = await ctx.db
     .selectFrom('account_domain')
@@ -51,8 +53,12 @@ async function latestProof(ctx: Ctx, apex: string) {
     .orderBy((eb) => eb.fn.coalesce('inherited_at', eb.lit(0)))
     .limit(1)
     .executeTakeFirst()
-  if (whole === undefined || (name !== undefined && name.proven_at! > whole.proven_at!)) return name
-  return { ...whole, inherited_at: null }
+  const released = await readReleasedProof(ctx, apex)
+  // Of proofs of one moment, that of a name which is still there speaks.
+  const [latest] = [name, whole && { ...whole, inherited_at: null }, released && { ...released, inherited_at: null }]
+    .filter((proof) => proof !== undefined)
+    .sort((a, b) => b.proven_at! - a.proven_at!)
+  return latest
 }
 
 /** Another account holds the name's apex, or any name under it. */

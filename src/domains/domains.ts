@@ -11,6 +11,7 @@ import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 import { apexOf, canonicalName } from './names.ts'
 import { mustBeAllowed, settleClaim } from './proof.ts'
+import { releaseProofs } from './released-proof.ts'
 import {
   clearRedirectsTo,
   PRODUCTION,
@@ -141,7 +142,8 @@ export async function updateDomain(
 
 /**
  * Removes a domain. Domains that redirected to it stop redirecting, or go too when the body says `removeRedirects`, and so
- * on with those that redirected to them. Its challenge goes with it: the next attachment gets a new one.
+ * on with those that redirected to them. Its challenge goes with it: the next attachment gets a new one. What was proven by it
+ * speaks for the account for 30 days more.
  */
 export async function removeDomain(
   ctx: Ctx,
@@ -150,6 +152,7 @@ export async function removeDomain(
 ): Promise<Record<string, never>> {
   const gone = [domain, ...(body.removeRedirects ? await leadingTo(ctx, domain) : [])]
   if (!body.removeRedirects) await stopRedirects(ctx, ctx.account, project, domain)
+  await releaseProofs(ctx, domain.account_id, { names: gone.map((row) => row.name) })
   for (const row of gone) {
     await ctx.db
       .deleteFrom('project_domain')

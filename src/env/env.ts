@@ -9,6 +9,7 @@ import type { Input, Params } from '../http/route.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 import { createDrafts, draftOf } from './draft.ts'
+import { addLogos } from './logos.ts'
 import { isSameValue, putVariables } from './put.ts'
 import { mayDecrypt, mustBeVariable, mustChange, mustTouch, targetsNamed, typeIn, visibleTo } from './rules.ts'
 import {
@@ -100,6 +101,7 @@ export async function listEnv(
   const { rows, pagination } = page(found, limit ?? found.length, until, (row) => row.created_stamp)
   const safe = await openSafe(ctx, project.id)
   const envs = rows.map((row) => ({ ...showEnv(row, read(ctx, safe, row, decrypt)), securityIssues: [] }))
+  await addLogos(ctx.db, envs)
   return { envs, pagination }
 }
 
@@ -120,7 +122,9 @@ function within({ id }: Row<'project'>, target: Target | undefined) {
 export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvVar> {
   const reading = read(ctx, await openSafe(ctx, variable.project_id), variable, true)
   if (reading === 'broken') refuse('internal_server_error')
-  return showEnv(variable, reading)
+  const shown = showEnv(variable, reading)
+  await addLogos(ctx.db, [shown])
+  return shown
 }
 
 /** A value for its reader: `plain` and `system` always, others when asked for and allowed, `sensitive` never. */

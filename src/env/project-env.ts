@@ -6,6 +6,7 @@ import { prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { refuse } from '../refusal.ts'
 import { createDrafts } from './draft.ts'
+import { addLogos } from './logos.ts'
 import { putVariables } from './put.ts'
 import { isVisible, visibleTo } from './rules.ts'
 import { type EnvVar, type NewVariable, showEnv } from './shape.ts'
@@ -17,7 +18,9 @@ const MOST_IN_A_LIST = 300
 /** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
 export async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
   const rows = await selectOfProject(ctx.db, { projectId })
-  return rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
+  const shown = rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
+  await addLogos(ctx.db, shown)
+  return shown
 }
 
 /** The same for each project of a page. Those with very many variables are not in the answer. */
@@ -44,7 +47,9 @@ export async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map
     .where(visibleTo(ctx.who))
     .orderBy('created_stamp', 'desc')
     .execute()
-  for (const row of rows) all.get(row.project_id)!.push(showEnv(row, 'hidden'))
+  const shown = rows.map((row) => showEnv(row, 'hidden'))
+  await addLogos(ctx.db, shown)
+  for (const [at, row] of rows.entries()) all.get(row.project_id)!.push(shown[at]!)
   return all
 }
 

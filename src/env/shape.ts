@@ -82,7 +82,13 @@ const answered = {
   target: Type.Array(AnyTarget),
   gitBranch: Type.Optional(Type.String()),
   comment: Type.Optional(Type.String()),
-  configurationId: Nullable(Type.String()),
+  configurationId: Nullable(Type.String({ description: 'the installation that made it; null: a person did' })),
+  integration: Type.Optional(
+    Type.Object(
+      { name: Type.String(), slug: Type.String(), icon: Type.String({ description: 'the URL of its logo, or empty' }) },
+      { description: 'the integration behind `configurationId`, to be shown beside the variable' },
+    ),
+  ),
   createdAt: Moment,
   updatedAt: Moment,
   createdBy: Nullable(Type.String()),

@@ -20,6 +20,9 @@ const about = {
   target: Type.Optional(Type.Array(Type.String())),
   customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
   gitBranch: Type.Optional(Type.String()),
+  pendingScopes: Type.Optional(
+    Type.Array(Type.String(), { description: 'what waits for a confirmation now; confirm exactly this list' }),
+  ),
   name: Type.Optional(Type.String({ description: 'the limit that was reached' })),
   limit: Type.Optional(
     Type.Object({ total: Type.Integer(), remaining: Type.Integer(), reset: Type.Integer(), resetMs: Type.Integer() }),

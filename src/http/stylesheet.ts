@@ -15,6 +15,8 @@ main { max-width: 44rem; margin: 1rem auto 3rem; padding: 1.5rem 1rem; backgroun
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .75rem }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 h3 { font-size: 1rem; margin: 0 }
+h3.named { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center }
+h3.named img { width: 24px; height: 24px; border-radius: 4px; object-fit: contain; flex: none }
 p, ul { margin: 0 0 1rem }
 a { color: var(--main) }
 .soft { color: var(--soft) }

@@ -229,6 +229,7 @@ const ofOperator = [
     body: NewInstallation,
     on: findIntegration,
     run: installWithoutBrowser,
+    emits: ['integration-configuration.scope-change-confirmed'],
     refuses: ['not_found', 'unknown_user', 'unknown_team', 'missing_permission'],
     status: 201,
     reply: MadeInstallation,

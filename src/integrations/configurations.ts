@@ -5,6 +5,7 @@ import type { Row } from '../db/schema.ts'
 import { slices } from '../db/slices.ts'
 import type { Input, Params } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
+import { pendingScopes } from './scope-change.ts'
 import type { Configuration, ConfigurationsQuery } from './shape.ts'
 
 /** An account has one installation of an integration; this many integrations are listed. */
@@ -25,22 +26,14 @@ export async function listConfigurations(
   }
   const rows = await found.orderBy('configuration.created_stamp', 'desc').limit(MOST_LISTED).execute()
   const selected = await selectedProjects(ctx, rows)
-  return rows.map((row) => ({
-    ...showRow(row, selected),
-    integration: {
-      name: row.integration_name,
-      icon: row.integration_logo_url ?? '',
-      category: 'other',
-      isLegacy: false,
-      slug: row.integration_slug,
-    },
-  }))
+  return rows.map((row) => showRow(row, selected))
 }
 
 export type FoundConfiguration = Row<'configuration'> & {
   integration_slug: string
   integration_name: string
   integration_logo_url: string | null
+  integration_scopes_json: string
   account_kind: 'user' | 'team'
 }
 
@@ -66,6 +59,7 @@ function visible(ctx: Ctx) {
       'integration.slug as integration_slug',
       'integration.name as integration_name',
       'integration.logo_url as integration_logo_url',
+      'integration.scopes_json as integration_scopes_json',
       (eb) => eb.val(ctx.account.kind).as('account_kind'),
     ])
     .where('configuration.account_id', '=', ctx.account.id)
@@ -105,6 +99,7 @@ function showRow(row: FoundConfiguration, selected: Map<string, string[]>): Conf
     userId: row.user_id,
     teamId: row.account_kind === 'team' ? row.account_id : null,
     scopes: JSON.parse(row.scopes_json) as string[],
+    pendingScopes: pendingScopes({ scopes_json: row.integration_scopes_json }, row),
     ...(projects !== undefined && { projects }),
     projectSelection: row.project_selection,
     source: row.source,
@@ -114,5 +109,12 @@ function showRow(row: FoundConfiguration, selected: Map<string, string[]>): Conf
     ...(row.completed_at !== null && { completedAt: row.completed_at }),
     ...(row.disabled_at !== null && { disabledAt: row.disabled_at }),
     ...(row.disabled_reason !== null && { disabledReason: row.disabled_reason }),
+    integration: {
+      name: row.integration_name,
+      icon: row.integration_logo_url ?? '',
+      category: 'other',
+      isLegacy: false,
+      slug: row.integration_slug,
+    },
   }
 }

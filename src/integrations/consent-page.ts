@@ -147,7 +147,7 @@ function framed(integration: Integration) {
 }
 
 /** The logo, where its address can be named in the Content-Security-Policy: only that host is asked for images. */
-function logoOf({ logo_url }: Integration): { url: string; origin: string } | undefined {
+export function logoOf({ logo_url }: Pick<Integration, 'logo_url'>): { url: string; origin: string } | undefined {
   const url = URL.parse(logo_url ?? '')
   if (url === null || !/^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url.origin)) return undefined
   return { url: url.href, origin: url.origin }

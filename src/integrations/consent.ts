@@ -40,6 +40,7 @@ export const consentScreens: readonly Screen[] = [
     query: ConsentQuery,
     form: Decision,
     run: decide,
+    emits: ['integration-configuration.scope-change-confirmed'],
     refuses: ['owner_only', 'missing_permission'],
   }),
   personScreen({

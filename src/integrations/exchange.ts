@@ -53,8 +53,9 @@ export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchan
 
 /**
  * Gives the token of an installation for its code. One statement decides: the code of this client, unused, not expired, for
- * this redirect_uri and this verifier, of an installation that is enabled. Refuses: invalid_client 401, invalid_grant 400,
- * invalid_request 400, rate_limited 429 (many failures).
+ * this redirect_uri and this verifier, of an installation that is there. Refuses: invalid_client 401, invalid_grant 400,
+ * invalid_request 400, rate_limited 429 (many failures), integration_configuration_disabled 403 (the code stays unused: after
+ * an owner of the team took the installation over it can still be exchanged, until it expires). Specification: Errors.
  */
 export async function exchangeCode(
   ctx: OperatorCtx,
@@ -71,9 +72,10 @@ export async function exchangeCode(
   const configuration = await ctx.db
     .selectFrom('configuration')
     .innerJoin('account', 'account.id', 'configuration.account_id')
-    .select(['account.id', 'account.kind', 'configuration.completed_at'])
+    .select(['account.id', 'account.kind', 'configuration.completed_at', 'configuration.disabled_at'])
     .where('configuration.id', '=', code.configuration_id)
     .executeTakeFirstOrThrow()
+  if (configuration.disabled_at !== null) refuse('integration_configuration_disabled')
   const teamId = configuration.kind === 'team' ? configuration.id : null
   const token = newToken()
   await ctx.db
@@ -141,7 +143,6 @@ async function useCode(
         selectFrom('configuration')
           .select('configuration.id')
           .whereRef('configuration.id', '=', 'authorization_code.configuration_id')
-          .where('configuration.disabled_at', 'is', null)
           .where('configuration.deleted_at', 'is', null),
       ),
     )

@@ -7,12 +7,13 @@ import { slices } from '../db/slices.ts'
 import type { Input } from '../http/route.ts'
 import { fingerprint, newCode, newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
+import { pendingScopes, tellConfirmed } from './scope-change.ts'
 import type { NewInstallation } from './shape.ts'
 
 /** Specification: Limits. */
 const CODE_VALID_MS = 30 * 60_000
 
-type Place = Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp'>
+type Place = Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp' | 'emit'>
 
 export type WantedInstallation = {
   integration: Row<'integration'>
@@ -27,7 +28,8 @@ export type WantedInstallation = {
 
 /**
  * Installs an integration with all that it asks for, and gives the code to exchange. Where it is installed already, the same
- * installation is renewed: scopes, projects and owner are as consented now, and a disabled one acts again. Refuses:
+ * installation is renewed: scopes, projects and owner are as consented now, and a disabled one acts again. Scopes that waited
+ * for a confirmation are confirmed by it, and the installation hears of that. Specification: Integration configuration. Refuses:
  * missing_permission 403 (not an OWNER of the team; another person's account), bad_request 400 (a project that is not the account's).
  */
 export async function installIntegration(
@@ -37,7 +39,11 @@ export async function installIntegration(
   const { integration, account, userId, projects } = wanted
   await mustBeInstaller(ctx, account, userId)
   if (projects !== 'all') await mustBeProjects(ctx, account.id, projects)
+  const before = await liveConfiguration(ctx, integration.id, account.id)
   const configurationId = await putConfiguration(ctx, wanted)
+  if (before !== undefined && pendingScopes(integration, before).length > 0) {
+    tellConfirmed(ctx, { id: configurationId, scopes: JSON.parse(integration.scopes_json) }, account)
+  }
   await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', configurationId).execute()
   for (const slice of projects === 'all' ? [] : slices([...new Set(projects)])) {
     const rows = slice.map((project_id) => ({ configuration_id: configurationId, project_id }))
@@ -105,6 +111,16 @@ async function mustBeProjects(ctx: Place, accountId: string, ids: string[]): Pro
       `Invalid request: \`projects\` names "${unknown.slice(0, 100)}", which the account does not have.`,
     )
   }
+}
+
+function liveConfiguration(ctx: Place, integrationId: string, accountId: string) {
+  return ctx.db
+    .selectFrom('configuration')
+    .select(['id', 'scopes_json'])
+    .where('integration_id', '=', integrationId)
+    .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
 }
 
 /** One live installation of an integration an account: the partial unique index says so, and a second consent renews it. */

@@ -5,6 +5,7 @@ import { type Html, html } from '../http/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../http/screen.ts'
 import { Type } from '../http/type.ts'
 import { lineOf } from '../mail/text.ts'
+import { logoOf } from './consent-page.ts'
 import { DISABLED_KEPT_MS } from './disable.ts'
 import {
   findInstallation,
@@ -84,9 +85,13 @@ async function showInstalled(ctx: PersonCtx, { query }: InstalledInput): Promise
   const one = query.teamId === undefined ? undefined : await findOwnAccount(ctx, query.teamId)
   const accounts = one ? [one] : await accountsOf(ctx)
   const sections: Html[] = []
-  for (const account of accounts) sections.push(await accountSection(ctx, account, one ? MOST_OF_ONE : MOST_OF_ALL))
+  const origins = new Set<string>()
+  for (const account of accounts) {
+    sections.push(await accountSection(ctx, account, one ? MOST_OF_ONE : MOST_OF_ALL, origins))
+  }
   return {
     title: 'Installed integrations',
+    images: [...origins].join(' '),
     body: html`<h1>Installed integrations</h1>
 <p>Integrations are run by others. Each can do what is listed with it, until it is uninstalled.</p>
 ${one && html`<p><a href="/integrations/installed">Show all your accounts</a></p>`}
@@ -94,7 +99,8 @@ ${sections}`,
   }
 }
 
-async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number): Promise<Html> {
+/** What is installed on one account. Puts the hosts of the logos that it shows into `origins`. */
+async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number, origins: Set<string>): Promise<Html> {
   const heading = html`<h2>${nameOf(account)}</h2>`
   if (!maySee(account)) {
     return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show what is installed.</p></section>`
@@ -102,7 +108,11 @@ async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number)
   const installations = await installationsOn(ctx, account, most + 1)
   if (installations.length === 0) return html`<section>${heading}<p class="soft">Nothing is installed.</p></section>`
   const entries: Html[] = []
-  for (const installation of installations.slice(0, most)) entries.push(await entry(ctx, installation))
+  for (const installation of installations.slice(0, most)) {
+    entries.push(await entry(ctx, installation))
+    const logo = logoOf(installation.integration)
+    if (logo) origins.add(logo.origin)
+  }
   const more =
     installations.length > most &&
     html`<p class="soft">These are the newest ${most}. <a href="/integrations/installed?teamId=${account.id}">Show those of this account</a></p>`
@@ -115,8 +125,9 @@ async function entry(ctx: PersonCtx, installation: Installation): Promise<Html> 
   const name = lineOf(integration.name)
   const pending = pendingScopes(integration, configuration)
   const mayChange = account.role === 'OWNER'
+  const logo = logoOf(integration)
   return html`<li id="${configuration.id}">
-<h3>${name} ${configuration.disabled_at !== null && html`<span class="tag write">Disabled</span>`}</h3>
+<h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${configuration.disabled_at !== null && html`<span class="tag write">Disabled</span>`}</h3>
 <p class="soft small">Run by ${lineOf(runBy)}. Owned here by ${lineOf(ownedBy)} since ${day(Math.max(configuration.created_stamp / 1024, configuration.resumed_at ?? 0))}.</p>
 ${disabledNotice(configuration)}
 <p>Projects: ${await projectNames(ctx, installation)}</p>

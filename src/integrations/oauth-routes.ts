@@ -18,7 +18,7 @@ export const oauthRoutes = [
     formBody: true,
     ask: refuseReplay,
     run: exchangeCode,
-    refuses: [...CLIENT_REFUSALS, 'invalid_grant'],
+    refuses: [...CLIENT_REFUSALS, 'invalid_grant', 'integration_configuration_disabled'],
     status: 200,
     reply: GivenToken,
     noStore: true,

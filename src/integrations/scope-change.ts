@@ -4,7 +4,7 @@
  * beyond what the installation was granted. Specification: Integration configuration; docs/decisions/0052.
  */
 import { waitForWritesOf } from '../access/installation.ts'
-import type { OperatorCtx } from '../context.ts'
+import type { EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { queueMail } from '../mail/mail.ts'
 import { lineOf } from '../mail/text.ts'
@@ -39,7 +39,7 @@ export function pendingScopes(integration: Pick<Asking, 'scopes_json'>, configur
 /**
  * Grants what a person saw waiting and confirmed, all of it together; tells `integration-configuration.scope-change-confirmed`.
  * What is granted already is not confirmed, or told, twice. Gives what is granted now. Refuses: scopes_changed 409 (what
- * waits is not what the person saw), not_found 404 (uninstalled meanwhile).
+ * waits is not what the person saw; the answer lists what waits), not_found 404 (uninstalled meanwhile).
  */
 export async function confirmScopes(
   ctx: OperatorCtx,
@@ -58,14 +58,26 @@ export async function confirmScopes(
   const granted = scopesOf(now)
   const pending = scopesBeyond(scopesOf({ scopes_json: now.asked_json }), granted)
   if (pending.length === 0 && scopesBeyond(seen, granted).length === 0) return granted
-  if (pending.join() !== seen.join()) refuse('scopes_changed')
+  if (pending.join() !== seen.join()) {
+    const waits = pending.length === 0 ? 'nothing' : pending.join(', ')
+    const message = `What the integration asks for has changed: ${waits} waits now. Look again, then confirm exactly that.`
+    refuse('scopes_changed', message, { pendingScopes: pending })
+  }
   const scopes = normalScopes([...granted, ...pending])
   const columns = { scopes_json: JSON.stringify(scopes), updated_at: ctx.now }
   await ctx.db.updateTable('configuration').set(columns).where('id', '=', id).execute()
-  const owner = await ownerOf(ctx, now.account_id)
-  const told = { configuration: { id, scopes } }
-  ctx.emit('integration-configuration.scope-change-confirmed', told, { configurationId: id }, owner)
+  tellConfirmed(ctx, { id, scopes }, await ownerOf(ctx, now.account_id))
   return scopes
+}
+
+/** Tells `owner`, the account of an installation, that its pending scopes were confirmed, and what it may do now. Specification: Events. */
+export function tellConfirmed(
+  ctx: Pick<OperatorCtx, 'emit'>,
+  configuration: { id: string; scopes: string[] },
+  owner: EventOwner,
+): void {
+  const about = { configurationId: configuration.id }
+  ctx.emit('integration-configuration.scope-change-confirmed', { configuration }, about, owner)
 }
 
 /** Installations that were granted the same are changed by one statement. */

@@ -89,6 +89,9 @@ export const Configuration = Type.Object(
     userId: Type.String({ description: 'who installed it, or took it over' }),
     teamId: Nullable(Type.String()),
     scopes: Type.Array(Type.String(), { description: 'what was granted' }),
+    pendingScopes: Type.Array(Type.String(), {
+      description: 'what the integration asks beyond that, at the level it would have; it waits for a confirmation',
+    }),
     projects: Type.Optional(Type.Array(Type.String(), { description: 'absent: all' })),
     projectSelection: OneOf('all', 'selected'),
     source: OneOf('marketplace', 'deploy-button', 'external'),
@@ -98,15 +101,13 @@ export const Configuration = Type.Object(
     completedAt: Type.Optional(Moment),
     disabledAt: Type.Optional(Moment),
     disabledReason: Type.Optional(OneOf('original-owner-left-the-team', 'original-owner-role-downgraded')),
-    integration: Type.Optional(
-      Type.Object({
-        name: Type.String(),
-        icon: Type.String({ description: 'the URL of its logo, or empty' }),
-        category: Type.String(),
-        isLegacy: Type.Boolean(),
-        slug: Type.String(),
-      }),
-    ),
+    integration: Type.Object({
+      name: Type.String(),
+      icon: Type.String({ description: 'the URL of its logo, or empty' }),
+      category: Type.String(),
+      isLegacy: Type.Boolean(),
+      slug: Type.String(),
+    }),
   },
   { title: 'Configuration' },
 )

@@ -6,6 +6,7 @@ import type { Ctx } from '../context.ts'
 import { prepared, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { removeDeployments } from '../deployments/leave.ts'
+import { releaseProofs } from '../domains/released-proof.ts'
 import { createFirstEnv, deleteProjectEnv, envOfProject } from '../env/project-env.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
@@ -160,6 +161,7 @@ export async function changeProject(
 
 /** Removes a project and all that is its own: its domains, whose names are free again, its variables and its deployments. */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
+  await releaseProofs(ctx, project.account_id, { projectId: project.id })
   await ctx.db
     .deleteFrom('project_domain')
     .where('account_id', '=', project.account_id)
