@@ -9,6 +9,7 @@ import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import type { Peer } from './guesses.ts'
 import { type Params, type Route, refusalsOf, unversioned, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
+import { isSpelledOut, maySpellOddly } from './spelling.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from './watch.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
@@ -104,15 +105,25 @@ function openServer(unreached: Watch, refuse: Refuse): FastifyInstance {
   // An expectation that nobody knows is passed over (RFC 9110 10.1.1: 417 is a MAY): every answer is made here.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler<FastifyError>(refuse)
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200)
-    return refuse(new Refusal('not_found', `There is nothing at ${path}.`, {}), request, reply)
+  app.setNotFoundHandler((request, reply) => refuse(nothingAt(request), request, reply))
+  app.addHook('onRequest', (request, _, done) => {
+    if (!maySpellOddly(request.raw.url!)) return done()
+    const { url, config } = request.routeOptions
+    if (url === undefined || isSpelledOut(request.raw.url!, url, 'exact' in config)) done()
+    else done(nothingAt(request))
   })
   return app
 }
 
+function nothingAt({ originalUrl }: FastifyRequest): Refusal {
+  return new Refusal('not_found', `There is nothing at ${originalUrl.split('?', 1)[0]!.slice(0, 200)}.`, {})
+}
+
+/** For what proxies shut: a slash at the end is another path. */
+const EXACT = { exact: true }
+
 function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
-  app.get(page.path, async (request, reply) => {
+  app.get(page.path, { config: 'answer' in page ? EXACT : {} }, async (request, reply) => {
     const since = watch.begin()
     try {
       const said: Said =
@@ -135,6 +146,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch):
   app.route({
     method: route.method,
     url: routed(route),
+    config: route.door === 'operator' ? EXACT : {},
     bodyLimit: route.bodyLimit ?? BODY_LIMIT,
     handler: async (request, reply) => {
       const since = watch.begin()
