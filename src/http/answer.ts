@@ -42,6 +42,7 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
     query: readQuery(route.query, query),
     body: readBodyOf(route, request.contentType, request.body),
     version: versionOf(request.url),
+    agent: soleHeader(request.headers, 'user-agent'),
     ...(route.door === 'client' && { authorization: credentials.authorization, address: addressOf(request.peer) }),
   }
   const asked = { deps, now, route, request, credentials, who, input }

@@ -6,7 +6,7 @@ import type { Row } from '../db/schema.ts'
 import { openSafe } from '../env/values.ts'
 import { EVENTS, type EventName } from '../events.ts'
 import type { Post } from '../outside/egress.ts'
-import { listed } from './fan-out.ts'
+import { nameAskedFor } from './event-names.ts'
 import type { Leased } from './queue.ts'
 import { bodySignature, signatureHeaders } from './sign.ts'
 
@@ -26,20 +26,21 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
   if (webhook === undefined || webhook.disabled_at !== null) return 'gone'
   const event = await read.selectFrom('event').selectAll().where('stamp', '=', stamp).executeTakeFirst()
   if (event === undefined) return 'drop'
-  if (!listed(webhook.events_json, event.type)) return 'drop'
+  const name = nameAskedFor(webhook.events_json, event.type)
+  if (name === undefined) return 'drop'
   const stopped = await stoppedBy(deps, delivery, event)
   if (stopped !== undefined) return stopped
   const secrets = await secretsOf(deps, webhook)
   if (secrets.length === 0) return 'unreadable'
-  const body = bodyOf(event)
+  const body = bodyOf(event, name)
   const seconds = Math.floor(deps.clock.now() / 1000)
   const signed = signatureHeaders(event.id, seconds, body, secrets)
   return { send: { url: webhook.url, headers: { ...headersOf('application/json'), ...signed }, body } }
 }
 
-/** `{id, type, createdAt, region, payload}`: wire.md 3.8. The same bytes at every attempt. */
-function bodyOf(event: Row<'event'>): string {
-  const head = { id: event.id, type: event.type, createdAt: momentOf(event.stamp), region: null }
+/** `{id, type, createdAt, region, payload}`: wire.md 3.8. `type` is the name that was asked for. The same bytes at every attempt. */
+function bodyOf(event: Row<'event'>, type: string): string {
+  const head = { id: event.id, type, createdAt: momentOf(event.stamp), region: null }
   return `${JSON.stringify(head).slice(0, -1)},"payload":${event.payload_json}}`
 }
 

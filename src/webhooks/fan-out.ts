@@ -10,6 +10,7 @@ import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { EVENTS, type EventName } from '../events.ts'
 import { newId } from '../ids.ts'
+import { nameAskedFor } from './event-names.ts'
 
 type Told = { type: EventName; about: EventAbout; owner: EventOwner; stamp: number }
 
@@ -42,7 +43,7 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told)
 
 async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: Told): Promise<boolean> {
   const { type, about } = event
-  if (!listed(endpoint.events_json, type)) return false
+  if (nameAskedFor(endpoint.events_json, type) === undefined) return false
   const { projectId, configurationId: aboutId } = about
   if (projectId !== undefined && !listed(endpoint.project_ids_json, projectId)) return false
   if (endpoint.configuration_id === null) return true
@@ -56,7 +57,7 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
 }
 
 /** Whether a list, kept as JSON, has it; without a list everything is in it. */
-export function listed(json: string | null, wanted: string): boolean {
+function listed(json: string | null, wanted: string): boolean {
   return json === null || (JSON.parse(json) as string[]).includes(wanted)
 }
 

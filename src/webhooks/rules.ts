@@ -2,10 +2,11 @@
 import { isIP } from 'node:net'
 import { permit } from '../access/authenticate.ts'
 import type { Ctx } from '../context.ts'
-import { EVENT_NAMES, EVENTS, type EventName } from '../events.ts'
+import { EVENTS } from '../events.ts'
 import { isPublicAddress } from '../outside/addresses.ts'
 import { urlFault } from '../outside/egress.ts'
 import { refuse } from '../refusal.ts'
+import { eventNamed, happens, WEBHOOK_EVENT_NAMES } from './event-names.ts'
 
 /** Endpoints of one kind that people register on an account, and that one installation does there. */
 export const MOST_ENDPOINTS = 20
@@ -26,25 +27,26 @@ function privateFault(text: string): string | undefined {
 }
 
 /**
- * The events by their names, each once. Nobody subscribes to what they may not see: refuses bad_request 400 with the names
- * there are, missing_permission 403.
+ * The names, each once and as they were said. Nobody subscribes to what they may not see: refuses bad_request 400 with the
+ * names there are, missing_permission 403.
  */
-export function mustBeEvents(ctx: Ctx, names: readonly string[]): EventName[] {
-  const unknown = names.find((name) => !Object.hasOwn(EVENTS, name))
+export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
+  const unknown = names.find((name) => eventNamed(name) === undefined)
   if (unknown !== undefined) {
     const said = JSON.stringify(unknown.slice(0, 100))
     refuse(
       'bad_request',
-      `Invalid request: \`events\`: there is no event ${said}; there are ${EVENT_NAMES.join(', ')}.`,
+      `Invalid request: \`events\`: there is no event ${said}; there are ${WEBHOOK_EVENT_NAMES.join(', ')}.`,
     )
   }
-  const events = [...new Set(names as EventName[])]
-  for (const name of events) {
+  for (const said of names) {
+    const name = eventNamed(said)!
+    if (!happens(name)) continue
     permit(ctx.who, EVENTS[name].needs)
     // An installation hears of its own variables only; a person's webhook hears of all.
     if (name.startsWith('project.env-variable.') && ctx.who.configurationId === null) permit(ctx.who, ['env:all'])
   }
-  return events
+  return [...new Set(names)]
 }
 
 /**

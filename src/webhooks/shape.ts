@@ -5,6 +5,7 @@ import type { Row } from '../db/schema.ts'
 import { EVENT_NAMES } from '../events.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
+import { namesFor } from './event-names.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 100 })
 export const Url = Type.String({ minLength: 1, maxLength: 2048, description: 'https:// or http://' })
@@ -41,11 +42,12 @@ export type Webhook = Static<typeof Webhook>
 export const WebhookList = Type.Array(Webhook)
 export const MadeWebhook = Type.Object({ ...fields, secret: Type.String({ description: 'shown once' }) })
 
-export function showWebhook(row: Row<'webhook'>): Webhook {
+/** `agent`: the `User-Agent` of who gets the answer. */
+export function showWebhook(row: Row<'webhook'>, agent: string | undefined): Webhook {
   return {
     id: row.id,
     url: row.url,
-    events: row.events_json === null ? EVENT_NAMES : JSON.parse(row.events_json),
+    events: namesFor(agent, row.events_json === null ? EVENT_NAMES : JSON.parse(row.events_json)),
     ownerId: row.account_id,
     createdAt: momentOf(row.created_stamp),
     updatedAt: row.updated_at,

@@ -21,7 +21,7 @@ import { newWebhookSecret } from './sign.ts'
 export async function createWebhook(
   ctx: Ctx,
   _: undefined,
-  { body }: Input<unknown, NewWebhook>,
+  { body, agent }: Input<unknown, NewWebhook>,
 ): Promise<Static<typeof MadeWebhook>> {
   mustBeUrl(ctx, body.url)
   const events = mustBeEvents(ctx, body.events)
@@ -47,7 +47,7 @@ export async function createWebhook(
     disabled_reason: null,
   }
   await ctx.db.insertInto('webhook').values(row).execute()
-  return { ...showWebhook(row), secret }
+  return { ...showWebhook(row, agent), secret }
 }
 
 /** People on an account have room for so many, and each installation there for as many. Refuses: too_many_endpoints 400. */
@@ -81,18 +81,18 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
   return row
 }
 
-export function getWebhook(_ctx: Ctx, row: Row<'webhook'>): Webhook {
-  return showWebhook(row)
+export function getWebhook(_ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Webhook {
+  return showWebhook(row, agent)
 }
 
 /** Lists the webhooks that the caller may know of, last made first; with `projectId`, those that hear of that project. */
 export async function listWebhooks(
   ctx: Ctx,
   _: undefined,
-  { query }: Input<Static<typeof ListWebhooksQuery>>,
+  { query, agent }: Input<Static<typeof ListWebhooksQuery>>,
 ): Promise<Webhook[]> {
   const rows = await allOf(ctx)
-  const shown = rows.filter((row) => isKnown(ctx, row)).map(showWebhook)
+  const shown = rows.filter((row) => isKnown(ctx, row)).map((row) => showWebhook(row, agent))
   const { projectId } = query
   return projectId === undefined ? shown : shown.filter((hook) => hook.projectIds?.includes(projectId) ?? true)
 }
@@ -104,7 +104,7 @@ export async function listWebhooks(
 export async function updateWebhook(
   ctx: Ctx,
   row: Row<'webhook'>,
-  { body }: Input<unknown, PatchWebhook>,
+  { body, agent }: Input<unknown, PatchWebhook>,
 ): Promise<Webhook> {
   if (body.url !== undefined) mustBeUrl(ctx, body.url)
   const before = row.project_ids_json === null ? null : (JSON.parse(row.project_ids_json) as string[])
@@ -124,7 +124,7 @@ export async function updateWebhook(
     .where('id', '=', row.id)
     .returningAll()
     .executeTakeFirstOrThrow()
-  return showWebhook(changed)
+  return showWebhook(changed, agent)
 }
 
 /** Removes a webhook. What waits for it is not sent. */

@@ -1,8 +1,9 @@
 /** What an account has besides projects: people, tokens, domains, webhooks, log drains, installations; and what of a project is about people and environments. */
 import assert from 'node:assert/strict'
+import { WEBHOOK_EVENT_NAMES } from '../../src/webhooks/event-names.ts'
 import { makeInstallation } from '../integration-world.ts'
 import type { World } from '../world.ts'
-import type { Decoded } from './sdk-client.ts'
+import { type Decoded, eventsOf } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
 import type { Remark, Story } from './sdk-story.ts'
 
@@ -156,7 +157,8 @@ async function tellCustomVariables({ use, raw, label }: Story, idOrName: string,
   await use('removeProjectEnv', { idOrName, id: created.id })
 }
 
-async function tellWebhooks({ use, accountId }: Story, { bare, full }: Projects): Promise<void> {
+async function tellWebhooks(story: Story, { bare, full }: Projects): Promise<void> {
+  const { use, raw, accountId } = story
   const requestBody = { url: 'https://hooks.example.com', events: ['project.created', 'deployment.ready'] }
   const projectIds = [bare.id, full[0].id]
   const all = await use('createWebhook', { requestBody }, ({ secret, ownerId, events }) => {
@@ -170,7 +172,13 @@ async function tellWebhooks({ use, accountId }: Story, { bare, full }: Projects)
     assert.deepEqual(list.map(({ id }: Decoded) => id).toSorted(), [all.id, some.id].toSorted()),
   )
   await use('getWebhook', { id: some.id }, ({ id, url }) => assert.deepEqual([id, url], [some.id, requestBody.url]))
-  for (const { id } of [all, some]) await use('deleteWebhook', { id })
+  const { id: every } = await raw('POST', '/v1/webhooks', { url: requestBody.url, events: [...WEBHOOK_EVENT_NAMES] })
+  const known = await eventsOf(story.sdk)
+  const decoded = WEBHOOK_EVENT_NAMES.filter((name) => known.includes(name))
+  assert.ok(decoded.length >= 20, `${decoded.length} names that the SDK knows`)
+  await use('getWebhooks', {}, (list) => assert.deepEqual(list.find(({ id }: Decoded) => id === every).events, decoded))
+  await use('getWebhook', { id: every }, ({ events }) => assert.deepEqual(events, decoded))
+  for (const id of [all.id, some.id, every]) await use('deleteWebhook', { id })
   await use('getWebhooks', {}, (list) => assert.deepEqual(list, []))
 }
 

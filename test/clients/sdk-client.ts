@@ -1,6 +1,6 @@
 /** A published SDK out of its cache folder, and which of its methods ask for something that Berth serves. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Route, unversioned } from '../../src/http/route.ts'
@@ -51,6 +51,14 @@ export async function openSdk(version: string, bearerToken: string, serverURL: s
   }
   assert.ok(methods.size >= 40, `${methods.size} methods of ${version}: is its code read right?`)
   return { version, serverURL, methods, unaskable }
+}
+
+/** The names of events that this version decodes, out of its own code. */
+export async function eventsOf({ version }: Sdk): Promise<string[]> {
+  const folder = join(folderOf(`sdk-${version}`), '@vercel', 'sdk', 'esm', 'models')
+  const files = ['getwebhooksop.js', join('operations', 'getwebhooks.js')].map((file) => join(folder, file))
+  const found = await import(pathToFileURL(files.find((file) => existsSync(file))!).href)
+  return Object.values(found.GetWebhooksResponseBodyEvents as Record<string, string>)
 }
 
 function namesOf(thing: object): string[] {

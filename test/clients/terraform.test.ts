@@ -300,7 +300,13 @@ async function tryVariables({ ask, row, label }: Scope): Promise<void> {
 
 async function tryWebhook({ ask, row, accountId, label }: Scope): Promise<void> {
   const project = await ask('POST', '/v8/projects', { ...UNSAID, name: `hooks-${label}` })
-  const events = ['project.created', 'project.domain.created', 'deployment.ready']
+  const events = [
+    'project.created',
+    'project.domain-created',
+    'project.renamed',
+    'domain.certificate-add',
+    'flag.created',
+  ]
   const body = { url: 'https://hooks.example.com', events, projectIds: [project.id] }
   let id = ''
   await row('vercel_webhook create', async () => {
