@@ -11,6 +11,7 @@ import { type Edge, openEdge } from './edge/listener.ts'
 import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
 import { emptyServer } from './http/door.ts'
+import { frontPages } from './http/front-page.ts'
 import { type OpenPage, type Probe, serve } from './http/serve.ts'
 import { fingerprint } from './ids.ts'
 import { metadataPages } from './integrations/metadata.ts'
@@ -99,7 +100,7 @@ export async function openService(
 
 /** What is there without a token: documents, and what machines ask of the service itself. */
 function pagesOf(deps: Deps): (OpenPage | Probe)[] {
-  return [...documentPages(ROUTES), ...metadataPages(deps.origin), ...openProbes(deps)]
+  return [...frontPages(), ...documentPages(ROUTES), ...metadataPages(deps.origin), ...openProbes(deps)]
 }
 
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */

@@ -13,14 +13,14 @@ import { isSpelledOut, maySpellOddly } from './spelling.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from './watch.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
-export type OpenPage = { path: string; contentType: string; body: () => string }
+export type OpenPage = { path: string; contentType: string; body: () => string | Buffer }
 /** What machines ask about the service itself: as a page, but its status says something too. */
 export type Probe = {
   path: string
   contentType: string
-  answer: (authorization: string | undefined, peer: Peer) => Said | Promise<Said>
+  answer: (authorization: string | undefined, peer: Peer, accept: string | undefined) => Said | Promise<Said>
 }
-type Said = { status: number; body: string }
+type Said = { status: number; body: string | Buffer; headers?: Record<string, string> }
 
 const BODY_LIMIT = 64 * 1024
 /** Each may hold what it has not said yet (headers of 16 KB): what is above this is let go at once. */
@@ -60,7 +60,7 @@ export function serve(
     done(null, payload)
   })
 
-  for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1)))
+  for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
   for (const route of routes) addRoute(app, deps, route, watch(route.operationId))
   for (const screen of screens) addScreen(app, deps, screen, watch(screen.name))
   refuseOtherMethods(app, refuseUnreached, [
@@ -128,11 +128,15 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
     try {
       const said: Said =
         'answer' in page
-          ? await page.answer(request.headers.authorization, request.raw.socket)
+          ? await page.answer(request.headers.authorization, request.raw.socket, request.headers.accept)
           : { status: 200, body: page.body() }
       if ('answer' in page) reply.header('cache-control', 'no-store')
       watch.end(request, { since, status: said.status })
-      return reply.code(said.status).type(page.contentType).send(said.body)
+      return reply
+        .code(said.status)
+        .type(page.contentType)
+        .headers(said.headers ?? {})
+        .send(said.body)
     } catch (error) {
       const { status, key: refusal } = sendError(deps, error as Error, request, reply)
       watch.end(request, { since, status, refusal })
