@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathOf } from '../src/command/ask.ts'
@@ -104,6 +106,24 @@ processOnBothEngines('users, teams, members, tokens and integrations are made an
   assert.match(JSON.parse(taken.out).error.message, /ada/)
   const late = await berth(['token', 'add', user.id, '--expires', 'soon'], env)
   assert.deepEqual([late.code, /days or a moment/.test(late.err)], [64, true])
+})
+
+test('a command that is told to wait waits ten times, and then says what it was told', {
+  timeout: 60_000,
+}, async (t) => {
+  let asked = 0
+  const server = createServer((_, response) => {
+    asked++
+    response.writeHead(429, { 'retry-after': '0', 'content-type': 'application/json' })
+    response.end('{"error":{"code":"rate_limited","message":"Too many requests - try again later"}}')
+  })
+  t.after(() => server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const env = { BERTH_PUBLIC_URL: `http://127.0.0.1:${port}`, BERTH_OPERATOR_TOKEN: 'x'.repeat(40) }
+  const { code, err } = await berth(['integration', 'list'], env)
+  assert.deepEqual([code, asked], [1, 11])
+  assert.match(err, /Too many requests/)
 })
 
 test('what cannot be understood ends with 64, says what was meant, and does nothing', async () => {

@@ -278,3 +278,20 @@ onBothEngines('projects that an installation makes at once all join its selectio
   const { projects } = (await installed.call('GET', `/v9/projects?teamId=${teamId}&limit=100`)).body
   assert.equal(projects.length, 21)
 })
+
+onBothEngines('a consent that is given anew says no more why the installation was disabled', async (world) => {
+  const { teamId, userId } = world.credentials
+  const app = await makeIntegration(world)
+  const { id } = await world.user('grace')
+  const role = (role: string) => world.operator('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role })
+  await role('OWNER')
+  const { configurationId } = await install(world, app, { userId: id })
+  await role('VIEWER')
+  const one = `${ONE}/${configurationId}?teamId=${teamId}`
+  const disabled = (await world.call('GET', one)).body
+  assert.deepEqual([disabled.disabledReason, disabled.disabledAt > 0], ['original-owner-role-downgraded', true])
+  assert.equal((await install(world, app, { userId })).configurationId, configurationId)
+  const renewed = await world.call('GET', one)
+  assert.deepEqual([renewed.status, renewed.body.userId], [200, userId])
+  for (const field of ['disabledReason', 'disabledAt']) assert.equal(field in renewed.body, false, field)
+})

@@ -95,6 +95,22 @@ onBothEngines(
 )
 
 onBothEngines(
+  'the domain of a branch leads to its newest preview deployment, never to a production one of the same branch',
+  async (world) => {
+    const web = await openWeb(world)
+    const name = 'dev.apps.example.net'
+    const preview = await web.deploy({ target: 'preview', gitBranch: 'dev' })
+    const production = await web.deploy({ gitBranch: 'dev' })
+    assert.equal((await world.call('POST', '/v10/projects/web/domains', { name, gitBranch: 'dev' })).status, 200)
+    const wanted = { [ONE]: production, [TWO]: production, [name]: preview }
+    assert.deepEqual(await leads(world), wanted, 'as it is added')
+    const later = await web.deploy({ gitBranch: 'dev' })
+    assert.deepEqual(await leads(world), { ...wanted, [ONE]: later, [TWO]: later }, 'as one is deployed')
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'a failed production deployment refuses new domains until one succeeds, and READY, ERROR and CANCELED are ends',
   async (world) => {
     const web = await openWeb(world, [])

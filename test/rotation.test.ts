@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
+import { openKeys } from '../src/env/root-keys.ts'
 import { beginRotation } from '../src/env/rotation.ts'
 import { newKeyBytes } from '../src/outside/seal.ts'
 import { openService } from '../src/service.ts'
@@ -171,6 +172,36 @@ test('of two instances that start together on nothing, both use the one keyring'
   )
   for (const service of services) await service.close()
 })
+
+onBothEngines(
+  'of two first starts with different keyrings one is refused: values of the other would be lost',
+  async (world) => {
+    const { db, clock } = world.deps
+    await db.write((tx) => tx.deleteFrom('project_key').execute())
+    await db.write((tx) => tx.deleteFrom('root_key').execute())
+    let looked = 0
+    let meet = () => {}
+    const met = new Promise<void>((resolve) => {
+      meet = resolve
+    })
+    // Both have seen a store without keys before either writes its own.
+    const write: typeof db.write = async (work) => {
+      if (++looked === 2) meet()
+      await met
+      return db.write(work)
+    }
+    const starts = ['rk_one', 'rk_two'].map((id, at) => {
+      const keys = { keys: [{ id, key: Buffer.alloc(32, at).toString('base64') }] }
+      const config = readConfig({ BERTH_DATA: world.folder, BERTH_KEYS: JSON.stringify(keys) })
+      return openKeys(config, { ...db, write }, clock)
+    })
+    const ends = await Promise.allSettled(starts)
+    assert.deepEqual(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    const refused = ends.find((end) => end.status === 'rejected')
+    assert.match(String(refused?.reason), /lacks the key rk_(one|two), which this store needs/)
+    assert.equal((await db.read.selectFrom('root_key').selectAll().execute()).length, 1)
+  },
+)
 
 for (const engine of ENGINES) {
   test(`a rotation killed at ten random moments loses no value [${engine}]`, { timeout: 180_000 }, async (t) => {

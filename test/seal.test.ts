@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { type Config, readConfig } from '../src/config.ts'
+import { openKeyring } from '../src/outside/keyring.ts'
 import { keyFrom, newKeyBytes, open, placeOf, seal } from '../src/outside/seal.ts'
 import { openService } from '../src/service.ts'
 import { ENGINES, onBothEngines, openWorld, type World } from './world.ts'
@@ -244,6 +245,13 @@ test('a service whose keyring does not fit ends with 1 and one line that says wh
   assert.equal(status, 1)
   assert.match(stderr, new RegExp(`^berth: the keyring BERTH_KEYS lacks the key ${id}, .*backup.*\\n$`))
   assert.equal((stdout + stderr).includes(other.keys[0]!.key), false)
+})
+
+test('a keyring that has an id twice is refused: which key it means is not said', () => {
+  const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+  const ring = (...ids: string[]) => ({ text: JSON.stringify({ keys: ids.map((id, at) => ({ id, key: key(at) })) }) })
+  assert.throws(() => openKeyring(ring('rk_a', 'rk_b', 'rk_a'), () => true), /has an id twice/)
+  assert.deepEqual(openKeyring(ring('rk_a', 'rk_b'), () => true).ids(), ['rk_a', 'rk_b'])
 })
 
 test('BERTH_KEYS is a path or the keyring itself', () => {

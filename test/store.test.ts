@@ -68,6 +68,41 @@ onBothEngines('a statement that fails undoes its job whole, and a reader never s
   assert.deepEqual(await deps.db.read.selectFrom('fact').selectAll().where('name', '=', 'half').execute(), [])
 })
 
+test('two writes that lock two rows in opposite order both stand: the one PostgreSQL ends is run again', async () => {
+  const world = await openWorld('postgres')
+  try {
+    const { db } = world.deps
+    await db.write((tx) =>
+      tx
+        .insertInto('fact')
+        .values([fact('one'), fact('two')])
+        .execute(),
+    )
+    let attempts = 0
+    let meet = () => {}
+    const met = new Promise<void>((resolve) => {
+      meet = resolve
+    })
+    const add = (order: string[], letter: string) =>
+      db.write(async (tx) => {
+        const first = ++attempts <= 2
+        for (const name of order) {
+          const value = sql<string>`value || ${letter}`
+          await tx.updateTable('fact').set({ value }).where('name', '=', name).execute()
+          // Both have their first row before either asks for its second.
+          if (attempts === 2) meet()
+          if (first) await met
+        }
+      })
+    await Promise.all([add(['one', 'two'], 'a'), add(['two', 'one'], 'b')])
+    assert.ok(attempts > 2, 'one lost and was run again')
+    const rows = await db.read.selectFrom('fact').select('value').where('name', 'in', ['one', 'two']).execute()
+    for (const { value } of rows) assert.match(value, /^x(ab|ba)$/)
+  } finally {
+    await world.close()
+  }
+})
+
 onBothEngines('40 writers that read and add to one number all count', async ({ deps }) => {
   await deps.db.write((tx) => tx.insertInto('fact').values({ name: 'sum', value: '0' }).execute())
   const add = () =>

@@ -73,6 +73,15 @@ onBothEngines('a token limited to projects sees and touches those, and makes non
   assert.equal((await call('DELETE', `/v9/projects/${a}`)).status, 204)
 })
 
+onBothEngines('a token is good for its last millisecond and not for the next', async (world, t) => {
+  const end = Date.now() + 100_000
+  const call = await world.token({ expiresAt: end })
+  t.mock.timers.enable({ apis: ['Date'], now: end - 1 })
+  assert.equal((await call('GET', '/v2/user')).status, 200)
+  t.mock.timers.setTime(end)
+  assert.equal((await call('GET', '/v2/user')).status, 401)
+})
+
 onBothEngines('a token ends at its moment, and its row is swept', async (world) => {
   const { deps, operator, credentials } = world
   const now = 1_900_000_000_000

@@ -144,6 +144,33 @@ onBothEngines(
 )
 
 onBothEngines(
+  'what happened before the takeover and was not tried meanwhile is sent after it, in order, one after another',
+  async (world, t) => {
+    const team = `?teamId=${world.credentials.teamId}`
+    const hook = await receiver(t)
+    const { integration } = await appWithHook(world, hook, 'helper')
+    const { configuration } = await install(world, integration, onTeam(world))
+    await makeProject(world, 'n0', team)
+    await deliver(world)
+    hook.got.length = 0
+    for (let at = 1; at <= 6; at++) await world.call('PATCH', `/v9/projects/n${at - 1}${team}`, { name: `n${at}` })
+    const { clock } = world.deps
+    await setConfiguration(world, configuration.id, { disabled_at: clock.now() })
+    clock.set(clock.now() + 1000)
+    await setConfiguration(world, configuration.id, { disabled_at: null, resumed_at: clock.now() })
+    hook.answer((response) => void setTimeout(() => response.end(), 20))
+    const before = hook.mostOpen()
+    for (let round = 0; round < 3; round++) await deliver(world)
+    assert.deepEqual(
+      hook.got.map(({ body }) => body.payload.project.name),
+      ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'],
+    )
+    assert.deepEqual([before, hook.mostOpen()], [1, 1], 'none is sent beside another')
+  },
+  LOCAL,
+)
+
+onBothEngines(
   'the end of an installation is told to it and to the account, to no other installation, and drops what it waited for',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`

@@ -46,6 +46,30 @@ onBothEngines(
 )
 
 onBothEngines(
+  'whoever looks while an attempt may still be answered does not make it again',
+  async (world, t) => {
+    const hook = await receiver(t)
+    let release = () => {}
+    hook.answer((response) => {
+      release = () => void response.end()
+    })
+    await register(world, hook.url)
+    await makeProject(world, 'web')
+    const now = world.deps.clock.now()
+    const attempt = deliver(world, now)
+    await hook.until(1)
+    // As long as an attempt may take, and what is around it.
+    await deliver(world, now + 16 * SECOND)
+    assert.equal(hook.got.length, 1)
+    release()
+    await attempt
+    const [told] = await deliveries(world)
+    assert.deepEqual([told.status, told.attempts.length], ['delivered', 1])
+  },
+  LOCAL,
+)
+
+onBothEngines(
   'Retry-After puts an attempt off, for a day at the most, and never brings it forward',
   async (world, t) => {
     const hook = await receiver(t)
