@@ -4,10 +4,12 @@ import type { Screen } from './http/screen.ts'
 import { consentScreens } from './integrations/consent.ts'
 import { installedScreens } from './integrations/installed-page.ts'
 import { invitationScreens } from './invitations/invitation-page.ts'
+import { heldScreens } from './webhooks/held-page.ts'
 
 export const SCREENS: readonly Screen[] = [
   ...accountScreens,
   ...consentScreens,
   ...installedScreens,
   ...invitationScreens,
+  ...heldScreens,
 ]

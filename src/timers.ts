@@ -20,6 +20,7 @@ import { forgetTransferCodes } from './projects/transfer.ts'
 import { completeTransfers } from './projects/transfer-job.ts'
 import { deliverDue } from './webhooks/deliver.ts'
 import { forgetOldDeliveries } from './webhooks/deliveries.ts'
+import { removeLongHeld } from './webhooks/held.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -39,6 +40,7 @@ export const TIMERS = {
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
   'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },
+  'held-endpoints': { periodMs: HOUR_MS, sweep: removeLongHeld },
   'old-codes': { periodMs: HOUR_MS, sweep: forgetOldCodes },
   'kept-answers': { periodMs: HOUR_MS, sweep: forgetKeptAnswers },
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },

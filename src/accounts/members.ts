@@ -4,9 +4,10 @@ import { waitForWritesOfPerson } from '../access/person.ts'
 import type { Role } from '../access/roles.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
-import { disableConfigurationsOf, mayOwnInstallations } from '../integrations/disable.ts'
+import { mayOwnInstallations } from '../integrations/disable.ts'
 import { withdrawInvitationsBy } from '../invitations/invitations.ts'
 import { refuse } from '../refusal.ts'
+import { accessEnded } from './access-ended.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'stamp'>
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
@@ -46,7 +47,7 @@ export async function addMember(
 }
 
 /**
- * Gives a member another role; below MEMBER, what they had installed is disabled. Refuses: not_found 404 (no member),
+ * Gives a member another role; below MEMBER, what they had set up ends (`accessEnded`). Refuses: not_found 404 (no member),
  * last_owner 409.
  */
 export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, role: Role): Promise<void> {
@@ -60,7 +61,7 @@ export async function changeRole(ctx: OperatorCtx, team: Team, userId: string, r
   const changed = await change.returning('user_id').executeTakeFirst()
   if (changed === undefined) await refuseToEnd(ctx, team, userId)
   if (role !== 'OWNER') await withdrawInvitationsBy(ctx, team.id, userId)
-  if (!mayOwnInstallations(role)) await disableConfigurationsOf(ctx, team, userId, 'original-owner-role-downgraded')
+  if (!mayOwnInstallations(role)) await accessEnded(ctx, team, userId, 'original-owner-role-downgraded')
 }
 
 /** Who is made OWNER by others did not ask for it. */
@@ -70,7 +71,7 @@ function putAt(ctx: OperatorCtx, role: Role) {
 
 /**
  * Takes a user out of a team; their tokens stop acting for it with the commit, those that act for nothing else end for good, so
- * that they are nothing if the user comes back, and what they had installed is disabled. `leaves`: they go by themselves; then who
+ * that they are nothing if the user comes back, and what they had set up ends (`accessEnded`). `leaves`: they go by themselves; then who
  * was made the last OWNER by others goes too.
  * Refuses: not_found 404 (no member), last_owner 409.
  */
@@ -98,7 +99,7 @@ export async function endMembership(ctx: OperatorCtx, team: Team, userId: string
     .where('configuration_id', 'is', null)
     .execute()
   await withdrawInvitationsBy(ctx, team.id, userId)
-  await disableConfigurationsOf(ctx, team, userId, 'original-owner-left-the-team')
+  await accessEnded(ctx, team, userId, 'original-owner-left-the-team')
 }
 
 /** That the member is no OWNER, or another one stays: part of the statement that ends the one, so that no two pass each other. */

@@ -18,6 +18,7 @@ import * as auditChain from './migrations/0018-audit-chain.ts'
 import * as keptAnswers from './migrations/0019-kept-answers.ts'
 import * as growth from './migrations/0020-growth.ts'
 import * as edgeStamps from './migrations/0021-edge-stamps.ts'
+import * as heldEndpoints from './migrations/0024-held-endpoints.ts'
 import * as invitations from './migrations/0028-invitations.ts'
 import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
 import * as releasedProofs from './migrations/0042-released-proofs.ts'
@@ -83,6 +84,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0034-deployment-meta': deploymentMeta,
   '0028-invitations': invitations,
   '0042-released-proofs': releasedProofs,
+  '0024-held-endpoints': heldEndpoints,
 }
 
 /**

@@ -85,6 +85,9 @@ export type IntegrationTables = {
     failing_since: number | null
     disabled_at: number | null
     disabled_reason: 'gone' | 'failing' | null
+    /** Since when who made it has no access any more, and nothing is sent. */
+    held_at: number | null
+    held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | null
   }
   log_drain: {
     id: string
@@ -104,6 +107,9 @@ export type IntegrationTables = {
     failing_since: number | null
     disabled_at: number | null
     disabled_reason: 'gone' | 'failing' | null
+    /** Since when who made it has no access any more, and nothing is sent. */
+    held_at: number | null
+    held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | null
   }
   /** One thing to send to one endpoint, written in the transaction that made the reason for it. */
   delivery: {

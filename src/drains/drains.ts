@@ -6,6 +6,7 @@ import { openSafeToWrite } from '../env/values.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
+import { takeOverEndpoint } from '../webhooks/held.ts'
 import { isKnown, MOST_ENDPOINTS, mustBeProjects, mustBeUrl } from '../webhooks/rules.ts'
 import { type DrainRow, ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './shape.ts'
 
@@ -49,6 +50,8 @@ export async function createDrain(
     failing_since: null,
     disabled_at: null,
     disabled_reason: null,
+    held_at: null,
+    held_reason: null,
   }
   await ctx.db.insertInto('log_drain').values(row).execute()
   return { ...showDrain(await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirstOrThrow()), secret }
@@ -99,6 +102,12 @@ export function getDrain(_ctx: Ctx, row: DrainRow): Static<typeof OneLogDrain> {
 export async function listDrains(ctx: Ctx): Promise<LogDrain[]> {
   const rows = await withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').execute()
   return rows.filter((row) => isKnown(ctx, row)).map(showDrain)
+}
+
+/** Makes the caller, an OWNER, the owner of a drain; one that was held hears lines again. Refuses: bad_request 400, not_found 404. */
+export async function transferDrain(ctx: Ctx, row: Row<'log_drain'>): Promise<Static<typeof OneLogDrain>> {
+  await takeOverEndpoint(ctx, 'log_drain', row)
+  return getDrain(ctx, await findDrain(ctx, { id: row.id }))
 }
 
 /** Removes a drain. What waits for it is not sent. */

@@ -23,7 +23,7 @@ export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<
 
 /**
  * Takes lines of a project and writes one delivery for each drain that hears some of them. They are kept for nothing else:
- * without a drain, and while the installation of a drain is disabled, they are gone.
+ * without a drain, and while a drain is held or its installation disabled, they are gone.
  */
 export async function takeLines(
   ctx: OperatorCtx,
@@ -88,6 +88,7 @@ async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
     ])
     .where('log_drain.account_id', '=', project.account_id)
     .where('log_drain.disabled_at', 'is', null)
+    .where('log_drain.held_at', 'is', null)
     .where((eb) =>
       eb.or([
         eb('log_drain.configuration_id', 'is', null),

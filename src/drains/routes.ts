@@ -1,5 +1,6 @@
+import { notLimitedToProjects } from '../access/guards.ts'
 import { operatorRoute, type Route, route } from '../http/route.ts'
-import { createDrain, deleteDrain, findDrain, getDrain, listDrains } from './drains.ts'
+import { createDrain, deleteDrain, findDrain, getDrain, listDrains, transferDrain } from './drains.ts'
 import { findAnyProject, takeLines } from './lines.ts'
 import { LinesTaken, LogDrainList, LogLines, NewDrain, NewIntegrationDrain, OneLogDrain } from './shape.ts'
 
@@ -52,6 +53,20 @@ export const drainRoutes: Route[] = [
     needs: ['drain:read'],
     on: findDrain,
     run: getDrain,
+    refuses: ['not_found'],
+    status: 200,
+    reply: OneLogDrain,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/log-drains/:id/transfer-ownership',
+    operationId: 'transferLogDrainOwnership',
+    summary: 'Become the owner of a log drain; one that was held hears lines again',
+    tag,
+    needs: ['drain:write', 'integration:grant'],
+    on: findDrain,
+    guards: [notLimitedToProjects],
+    run: transferDrain,
     refuses: ['not_found'],
     status: 200,
     reply: OneLogDrain,

@@ -4,7 +4,7 @@ import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
 import { Moment, Nullable, OneOf } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
-import { ProjectIds, Url } from '../webhooks/shape.ts'
+import { HeldFields, ProjectIds, showHeld, Url } from '../webhooks/shape.ts'
 
 const SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
 export const ENVIRONMENTS = ['production', 'preview'] as const
@@ -70,6 +70,7 @@ const fields = {
   firstErrorTimestamp: Type.Optional(Moment),
   /** When nothing arrived any more; upstream's reasons for it are others, so none is told here. */
   disabledAt: Type.Optional(Moment),
+  ...HeldFields,
 }
 export const LogDrain = Type.Object(fields, { title: 'LogDrain' })
 export type LogDrain = Static<typeof LogDrain>
@@ -102,9 +103,10 @@ export function showDrain(row: DrainRow): LogDrain {
     createdAt: momentOf(row.created_stamp),
     updatedAt: row.updated_at,
     deletedAt: null,
-    status: row.disabled_at !== null ? 'disabled' : row.failing_since !== null ? 'errored' : 'enabled',
+    status: (row.disabled_at ?? row.held_at) !== null ? 'disabled' : row.failing_since !== null ? 'errored' : 'enabled',
     ...(row.failing_since !== null && { firstErrorTimestamp: row.failing_since }),
     ...(row.disabled_at !== null && { disabledAt: row.disabled_at }),
+    ...showHeld(row),
   }
 }
 

@@ -6,7 +6,7 @@ import { waitForWritesOf } from '../access/installation.ts'
 import type { Role } from '../access/roles.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { queueMail } from '../mail/mail.ts'
+import { mailOwners } from '../mail/owners.ts'
 import { lineOf } from '../mail/text.ts'
 import { removeConfiguration } from './remove.ts'
 
@@ -53,7 +53,7 @@ export async function disableConfigurationsOf(
     .returning('integration_id')
     .execute()
   if (disabled.length > 0)
-    await mailOwners(
+    await tellOwners(
       ctx,
       team,
       userId,
@@ -62,7 +62,7 @@ export async function disableConfigurationsOf(
     )
 }
 
-async function mailOwners(ctx: OperatorCtx, team: Team, userId: string, reason: Reason, integrationIds: string[]) {
+async function tellOwners(ctx: OperatorCtx, team: Team, userId: string, reason: Reason, integrationIds: string[]) {
   const integrations = await ctx.db
     .selectFrom('integration')
     .select('name')
@@ -70,13 +70,6 @@ async function mailOwners(ctx: OperatorCtx, team: Team, userId: string, reason: 
     .orderBy('name')
     .execute()
   const user = await ctx.db.selectFrom('account').select('slug').where('id', '=', userId).executeTakeFirst()
-  const owners = await ctx.db
-    .selectFrom('member')
-    .innerJoin('account', 'account.id', 'member.user_id')
-    .select('account.email')
-    .where('member.team_id', '=', team.id)
-    .where('member.role', '=', 'OWNER')
-    .execute()
   const text = [
     `${user?.slug ?? userId}, who ${WHY[reason]}, had installed on the team ${team.slug}:`,
     '',
@@ -86,10 +79,7 @@ async function mailOwners(ctx: OperatorCtx, team: Team, userId: string, reason: 
     'it is deleted, with the environment variables that it made. See what is installed:',
     `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
   ].join('\n')
-  for (const { email } of owners) {
-    if (email !== null)
-      await queueMail(ctx, { recipient: email, subject: `Integrations of ${team.slug} are disabled`, text })
-  }
+  await mailOwners(ctx, team.id, { subject: `Integrations of ${team.slug} are disabled`, text })
 }
 
 const WHY: Record<Reason, string> = {

@@ -1,10 +1,11 @@
 /** The list of what is installed, and the pages that ask before something is uninstalled, taken over or given more access. */
 import type { Static } from 'typebox'
 import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../accounts/acting.ts'
-import { type Html, html } from '../http/html.ts'
+import { day, type Html, html } from '../http/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../http/screen.ts'
 import { Type } from '../http/type.ts'
 import { lineOf } from '../mail/text.ts'
+import { heldSection } from '../webhooks/held-page.ts'
 import { logoOf } from './consent-page.ts'
 import { DISABLED_KEPT_MS } from './disable.ts'
 import {
@@ -106,7 +107,9 @@ async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number,
     return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show what is installed.</p></section>`
   }
   const installations = await installationsOn(ctx, account, most + 1)
-  if (installations.length === 0) return html`<section>${heading}<p class="soft">Nothing is installed.</p></section>`
+  const held = await heldSection(ctx, account)
+  if (installations.length === 0)
+    return html`<section>${heading}<p class="soft">Nothing is installed.</p>${held}</section>`
   const entries: Html[] = []
   for (const installation of installations.slice(0, most)) {
     entries.push(await entry(ctx, installation))
@@ -116,7 +119,7 @@ async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number,
   const more =
     installations.length > most &&
     html`<p class="soft">These are the newest ${most}. <a href="/integrations/installed?teamId=${account.id}">Show those of this account</a></p>`
-  return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}</section>`
+  return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}${held}</section>`
 }
 
 async function entry(ctx: PersonCtx, installation: Installation): Promise<Html> {
@@ -245,6 +248,3 @@ function scopesOf({ scopes_json }: { scopes_json: string }): string[] {
 }
 
 /** `21 November 2026`, by UTC. */
-function day(moment: number): string {
-  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(moment)
-}

@@ -79,12 +79,14 @@ export async function replayDelivery(
   const table = row.endpoint_id.startsWith('ld_') ? 'log_drain' : 'webhook'
   const endpoint = await ctx.db
     .selectFrom(table)
-    .select('disabled_at')
+    .select(['disabled_at', 'held_at'])
     .where('id', '=', row.endpoint_id)
     .executeTakeFirst()
   if (endpoint === undefined) refuse('not_replayable', 'The endpoint of this delivery is gone.')
   if (endpoint.disabled_at !== null)
     refuse('not_replayable', 'The endpoint of this delivery is disabled: enable it first.')
+  if (endpoint.held_at !== null)
+    refuse('not_replayable', 'The endpoint of this delivery is held: an OWNER has to take it over first.')
   if (row.event_id === null && row.body === null) refuse('not_replayable', 'What was delivered is not kept.')
   const again = await ctx.db
     .updateTable('delivery')

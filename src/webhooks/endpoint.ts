@@ -24,6 +24,7 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
   const { read } = deps.db
   const webhook = await read.selectFrom('webhook').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
   if (webhook === undefined || webhook.disabled_at !== null) return 'gone'
+  if (webhook.held_at !== null) return 'hold'
   const event = await read.selectFrom('event').selectAll().where('stamp', '=', stamp).executeTakeFirst()
   if (event === undefined) return 'drop'
   const name = nameAskedFor(webhook.events_json, event.type)
@@ -91,6 +92,7 @@ async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
   const { read } = deps.db
   const drain = await read.selectFrom('log_drain').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
   if (drain === undefined || drain.disabled_at !== null) return 'gone'
+  if (drain.held_at !== null) return 'hold'
   if (delivery.body === null) return 'drop'
   if (drain.configuration_id !== null) {
     const active = await read

@@ -23,7 +23,8 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told)
   for (const endpoint of endpoints) {
     if (!(await hears(ctx, endpoint, event))) continue
     told = true
-    const held = endpoint.disabled_at !== null && !EVENTS[event.type].sentWhileDisabled
+    const resting = endpoint.disabled_at !== null && !EVENTS[event.type].sentWhileDisabled
+    const held = resting || endpoint.held_at !== null
     const now = ctx.deps.clock.now()
     await insertDelivery(ctx.db, {
       id: newId('dlv'),
@@ -70,14 +71,14 @@ function isGranted(endpoint: Endpoint, { type, about }: Told): boolean {
 }
 
 /** An endpoint and, when it is an installation's, the installation. */
-type Endpoint = Pick<Row<'webhook'>, 'id' | 'events_json' | 'project_ids_json'> & {
+type Endpoint = Pick<Row<'webhook'>, 'id' | 'events_json' | 'project_ids_json' | 'held_at'> & {
   configuration_id: string | null
   scopes_json: string | null
   project_selection: 'all' | 'selected' | null
   disabled_at: number | null
 }
 
-const OF_WEBHOOK = ['webhook.id', 'webhook.events_json', 'webhook.project_ids_json'] as const
+const OF_WEBHOOK = ['webhook.id', 'webhook.events_json', 'webhook.project_ids_json', 'webhook.held_at'] as const
 const OF_CONFIGURATION = [
   'configuration.scopes_json',
   'configuration.project_selection',

@@ -46,9 +46,8 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'deli
       response: 'statusCode' in posted ? posted.response : null,
     })
     await judgeEndpoint({ db, deps, now }, { id: delivery.endpoint_id, url, posted, delivered, attempts: number })
-    const { configuration_id } = delivery
-    if (delivery.held_at !== null && dueAt === null && configuration_id !== null)
-      await releaseNext(db, configuration_id, delivery.endpoint_id, now)
+    if (delivery.held_at !== null && dueAt === null)
+      await releaseNext(db, delivery.configuration_id, delivery.endpoint_id, now)
   })
   return outcome
 }

@@ -68,7 +68,7 @@ export async function giveBack(deps: Deps, { id, due_at }: Leased, now: number):
   )
 }
 
-/** Holds a delivery until its installation is active again and it is its turn. */
+/** Holds a delivery until its installation is active again, or somebody took its endpoint over, and it is its turn. */
 export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
   const held = { due_at: null, held_at: now }
   await deps.db.write((db) =>
@@ -90,6 +90,13 @@ export async function drop(deps: Deps, { id, due_at, endpoint_id }: Leased, now:
       .where('endpoint_id', '=', endpoint_id)
       .where('due_at', '<=', now)
     await db.updateTable('delivery').set(dropped).where('id', 'in', others.limit(DROPPED_AT_ONCE)).execute()
+    const held = db
+      .selectFrom('delivery')
+      .select('id')
+      .where('configuration_id', 'is', null)
+      .where('endpoint_id', '=', endpoint_id)
+      .where('held_at', 'is not', null)
+    await db.updateTable('delivery').set(dropped).where('id', 'in', held.limit(DROPPED_AT_ONCE)).execute()
   })
 }
 
@@ -98,7 +105,17 @@ export async function drop(deps: Deps, { id, due_at, endpoint_id }: Leased, now:
  * that one is done with. So it arrives in the order in which it happened.
  */
 export async function releaseHeld(deps: Deps, now: number): Promise<void> {
-  const { rows } = await sql<{ configuration_id: string; endpoint_id: string }>`
+  const rows = [...(await heldForInstallations(deps.db.read)), ...(await heldForPeople(deps.db.read))]
+  if (rows.length === 0) return
+  await deps.db.write(async (db) => {
+    for (const row of rows) await releaseNext(db, row.configuration_id, row.endpoint_id, now)
+  })
+}
+
+type Waiting = { configuration_id: string | null; endpoint_id: string }
+
+async function heldForInstallations(db: Queries): Promise<Waiting[]> {
+  const { rows } = await sql<Waiting>`
     with recursive holding(id) as (
       select min(configuration_id) from delivery where held_at is not null
       union all
@@ -110,19 +127,34 @@ export async function releaseHeld(deps: Deps, now: number): Promise<void> {
     join configuration on configuration.id = holding.id
     join delivery on delivery.configuration_id = holding.id
     where configuration.disabled_at is null and configuration.deleted_at is null
-      and delivery.held_at is not null and delivery.status = 'pending' and delivery.due_at is null`.execute(
-    deps.db.read,
-  )
-  if (rows.length === 0) return
-  await deps.db.write(async (db) => {
-    for (const row of rows) await releaseNext(db, row.configuration_id, row.endpoint_id, now)
-  })
+      and delivery.held_at is not null and delivery.status = 'pending' and delivery.due_at is null`.execute(db)
+  return rows
+}
+
+/** Of endpoints that were taken over; and of those that are gone, for which it is dropped in its turn. */
+async function heldForPeople(db: Queries): Promise<Waiting[]> {
+  const { rows } = await sql<Waiting>`
+    with recursive holding(id) as (
+      select min(endpoint_id) from delivery where held_at is not null and configuration_id is null
+      union all
+      select (select min(endpoint_id) from delivery
+        where held_at is not null and configuration_id is null and endpoint_id > holding.id)
+      from holding where holding.id is not null
+    )
+    select null as configuration_id, holding.id as endpoint_id
+    from holding
+    left join webhook on webhook.id = holding.id
+    left join log_drain on log_drain.id = holding.id
+    where holding.id is not null and webhook.held_at is null and log_drain.held_at is null
+      and exists (select 1 from delivery where delivery.configuration_id is null and delivery.endpoint_id = holding.id
+        and delivery.held_at is not null and delivery.status = 'pending' and delivery.due_at is null)`.execute(db)
+  return rows
 }
 
 /** The oldest that is held; nothing while that one has its turn. */
 export async function releaseNext(
   db: Queries,
-  configurationId: string,
+  configurationId: string | null,
   endpointId: string,
   now: number,
 ): Promise<void> {
@@ -134,7 +166,7 @@ export async function releaseNext(
       eb
         .selectFrom('delivery')
         .select('id')
-        .where('configuration_id', '=', configurationId)
+        .where('configuration_id', configurationId === null ? 'is' : '=', configurationId)
         .where('endpoint_id', '=', endpointId)
         .where('held_at', 'is not', null)
         .where('status', '=', 'pending')

@@ -1,3 +1,4 @@
+import { notLimitedToProjects } from '../access/guards.ts'
 import { operatorRoute, route } from '../http/route.ts'
 import { findDelivery, listDeliveries, replayDelivery } from './deliveries.ts'
 import {
@@ -11,7 +12,15 @@ import {
   Webhook,
   WebhookList,
 } from './shape.ts'
-import { createWebhook, deleteWebhook, findWebhook, getWebhook, listWebhooks, updateWebhook } from './webhooks.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  findWebhook,
+  getWebhook,
+  listWebhooks,
+  transferWebhook,
+  updateWebhook,
+} from './webhooks.ts'
 
 const tag = 'webhooks'
 
@@ -66,6 +75,20 @@ export const webhookRoutes = [
     on: findWebhook,
     run: updateWebhook,
     refuses: ['not_found', 'missing_permission', 'unknown_project'],
+    status: 200,
+    reply: Webhook,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/webhooks/:id/transfer-ownership',
+    operationId: 'transferWebhookOwnership',
+    summary: 'Become the owner of a webhook; one that was held goes on',
+    tag,
+    needs: ['webhook:write', 'integration:grant'],
+    on: findWebhook,
+    guards: [notLimitedToProjects],
+    run: transferWebhook,
+    refuses: ['not_found'],
     status: 200,
     reply: Webhook,
   }),

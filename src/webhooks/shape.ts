@@ -24,6 +24,12 @@ export const PatchWebhook = Type.Object({
 export type PatchWebhook = Static<typeof PatchWebhook>
 export const ListWebhooksQuery = Type.Object({ projectId: Type.Optional(Id) })
 
+/** Nothing is sent until an OWNER takes it over; 30 days after `heldAt` it is removed. */
+export const HeldFields = {
+  heldAt: Type.Optional(Moment),
+  heldReason: Type.Optional(OneOf('original-owner-left-the-team', 'original-owner-role-downgraded')),
+}
+
 const fields = {
   id: Type.String(),
   url: Type.String(),
@@ -36,6 +42,7 @@ const fields = {
   failingSince: Type.Optional(Moment),
   disabledAt: Type.Optional(Moment),
   disabledReason: Type.Optional(OneOf('gone', 'failing')),
+  ...HeldFields,
 }
 export const Webhook = Type.Object(fields, { title: 'Webhook' })
 export type Webhook = Static<typeof Webhook>
@@ -56,7 +63,12 @@ export function showWebhook(row: Row<'webhook'>, agent: string | undefined): Web
     ...(row.failing_since !== null && { failingSince: row.failing_since }),
     ...(row.disabled_at !== null && { disabledAt: row.disabled_at }),
     ...(row.disabled_reason !== null && { disabledReason: row.disabled_reason }),
+    ...showHeld(row),
   }
+}
+
+export function showHeld({ held_at, held_reason }: Pick<Row<'webhook'>, 'held_at' | 'held_reason'>) {
+  return { ...(held_at !== null && { heldAt: held_at }), ...(held_reason !== null && { heldReason: held_reason }) }
 }
 
 const STATUSES = ['pending', 'held', 'delivered', 'failed', 'dropped'] as const

@@ -6,6 +6,7 @@ import { openSafeToWrite } from '../env/values.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
+import { takeOverEndpoint } from './held.ts'
 import { isKnown, MOST_ENDPOINTS, mustBeEvents, mustBeProjects, mustBeUrl } from './rules.ts'
 import {
   type ListWebhooksQuery,
@@ -45,6 +46,8 @@ export async function createWebhook(
     failing_since: null,
     disabled_at: null,
     disabled_reason: null,
+    held_at: null,
+    held_reason: null,
   }
   await ctx.db.insertInto('webhook').values(row).execute()
   return { ...showWebhook(row, agent), secret }
@@ -110,6 +113,7 @@ export async function updateWebhook(
   const before = row.project_ids_json === null ? null : (JSON.parse(row.project_ids_json) as string[])
   const events = mustBeEvents(ctx, body.events ?? JSON.parse(row.events_json ?? '[]'))
   const projectIds = body.projectIds === undefined ? before : await mustBeProjects(ctx, body.projectIds)
+  const moved = body.url !== undefined && body.url !== row.url
   const changed = await ctx.db
     .updateTable('webhook')
     .set({
@@ -117,14 +121,20 @@ export async function updateWebhook(
       events_json: JSON.stringify(events),
       project_ids_json: projectIds && JSON.stringify(projectIds),
       updated_at: ctx.now,
-      // Another address begins anew: how long the one before failed says nothing of it.
-      ...(body.url !== undefined && body.url !== row.url && { failing_since: null }),
+      // Another address begins anew: how long the one before failed says nothing of it. And it is of who said it, with whose access it ends.
+      ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.who.userId }) }),
       ...(body.enabled && { failing_since: null, disabled_at: null, disabled_reason: null }),
     })
     .where('id', '=', row.id)
     .returningAll()
     .executeTakeFirstOrThrow()
   return showWebhook(changed, agent)
+}
+
+/** Makes the caller, an OWNER, the owner of a webhook; one that was held goes on. Refuses: bad_request 400, not_found 404. */
+export async function transferWebhook(ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Promise<Webhook> {
+  await takeOverEndpoint(ctx, 'webhook', row)
+  return showWebhook(await findWebhook(ctx, { id: row.id }), agent)
 }
 
 /** Removes a webhook. What waits for it is not sent. */

@@ -1,0 +1,39 @@
+/** Held webhooks and log drains on the page of what is installed, each with a button by which an OWNER takes it over. */
+import { actFor, findOwnAccount, type OwnAccount } from '../accounts/acting.ts'
+import { day, type Html, html } from '../http/html.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../http/screen.ts'
+import { refuse } from '../refusal.ts'
+import { heldOn, KIND, takeOverEndpoint } from './held.ts'
+
+const PATH = '/endpoints/:accountId/:endpointId/take-over'
+
+export const heldScreens: readonly Screen[] = [
+  personScreen({ method: 'POST', path: PATH, name: 'takeOverEndpoint', run: takeOver, refuses: ['owner_only'] }),
+]
+
+/** What is held on an account; undefined when nothing is. */
+export async function heldSection(ctx: PersonCtx, account: OwnAccount): Promise<Html | undefined> {
+  const held = await heldOn(ctx, account.id)
+  if (held.length === 0) return undefined
+  return html`<h3>Webhooks and log drains without an owner</h3>
+<p class="notice bad">Whoever made them left the team, or may not have them any more. Nothing is sent to them. An OWNER of the team can take
+them over; take over only what you know.</p>
+<ul class="plain rows">${held.map((one) => {
+    const goes = html`<p>The ${KIND[one.table]} to <strong>${one.host}</strong> (${one.id}). It is removed after ${day(one.goesAt)}.</p>`
+    const button =
+      account.role === 'OWNER' &&
+      html`<form method="post" action="/endpoints/${account.id}/${one.id}/take-over">${tokenField(ctx)}
+<p class="actions"><button>Take over ${one.host}</button></p></form>`
+    return html`<li id="${one.id}">${goes}${button}</li>`
+  })}</ul>`
+}
+
+async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
+  const account = await findOwnAccount(ctx, params.accountId!)
+  if (account.role !== 'OWNER') refuse('owner_only')
+  const one = (await heldOn(ctx, account.id)).find(({ id }) => id === params.endpointId)
+  if (one === undefined) refuse('not_found', 'Nothing of that name is held: it was taken over, or removed.')
+  const by = actFor(ctx, account)
+  await takeOverEndpoint(by, one.table, one)
+  return { to: '/integrations/installed', done: { by, subjectId: one.id } }
+}

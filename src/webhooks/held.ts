@@ -1,0 +1,152 @@
+/**
+ * Webhooks and log drains of people who have no access any more: held, so that nothing goes to where nobody of the team may look, and
+ * removed after 30 days unless an OWNER takes them over. docs/webhooks.md.
+ */
+import type { Ctx, OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { mailOwners } from '../mail/owners.ts'
+import { refuse } from '../refusal.ts'
+
+type Reason = NonNullable<Row<'webhook'>['held_reason']>
+type Team = Pick<Row<'account'>, 'id' | 'slug'>
+export type Table = 'webhook' | 'log_drain'
+
+const HELD_KEPT_MS = 30 * 86_400_000
+const TABLES = ['webhook', 'log_drain'] as const
+
+/** What an endpoint is called, to people. */
+export const KIND: Record<Table, string> = { webhook: 'webhook', log_drain: 'log drain' }
+
+/**
+ * Holds the endpoints that a user made on a team, and mails the owners that the team has now. What is held already stays as it is: its
+ * 30 days run from when it was. Those of installations are held with their installation; those of integrations are the integration's.
+ */
+export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: string, reason: Reason): Promise<void> {
+  const held: string[] = []
+  for (const table of TABLES) {
+    let change = ctx.db
+      .updateTable(table)
+      .set({ held_at: ctx.now, held_reason: reason })
+      .where('account_id', '=', team.id)
+      .where('created_by', '=', userId)
+      .where('configuration_id', 'is', null)
+      .where('held_at', 'is', null)
+    if (table === 'webhook') change = change.where('integration_id', 'is', null)
+    const rows = await change.returning(['id', 'url']).execute()
+    held.push(...rows.map(({ id, url }) => `  ${KIND[table]} ${id}, which goes to ${hostOf(url)}`))
+  }
+  const apps = await appsHeardBy(ctx, team, userId)
+  if (held.length + apps.length > 0) await tellOwners(ctx, team, userId, reason, held, apps)
+}
+
+/** The integrations of the team that are told of their installations where this user said. They go on: they are the team's. */
+async function appsHeardBy(ctx: OperatorCtx, team: Team, userId: string): Promise<string[]> {
+  const rows = await ctx.db
+    .selectFrom('webhook')
+    .innerJoin('integration', 'integration.id', 'webhook.integration_id')
+    .select(['integration.id', 'webhook.url'])
+    .where('webhook.account_id', '=', team.id)
+    .where('webhook.created_by', '=', userId)
+    .orderBy('integration.id')
+    .execute()
+  return rows.map(({ id, url }) => `  integration ${id}, which is told at ${hostOf(url)}`)
+}
+
+async function tellOwners(
+  ctx: OperatorCtx,
+  team: Team,
+  userId: string,
+  reason: Reason,
+  held: string[],
+  apps: string[],
+): Promise<void> {
+  const user = await ctx.db.selectFrom('account').select('slug').where('id', '=', userId).executeTakeFirst()
+  const said = `${user?.slug ?? userId}, who ${WHY[reason]},`
+  const ofPeople = [
+    `${said} had made on the team ${team.slug}:`,
+    '',
+    ...held,
+    '',
+    'It is held: nothing is sent to it. Events wait, log lines are not kept. An owner of the team can take it over, and what waits is then sent;',
+    'after 30 days it is removed. Take over what you know, and only that:',
+    `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
+    '',
+  ]
+  const ofApps = [
+    `${said} had said where these integrations of the team ${team.slug} are told of their installations. They go on:`,
+    'see whether the address is one of yours.',
+    '',
+    ...apps,
+  ]
+  const text = [...(held.length > 0 ? ofPeople : []), ...(apps.length > 0 ? ofApps : [])].join('\n')
+  await mailOwners(ctx, team.id, { subject: `Webhooks and log drains of ${team.slug} need an owner`, text })
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? 'its address'
+}
+
+const WHY: Record<Reason, string> = {
+  'original-owner-left-the-team': 'left the team',
+  'original-owner-role-downgraded': 'may not have webhooks and log drains any more',
+}
+
+/**
+ * Makes the caller the owner of an endpoint. One that was held hears again, and of its events those that waited are sent, oldest first.
+ * Refuses: bad_request 400 (it is an installation's), not_found 404 (removed meanwhile).
+ */
+export async function takeOverEndpoint(
+  ctx: Ctx,
+  table: Table,
+  { id, configuration_id }: Pick<Row<'webhook'>, 'id' | 'configuration_id'>,
+): Promise<void> {
+  if (configuration_id !== null) {
+    refuse(
+      'bad_request',
+      `Invalid request: the ${KIND[table]} is of the installation ${configuration_id}: take that over.`,
+    )
+  }
+  const done = await ctx.db
+    .updateTable(table)
+    .set({ created_by: ctx.who.userId, held_at: null, held_reason: null, updated_at: ctx.now })
+    .where('id', '=', id)
+    .where('account_id', '=', ctx.account.id)
+    .returning('id')
+    .executeTakeFirst()
+  if (done === undefined) refuse('not_found', `There is no ${KIND[table]} "${id}".`)
+  ctx.deps.nudges.deliveries()
+}
+
+/** What is held on an account, by kind, oldest first: for the page of its owners. */
+export async function heldOn(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
+  const found = []
+  for (const table of TABLES) {
+    const rows = await ctx.db
+      .selectFrom(table)
+      .select(['id', 'url', 'held_at', 'held_reason', 'configuration_id'])
+      .where('account_id', '=', accountId)
+      .where('held_at', 'is not', null)
+      .orderBy('created_stamp')
+      .execute()
+    found.push(
+      ...rows.map(({ url, ...row }) => ({ ...row, table, host: hostOf(url), goesAt: row.held_at! + HELD_KEPT_MS })),
+    )
+  }
+  return found
+}
+
+/** Sweep: endpoints that nobody took over in 30 days are removed. What waited for them is dropped by who would have sent it. */
+export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<number> {
+  let count = 0
+  for (const table of TABLES) {
+    const old = ctx.db
+      .selectFrom(table)
+      .select('id')
+      .where('held_at', '<=', ctx.now - HELD_KEPT_MS)
+      .limit(limit - count)
+    const gone = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
+    count += gone.length
+    if (count >= limit) break
+  }
+  return count
+}
