@@ -7,6 +7,7 @@ import { BadSetting, type Config } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db, StoreWatch } from './db/db.ts'
 import type { SqliteOptions } from './db/open-sqlite.ts'
+import { mustOwnSuffix } from './domains/names.ts'
 import { type Edge, openEdge } from './edge/listener.ts'
 import { openKeys } from './env/root-keys.ts'
 import { documentPages } from './http/documents.ts'
@@ -46,13 +47,14 @@ export type Service = {
 /** How the embedded store is tuned; its own choices when empty. */
 export type StoreOptions = Pick<SqliteOptions, 'groupLimit' | 'synchronous'>
 
-/** `onDiskFault` ends the process: what a failed fsync left on disk is unknown until the store is opened anew. */
+/** Throws BadSetting. `onDiskFault` ends the process: what a failed fsync left on disk is unknown until the store is opened anew. */
 export async function openService(
   config: Config,
   log: Logger,
   onDiskFault: (error: unknown) => void,
   store: StoreOptions = {},
 ): Promise<Service> {
+  mustOwnSuffix(config.domains)
   const metrics = openMetrics()
   const db = await openStore(config, log, { ...store, onDiskFault, watch: storeWatch(metrics) })
   const clock = openClock()

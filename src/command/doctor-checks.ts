@@ -27,6 +27,7 @@ export const CHECKS: Record<string, Check> = {
   'port for proxies': async ({ host, edge }) =>
     edge.port === undefined ? [] : [await checkPort('port for proxies', 'BERTH_EDGE_PORT', host, edge.port)],
   DNS: checkDns,
+  'platform suffix': checkSuffix,
   mail: checkMail,
 }
 
@@ -191,6 +192,18 @@ async function checkDns({ dnsServers }: Config): Promise<Finding[]> {
       }
     }),
   )
+}
+
+async function checkSuffix({ domains }: Config): Promise<Finding[]> {
+  if (domains.platformSuffix === undefined) return []
+  const about = 'platform suffix'
+  const { mustOwnSuffix } = await import('../domains/names.ts')
+  try {
+    mustOwnSuffix(domains)
+  } catch (error) {
+    return [{ about, is: 'wrong', found: (error as Error).message, advice: 'the service does not start with it' }]
+  }
+  return [{ about, is: 'well', found: `names right under ${domains.platformSuffix} go to who comes first` }]
 }
 
 async function checkMail({ mail }: Config): Promise<Finding[]> {

@@ -48,7 +48,7 @@ export async function createDeployment(
   { project, owner }: Owned,
   { body }: Input<unknown, NewDeployment>,
 ) {
-  const url = canonicalUrl(body.url)
+  const url = canonicalUrl(body.url, ctx.deps.config.domains)
   await mustNotBeDomain(ctx, url)
   const row = await ctx.db
     .insertInto('deployment')

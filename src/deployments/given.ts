@@ -1,14 +1,17 @@
 /** What the build system gives of a deployment, read strictly. */
+import type { DomainSettings } from '../config.ts'
 import type { OperatorCtx } from '../context.ts'
 import { refuse } from '../refusal.ts'
 
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 
 /** The host name of a deployment in the form in which it is stored. Refuses: bad_request 400. */
-export function canonicalUrl(said: string): string {
+export function canonicalUrl(said: string, { ownNames }: Pick<DomainSettings, 'ownNames'>): string {
   const url = said.toLowerCase()
   if (!HOST.test(url))
     refuse('bad_request', 'Invalid request: `url` should be a host name, such as web-abc123.apps.example.com.')
+  if (ownNames.includes(url))
+    refuse('bad_request', `Invalid request: \`url\` is "${url}", where Berth itself is reached.`)
   return url
 }
 

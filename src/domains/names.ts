@@ -1,7 +1,7 @@
 /** Domain names: one canonical form, the apex, and which names cover which. reliability.md 2h; the Public Suffix List by tldts. */
 import { domainToASCII, domainToUnicode } from 'node:url'
-import { getDomain } from 'tldts'
-import type { DomainSettings } from '../config.ts'
+import { getDomain, getPublicSuffix } from 'tldts'
+import { BadSetting, type DomainSettings } from '../config.ts'
 import { refuse } from '../refusal.ts'
 
 /** What a URL parser would read as something other than a part of the name, or drop. */
@@ -84,6 +84,23 @@ function readsBack(ascii: string, host: string): boolean {
   if (host !== ascii && host !== unicode) return false
   // A label that claims to be punycode and decodes to nothing stays as it is.
   return domainToASCII(unicode) === ascii && !unicode.split('.').some((label) => label.startsWith('xn--'))
+}
+
+/**
+ * A name right under the platform's suffix needs no proof, so the suffix must be the operator's: not one under which registries
+ * sell names, and a platform that the Public Suffix List knows (`github.io`) only where the edge has a name under it. Throws BadSetting.
+ */
+export function mustOwnSuffix({ platformSuffix, edgeCname }: DomainSettings): void {
+  if (platformSuffix === undefined || SPECIAL_USE.includes(platformSuffix)) return
+  if (getPublicSuffix(platformSuffix) === platformSuffix)
+    throw new BadSetting(
+      `BERTH_PLATFORM_SUFFIX is "${platformSuffix}", under which everybody registers names: set a domain of your own, such as apps.example.com`,
+    )
+  const isOthers = getPublicSuffix(platformSuffix, { allowPrivateDomains: true }) === platformSuffix
+  if (isOthers && !isUnder(edgeCname ?? '', platformSuffix))
+    throw new BadSetting(
+      `BERTH_PLATFORM_SUFFIX is "${platformSuffix}", which the Public Suffix List knows as somebody's platform: set a domain of your own or, if it is yours, BERTH_EDGE_CNAME to the name of your edge under it`,
+    )
 }
 
 function isUnderSuffix(name: string, { platformSuffix }: DomainSettings): boolean {

@@ -46,12 +46,19 @@ export async function takeName(ctx: Ctx, claim: Domain): Promise<Domain> {
   return markVerified(ctx, claim, momentOf(ctx.stamp))
 }
 
-/** Refuses: domain_not_allowed 409, for what the operator denies and for the platform's own names that are not for handing out. */
-export function mustBeAllowed(name: string, { denied, platformSuffix }: DomainSettings): void {
+/**
+ * Refuses: domain_not_allowed 409, for what the operator denies, for names by which Berth itself is reached, and for the platform's
+ * own names that are not for handing out.
+ */
+export function mustBeAllowed(name: string, { denied, ownNames, platformSuffix }: DomainSettings): void {
   const host = hostOf(name)
-  const covered = (entry: string) =>
-    host === entry || isUnder(host, entry) || (isWildcard(name) && isUnder(entry, host))
-  if (denied.some(covered)) refuse('domain_not_allowed', undefined, { domain: name })
+  const covers = (entry: string) => host === entry || (isWildcard(name) && isUnder(entry, host))
+  if (denied.some((entry) => covers(entry) || isUnder(host, entry)))
+    refuse('domain_not_allowed', undefined, { domain: name })
+  if (ownNames.some(covers)) {
+    const message = `Cannot use "${name}": Berth itself is reached there.`
+    refuse('domain_not_allowed', message, { domain: name })
+  }
   if (platformSuffix === undefined || (host !== platformSuffix && !isUnder(host, platformSuffix))) return
   if (!isPlatformName(name, { platformSuffix })) {
     const message = `Of the platform's own domain only names with one label under it can be used: <label>.${platformSuffix}.`
