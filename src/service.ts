@@ -54,7 +54,6 @@ export async function openService(
   onDiskFault: (error: unknown) => void,
   store: StoreOptions = {},
 ): Promise<Service> {
-  mustOwnSuffix(config.domains)
   const metrics = openMetrics()
   const db = await openStore(config, log, { ...store, onDiskFault, watch: storeWatch(metrics) })
   const clock = openClock()
@@ -142,6 +141,7 @@ function makeDataFolder({ dataFolder }: Config): void {
 
 /** Only the engine that is used is loaded. */
 async function openStore(config: Config, log: Logger, store: Omit<SqliteOptions, 'file'>): Promise<Db> {
+  mustOwnSuffix(config.domains)
   makeDataFolder(config)
   const { database } = config
   if (database.engine === 'sqlite') {

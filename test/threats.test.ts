@@ -10,10 +10,8 @@ test('every threat of docs/threats.md names a test that is there, by its file an
   const rows = readFileSync(join(root, 'docs', 'threats.md'), 'utf8')
     .split('\n')
     .filter((line) => /^\| T\d+ /.test(line))
-  assert.deepEqual(
-    rows.map((row) => row.split(' ')[1]),
-    rows.map((_, at) => `T${at + 1}`),
-  )
+  const ids = rows.map((row) => row.split(' ')[1])
+  assert.equal(new Set(ids).size, rows.length)
   assert.ok(rows.length >= 55)
   for (const row of rows) {
     const tests = row.split(' | ')[3]!.replace(/ \|$/, '').split('<br>')
