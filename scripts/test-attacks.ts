@@ -3,15 +3,16 @@
  * try, against both engines, and the figures of it. Ends with 1 when anything gave way. docs/threats.md.
  */
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { filesWith } from './only.ts'
 
 const root = join(import.meta.dirname, '..')
 const options = { short: { type: 'boolean' }, seed: { type: 'string' }, only: { type: 'string' } } as const
 const { values: asked } = parseArgs({ options })
-const files = globSync(`test/attacks/*${asked.only ?? ''}*.test.ts`, { cwd: root })
+const files = filesWith(asked.only, 'test/attacks')
 
 const scratch = mkdtempSync(join(tmpdir(), 'berth-attacks-'))
 const figures = join(scratch, 'figures')

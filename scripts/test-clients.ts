@@ -3,12 +3,13 @@
  * `.cache/clients`, drives each against Berth on both engines, and compares what was seen with the table in docs/clients.md.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Seen } from '../test/clients/ledger.ts'
 import { CLIENTS, type Client } from './clients.ts'
+import { filesWith } from './only.ts'
 
 const root = join(import.meta.dirname, '..')
 const cache = join(root, '.cache', 'clients')
@@ -23,8 +24,8 @@ const TITLES: Record<string, string> = {
 }
 
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean' } } })
-const all = globSync('test/clients/*.test.ts', { cwd: root }).toSorted()
-const files = all.filter((file) => basename(file).includes(asked.only ?? ''))
+const all = filesWith(undefined, 'test/clients')
+const files = filesWith(asked.only, 'test/clients')
 // A test file is named for the family of clients that it drives: `sdk.test.ts`, `cli-env.test.ts`.
 const driven = (file: string) => /[a-z]+/.exec(basename(file))![0]
 const families = new Set(files.map(driven))

@@ -29,6 +29,13 @@ for (const [signal, code] of [
   })
 }
 
+// What nobody waited for ends the run too, and what was started and mounted goes all the same.
+process.on('uncaughtException', (error) => {
+  console.error(error)
+  interrupted = true
+  cleanUp().finally(() => process.exit(1))
+})
+
 const rows = await runAll().finally(cleanUp)
 process.stdout.write(show(rows))
 const broken = rows.filter(({ found }) => found.broken.length > 0)

@@ -8,6 +8,7 @@ import { givePassword, PASSWORD } from './browser-client.ts'
 import { findChromium, openChromium, openSite, openWindow, type Site } from './chromium.ts'
 import { type App, makeIntegration } from './integration-world.ts'
 import { makeProject } from './place.ts'
+import { lacking } from './programs.ts'
 import { onBothEngines, type World } from './world.ts'
 
 const chromium = findChromium()
@@ -17,9 +18,7 @@ const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
 function inChromium(name: string, run: (world: World, browser: Browser) => Promise<void>): void {
   onBothEngines(name, async (world: World, t: TestContext) => {
     if (chromium === undefined) {
-      console.error(`\n!!! SKIPPED: there is no chromium on this machine, so nobody looked: ${name}\n`)
-      t.skip('no chromium')
-      return
+      return t.skip(lacking('chromium', 'chromium', `"${name}" on a screen`))
     }
     await world.listen()
     const browser = await openChromium(chromium)

@@ -1,6 +1,6 @@
 /** The operator's commands against a running service, and everybody's: help, mistakes, completion, migrate. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -13,6 +13,7 @@ import { COMMANDS } from '../src/command/commands.ts'
 import { commandLineText } from '../src/command/document.ts'
 import { berth } from './command.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from './process.ts'
+import { lacking, starts } from './programs.ts'
 
 processOnBothEngines(
   'the audit log is verified from the command line, which ends with 1 when it does not hold',
@@ -285,7 +286,7 @@ function offered(shell: 'bash' | 'zsh' | 'fish', script: string, words: string[]
 
 for (const shell of ['bash', 'zsh', 'fish'] as const) {
   test(`completion in a real ${shell}`, async (t) => {
-    if (spawnSync(shell, ['-c', 'true']).error) return t.skip(`there is no ${shell}`)
+    if (!starts(shell, '-c', 'true')) return t.skip(lacking(shell, shell, 'its completion'))
     const { out } = await berth(['completion', shell])
     assert.deepEqual(offered(shell, out, ['berth', 'k']), ['keys'])
     assert.deepEqual(offered(shell, out, ['berth', 'keys', 'r']).sort(), ['retire', 'rotate'])

@@ -1,6 +1,6 @@
 /** Domains against DNS as the world runs it: a stock dnsmasq, several resolvers, and where a name points. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { writeFileSync } from 'node:fs'
@@ -9,18 +9,18 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDns } from '../src/outside/dns.ts'
 import { startDnsServer } from './dns-server.ts'
+import { lacking, starts, WITH_SBIN } from './programs.ts'
 import { onBothEngines, type World } from './world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
 
-const HAS_DNSMASQ = spawnSync('dnsmasq', ['--version']).status === 0
-if (HAS_DNSMASQ) {
+if (starts('dnsmasq', '--version')) {
   const config = { BERTH_DNS_SERVERS: `127.0.0.1:${await freePort()}` }
   onBothEngines('a domain is proven through a stock dnsmasq', (world) => proveThroughDnsmasq(world, config), config)
 } else {
-  console.error('*** dnsmasq is not installed: the test against it is SKIPPED (apt-get install dnsmasq-base) ***')
-  test('a domain is proven through a stock dnsmasq', { skip: 'dnsmasq is not installed' }, () => {})
+  const skip = lacking('dnsmasq', 'dnsmasq-base', 'names that it answers for')
+  test('a domain is proven through a stock dnsmasq', { skip }, () => {})
 }
 
 async function proveThroughDnsmasq({ call, folder }: World, config: { BERTH_DNS_SERVERS: string }): Promise<void> {
@@ -49,6 +49,7 @@ async function proveThroughDnsmasq({ call, folder }: World, config: { BERTH_DNS_
   )
   const server = spawn('dnsmasq', ['--keep-in-foreground', `--conf-file=${file}`, '--pid-file=', '--user='], {
     stdio: 'ignore',
+    env: { ...process.env, PATH: WITH_SBIN },
   })
   try {
     await answering(config.BERTH_DNS_SERVERS, right.domain)

@@ -1,5 +1,5 @@
 /** Real proxies in front of a real edge: the recipes of deploy/ with other ports and folders, started as their users start them. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
@@ -10,20 +10,15 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { askAt, becomes, type Said } from './edge-world.ts'
 import { credentialsOf, type Home, start } from './process.ts'
+import { lacking, starts, WITH_SBIN } from './programs.ts'
 
 export const ONE = 'one.apps.example.net'
 export const TWO = 'two.apps.example.net'
-const SBIN = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 
 /** Runs the tests where the program is installed, and says loudly where it is not. */
 export function withProgram(program: string, packageName: string, run: () => void): void {
-  const there = spawnSync(program, [program === 'caddy' ? 'version' : '-v'], { env: { PATH: SBIN } }).status === 0
-  if (there) {
-    run()
-    return
-  }
-  console.error(`*** ${program} is not installed: the tests behind it are SKIPPED (apt-get install ${packageName}) ***`)
-  test(`behind ${program}`, { skip: `${program} is not installed` }, () => {})
+  if (starts(program, program === 'caddy' ? 'version' : '-v')) run()
+  else test(`behind ${program}`, { skip: lacking(program, packageName, 'the edge behind it') }, () => {})
 }
 
 /** A folder that worker processes of another user can read, gone after the test. */
@@ -49,7 +44,7 @@ export function adapt(recipe: string, folder: string, pieces: Record<string, str
 /** Starts a program that stays in the foreground. It is ended with the test. */
 export function run(t: TestContext, program: string, parameters: string[], env: Record<string, string> = {}) {
   const child: ChildProcess = spawn(program, parameters, {
-    env: { PATH: SBIN, ...env },
+    env: { PATH: WITH_SBIN, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { lacking, starts } from './programs.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -38,4 +39,33 @@ test('a file that is not there is refused: its tests would seem to pass', () => 
   const { status, said } = run('test/no-such.test.ts')
   assert.equal(status, 64)
   assert.match(said, /there is no test\/no-such\.test\.ts/)
+})
+
+test('a part of a name that no test file has is refused with the names there are', () => {
+  for (const [script, one] of [
+    ['attacks', 'fuzz'],
+    ['clients', 'terraform'],
+    ['faults', 'disk full'],
+  ] as const) {
+    const words = [`scripts/test-${script}.ts`, '--only', 'no-such']
+    const { status, stderr } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' })
+    assert.equal(status, 64, script)
+    assert.match(stderr, /there is no .*"no-such"/)
+    assert.ok(stderr.includes(one), stderr)
+  }
+})
+
+test('a program that is missing is said loudly, and in CI it is a failure', (t) => {
+  const before = process.env.CI
+  t.after(() => {
+    if (before === undefined) delete process.env.CI
+    else process.env.CI = before
+  })
+  const said = t.mock.method(console, 'error', () => {})
+  delete process.env.CI
+  assert.match(lacking('fish', 'fish', 'its completion'), /^fish is not installed \(apt-get install fish\)/)
+  assert.match(String(said.mock.calls[0]!.arguments[0]), /SKIPPED: fish is not installed/)
+  process.env.CI = 'true'
+  assert.throws(() => lacking('fish', 'fish', 'its completion'), /fish is not installed/)
+  assert.deepEqual([starts('no-such-program'), starts(process.execPath, '--version')], [false, true])
 })

@@ -40,6 +40,7 @@ if (FULL)
       assert.ok(control.differs, `${CONTROL_US[world.engine]} µs were not seen: ${control.text}`)
     },
   )
+else sayFigure('timing: LEFT OUT of the short form, for a few samples tell nothing; npm run test:attacks')
 
 /** The pairs that must not be told apart; and one that must. */
 async function kindsOf(world: World): Promise<{ pairs: [Kind, Kind][]; slow: [Kind, Kind] }> {

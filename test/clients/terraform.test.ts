@@ -196,9 +196,10 @@ async function tryDomain({ ask, row, label }: Scope): Promise<void> {
     assert.equal(verified, false)
     assert.deepEqual(Object.keys(verification[0]).toSorted(), ['domain', 'reason', 'type', 'value'])
     for (const domain of [to, from, own]) {
-      const { misconfigured, recommendedCNAME, recommendedIPv4 } = await config(domain)
+      const { misconfigured, recommendedCNAME, recommendedIPv4, conflicts } = await config(domain)
       assert.equal(typeof misconfigured, 'boolean')
       assert.ok(Array.isArray(recommendedCNAME) && Array.isArray(recommendedIPv4))
+      assert.deepEqual(conflicts, [], 'a list that programs walk through without asking whether it is there')
     }
   })
   await row('vercel_project_domain read', async () => {

@@ -123,6 +123,7 @@ function fill(folder: string): string {
 
 async function untilEnd(load: Load, end: string, many: number): Promise<void> {
   for (let waited = 0; (load.ends.get(end) ?? 0) < many; waited += 5) {
+    load.mustRun()
     if (waited > 60_000) throw new Error(`the load was not told ${end} in 60 s: ${JSON.stringify([...load.ends])}`)
     await sleep(5)
   }

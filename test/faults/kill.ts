@@ -35,6 +35,7 @@ async function killAgainAndAgain(run: Run): Promise<void> {
 /** Waits until the load has acknowledged some writes: what befalls the service then is to meet a storm. */
 export async function untilWritten(load: Load, many: number, withinMs = 60_000): Promise<void> {
   for (let waited = 0; load.acknowledgedSince() < many; waited += 5) {
+    load.mustRun()
     if (waited > withinMs)
       throw new Error(`the load has acknowledged ${load.acknowledgedSince()} writes in ${withinMs} ms`)
     await sleep(5)

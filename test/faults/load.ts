@@ -14,13 +14,15 @@ export type App = { id: string; clientId: string; clientSecret: string }
 export type Written = { port: number; name: string; next: State; done: boolean }
 
 export type Load = {
-  /** Ends when every lane has stopped. */
+  /** Ends when every lane has stopped; rejects with what stopped one that met an answer nobody expects. */
   ended: Promise<void>
   stop(): void
   /** What was answered or not, so far: `200`, `503 unavailable`, `ECONNRESET`. */
   ends: Map<string, number>
   /** How many writes were acknowledged since it started. */
   acknowledgedSince(): number
+  /** Throws what stopped a lane: who waits for more of the load waits in vain. */
+  mustRun(): void
 }
 
 type Step = {
@@ -88,9 +90,22 @@ export function startLoad(home: Home, addresses: string[], ledger: Ledger, optio
     while (!stopping && options.app) if (!(await exchangeOne(home, line, ledger, options.app))) break
     line.close()
   }
+  const faults: unknown[] = []
+  const guarded = (one: Promise<void>) =>
+    one.catch((error) => {
+      faults.push(error)
+      stopping = true
+    })
+  const mustRun = () => {
+    if (faults.length > 0) throw faults[0]
+  }
   const lanes = Array.from({ length: options.lanes ?? LANES }, (_, number) => lane(number))
+  const ended = Promise.all([...lanes, exchanging()].map(guarded)).then(mustRun)
+  // Whoever made the fault may be at something else when it comes, and hears it when they come back.
+  ended.catch(() => {})
   return {
-    ended: Promise.all([...lanes, exchanging()]).then(() => {}),
+    ended,
+    mustRun,
     stop: () => {
       stopping = true
     },

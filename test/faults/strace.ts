@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Running } from '../process.ts'
+import { lacking } from '../programs.ts'
 
 const CALLS =
   'openat,pwrite64,pwritev,pwritev2,write,writev,fsync,fdatasync,ftruncate,unlink,unlinkat,rename,renameat,renameat2,link,linkat'
@@ -12,12 +13,14 @@ export function traced(file: string, words: string[], more: string[] = []): stri
   return ['strace', ...options, '-e', 'signal=none', ...more, ...words]
 }
 
+/** Why nothing can be traced here; undefined where it can. Throws as `lacking` does. */
 export function whyNoStrace(): string | undefined {
   try {
     execFileSync('strace', ['-f', '--seccomp-bpf', '-e', 'trace=write', '-o', '/dev/null', 'true'], { stdio: 'ignore' })
     return undefined
-  } catch {
-    return 'strace is missing or may not trace: apt-get install strace'
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return lacking('strace', 'strace', 'what reaches the disk')
+    return 'strace may not trace here'
   }
 }
 

@@ -1,0 +1,21 @@
+/** Programs that some tests need and a machine may lack. docs/testing.md. */
+import { spawnSync } from 'node:child_process'
+
+/** As the programs of system administrators are found by whoever is not root, too. */
+export const WITH_SBIN = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
+
+/** Whether a program can be started by these words. */
+export function starts(program: string, ...words: string[]): boolean {
+  return spawnSync(program, words, { stdio: 'ignore', env: { ...process.env, PATH: WITH_SBIN } }).status === 0
+}
+
+/**
+ * Says loudly what is left out, and gives the reason for `skip`. Throws where CI=true: nobody reads what a green run left out,
+ * so a program that is missing there is a failure.
+ */
+export function lacking(program: string, packageName: string, tests: string): string {
+  const said = `${program} is not installed (apt-get install ${packageName}), so nothing is known of ${tests}`
+  if (process.env.CI === 'true') throw new Error(said)
+  console.error(`\n*** SKIPPED: ${said} ***\n`)
+  return said
+}
