@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path'
 import { type LimitSettings, readLimits } from './limits.ts'
 import { type DomainSettings, readDnsServers, readDomainSettings } from './settings/domains.ts'
+import { watchNames } from './settings/names.ts'
 import { BadSetting, readChoice, readPort, readSecret, readUrl } from './settings/read.ts'
 
 export type { DomainSettings }
@@ -33,6 +34,8 @@ export type Config = {
   rateLimits: LimitSettings
   domains: DomainSettings
   mail: MailSettings
+  /** What is set and begins with BERTH_, but is no setting: a sentence each. */
+  unknown: string[]
 }
 
 /** How letters leave: by a mail server, or as files. */
@@ -44,8 +47,14 @@ export type MailSettings = {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
-/** Reads every setting from `env`. Throws BadSetting, naming the variable and what it may be. */
+/** Reads every setting from the environment. Throws BadSetting, naming the variable and what it may be. */
 export function readConfig(env: Record<string, string | undefined>): Config {
+  const { watched, unknown } = watchNames(env)
+  // In this order: what was asked for is what is known.
+  return { ...readAll(watched), unknown: unknown() }
+}
+
+function readAll(env: Record<string, string | undefined>): Omit<Config, 'unknown'> {
   const dataFolder = resolve(env.BERTH_DATA || './data')
   const publicUrl = readUrl('BERTH_PUBLIC_URL', env.BERTH_PUBLIC_URL)
   return {
@@ -79,6 +88,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 /** `sqlite:<file>` or `postgres://…`. The value may hold a password, so it is never repeated. */
 function readDatabase(text = '', dataFolder: string): Config['database'] {
   if (text === '') return { engine: 'sqlite', file: join(dataFolder, 'berth.db') }
+  // What follows the slashes of a URL is a host to some and a folder to others.
+  if (/^sqlite:\/\//.test(text))
+    throw new BadSetting(
+      'DATABASE_URL takes no slashes after sqlite: write sqlite:berth.db or sqlite:/var/lib/berth.db',
+    )
   if (/^sqlite:./.test(text)) return { engine: 'sqlite', file: resolve(text.slice('sqlite:'.length)) }
   if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: text }
   throw new BadSetting('DATABASE_URL must be sqlite:<file> or postgres://user:password@host:port/database')
@@ -128,7 +142,7 @@ function decoded(part = ''): string | undefined {
 /** It travels in the query of a URL, as proxies can send nothing else everywhere. */
 function readEdgeToken(text = ''): string | undefined {
   if (text === '') return undefined
-  if (!/^[\w.~-]{1,256}$/.test(text))
-    throw new BadSetting('BERTH_EDGE_TOKEN must be 1 to 256 letters, digits, "-", "_", "." or "~"')
+  if (!/^[\w.~-]{20,256}$/.test(text))
+    throw new BadSetting('BERTH_EDGE_TOKEN must be 20 to 256 letters, digits, "-", "_", "." or "~"')
   return text
 }

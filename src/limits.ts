@@ -3,6 +3,7 @@
  * some (wire.md 3.5). Counted in memory, by each instance for itself. docs/limits.md; docs/decisions/0117.
  */
 import { Refusal } from './refusal.ts'
+import { counted } from './words.ts'
 
 type Row = { total: number | null; seconds: number; of?: readonly string[] }
 
@@ -158,7 +159,7 @@ export function mustBeLeft(taken: Taken | undefined, now: number, what = 'reques
   const wait = secondsUntil(endsAt, now)
   throw new Refusal(
     'rate_limited',
-    `Too many ${what} - try again in ${wait} seconds (more than ${total} in ${seconds} seconds).`,
+    `Too many ${what} - try again in ${counted(wait, 'second')} (more than ${total} in ${counted(seconds, 'second')}).`,
     { name, limit: { total, remaining: 0, reset: Math.ceil(endsAt / 1000), resetMs: endsAt } },
     { ...limitHeaders(taken, now), 'retry-after': String(wait) },
   )

@@ -15,8 +15,9 @@ export async function openLog(level: string): Promise<Logger> {
   // Whoever read the greeting may be gone before its last line.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   if (process.stdout.isTTY) {
+    // Colours as NO_COLOR and the kind of terminal have it.
     const { default: pretty } = await import('pino-pretty')
-    return pino(logOptions(level), pretty({ colorize: true, ignore: 'pid,hostname', sync: true }))
+    return pino(logOptions(level), pretty({ colorize: process.stdout.hasColors(), ignore: 'pid,hostname', sync: true }))
   }
   const stream = openStream(1)
   process.on('exit', stream.flushSync)

@@ -1,4 +1,5 @@
 /** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
+import { existsSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -132,6 +133,8 @@ export function boundOrigin(app: FastifyInstance): string | undefined {
 }
 
 function makeDataFolder({ dataFolder }: Config): void {
+  if (existsSync(dataFolder) && !statSync(dataFolder).isDirectory())
+    throw new BadSetting(`BERTH_DATA must be a folder, and ${dataFolder} is a file`)
   try {
     makeFolder(dataFolder)
   } catch (error) {

@@ -17,7 +17,10 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
   process.on('uncaughtException', (error) => endWith(log, error, 'a fault that nobody expected; the process ends'))
   const onDiskFault = (error: unknown) =>
     endWith(log, error, 'the disk failed to keep a commit; stopping, so that the store is recovered on the next start')
-  const service = await openService(config, log, onDiskFault, store)
+  const service = await openService(config, log, onDiskFault, store).catch(async (error) => {
+    if (config.database.engine !== 'sqlite') throw error
+    throw (await import('./db/store-faults.ts')).storeFault(error, config.database.file)
+  })
   let stopping = false
   const stop = (signal: string) => {
     if (stopping) return
@@ -38,6 +41,7 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
   await listen(service, config)
   const edge = await listenToProxies(service, config, log)
   greet(service, config, edge)
+  if (config.unknown.length > 0) log.warn(config.unknown.join('; '))
 }
 
 /** An address that is not this machine's is a bad setting; one that is taken is not. */
@@ -46,6 +50,8 @@ async function listen({ app }: Service, { host, port }: Config): Promise<void> {
     await app.listen({ host, port })
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE')
+      throw new Error(`port ${port} on ${host} is taken by another program: set PORT to a free one, or to 0`)
     if (!['ENOTFOUND', 'EADDRNOTAVAIL', 'EACCES', 'EAI_AGAIN'].includes(code)) throw error
     throw new BadSetting(`HOST and PORT: cannot listen on ${host}, port ${port} (${code})`)
   }
@@ -75,12 +81,14 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
   const url = boundOrigin(app)
   const file = relative(process.cwd(), join(config.dataFolder, 'credentials.json'))
   const { token } = credentials
-  const said = firstStart ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
+  // Where no person reads, a log collector does: a token has no place there.
+  const isShown = firstStart && process.stdout.isTTY === true
+  const said = isShown ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
   const lines = [
     `berth listening on ${url}`,
     ...(edge === undefined ? [] : [edge]),
     '',
-    ...(firstStart ? firstLines(credentials, config, file) : [laterLine(credentials, config, file)]),
+    ...(isShown ? firstLines(credentials, config, file) : [laterLine(credentials, config, file, firstStart)]),
     '',
     'Create a project:',
     `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${said ?? '$TOKEN'}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
@@ -90,10 +98,11 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-function laterLine({ token }: Service['credentials'], config: Config, file: string): string {
-  if (token !== undefined)
-    return `The first token${config.operatorToken ? ' is' : ' and the operator token are'} in ${file}`
-  return 'This store was first started with another data folder: make a token with POST /operator/v1/tokens'
+function laterLine({ token }: Service['credentials'], config: Config, file: string, firstStart: boolean): string {
+  if (token === undefined)
+    return 'This store was first started with another data folder: make a token with POST /operator/v1/tokens'
+  const made = firstStart ? 'First start: a user (admin), a team (team) and a token were made. ' : ''
+  return `${made}The first token${config.operatorToken ? ' is' : ' and the operator token are'} in ${file}`
 }
 
 /** For a shell, as one word. */

@@ -17,7 +17,7 @@ import {
 } from './proxies.ts'
 import { onBothEngines } from './world.ts'
 
-const TOKEN = { BERTH_EDGE_TOKEN: 'token-of-the-edge' }
+const TOKEN = { BERTH_EDGE_TOKEN: 'token-of-the-proxies-at-the-edge' }
 
 withProgram('caddy', 'caddy', () => {
   onBothEngines(

@@ -195,18 +195,18 @@ onBothEngines(
     const { ask } = await openEdgeOf(world)
     const paths = ['ask?domain=a.com', 'check?x=1', 'page?', 'snapshot?', 'ready?', 'none?']
     for (const path of paths) {
-      for (const wrong of ['', '&token=', '&token=edge-secre', '&token=edge-secrets']) {
+      for (const wrong of ['', '&token=', '&token=secret-of-the-proxie', '&token=secret-of-the-proxiess']) {
         assert.equal((await ask(`/edge/v1/${path}${wrong}`)).status, 401, path + wrong)
       }
       assert.equal((await ask(`/edge/v1/${path}`, { authorization: 'Bearer wrong' })).status, 401)
-      const byQuery = await ask(`/edge/v1/${path}&token=edge-secret`, { authorization: "Basic the visitor's" })
-      const byHeader = await ask(`/edge/v1/${path}`, { authorization: 'Bearer edge-secret' })
+      const byQuery = await ask(`/edge/v1/${path}&token=secret-of-the-proxies`, { authorization: "Basic the visitor's" })
+      const byHeader = await ask(`/edge/v1/${path}`, { authorization: 'Bearer secret-of-the-proxies' })
       assert.notEqual(byQuery.status, 401)
       assert.equal(byQuery.status, byHeader.status)
     }
     assert.equal((await world.call('GET', '/edge/v1/ready')).status, 404, 'the API knows nothing of it')
   },
-  { BERTH_EDGE_TOKEN: 'edge-secret' },
+  { BERTH_EDGE_TOKEN: 'secret-of-the-proxies' },
 )
 
 onBothEngines('only GET is taken where a proxy does not pass on the method', async (world) => {

@@ -121,7 +121,7 @@ export async function visitOverTls(port: number, host: string, path = '/', heade
 
 /** The real program with a live site of two domains, of which TWO redirects to ONE, and where proxies ask it. */
 export async function startSite(t: TestContext, home: Home, upstream: string) {
-  const env = { BERTH_PLATFORM_SUFFIX: 'apps.example.net', BERTH_EDGE_TOKEN: 'token-of-the-edge' }
+  const env = { BERTH_PLATFORM_SUFFIX: 'apps.example.net', BERTH_EDGE_TOKEN: 'token-of-the-proxies-at-the-edge' }
   const running = await start(t, home, env)
   const { operatorToken, token } = credentialsOf(home)
   const call = async (method: string, path: string, body?: object) => {

@@ -33,8 +33,9 @@ export async function restoreBackup(
 ): Promise<Restored> {
   process.umask(0o077)
   const backup = resolve(from)
-  if (statSync(backup, { throwIfNoEntry: false })?.isDirectory())
-    throw new Error(`${backup} is a folder: name the file in it that berth backup wrote`)
+  const found = statSync(backup, { throwIfNoEntry: false })
+  if (found === undefined) throw new Error(`${backup} is not there: name a file that berth backup wrote`)
+  if (found.isDirectory()) throw new Error(`${backup} is a folder: name the file in it that berth backup wrote`)
   const manifest = readManifest(backup)
   await mustBeAsWritten(backup, manifest, progress)
   const pending = await mustBeKnown(backup, manifest)

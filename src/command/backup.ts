@@ -1,6 +1,7 @@
 /** `berth backup` and `berth restore`. */
 import type { Progress } from '../backup/progress.ts'
 import type { KeyProof } from '../backup/proof.ts'
+import { counted } from '../words.ts'
 import type { Bar, Given, Told } from './command.ts'
 import { VERSION } from './version.ts'
 
@@ -10,7 +11,7 @@ export async function backupCommand({ settings, said, has, progress }: Given): P
   const { file, manifest, keys, keysFile } = await makeBackup(settings(), options, barOf(progress))
   const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
   const lines = [
-    `${file}: ${rows} rows of ${Object.keys(manifest.rows).length} tables, ${manifest.bytes} bytes`,
+    `${file}: ${counted(rows, 'row')} of ${counted(Object.keys(manifest.rows).length, 'table')}, ${counted(manifest.bytes, 'byte')}`,
     `${file}.json: its SHA-256, ${manifest.sha256}`,
     ...(keysFile === undefined
       ? []
@@ -36,7 +37,9 @@ export async function restoreCommand({ settings, said, has, progress }: Given): 
     `restored ${backup}, begun at ${manifest.begunAt} from ${manifest.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`,
     ...migrated.map((name) => `applied ${name}`),
     ...(putAside === undefined ? [] : [`what was there before is now ${putAside}`]),
-    ...(warnings.length === 0 ? [`the keyring fits (${keys.ids.length} root keys, ${keys.opened} values opened)`] : []),
+    ...(warnings.length === 0
+      ? [`the keyring fits (${counted(keys.ids.length, 'root key')}, ${counted(keys.opened, 'value')} opened)`]
+      : []),
   ]
   const data = { backup, manifest, migrated, keys, ...(putAside && { putAside }) }
   return { data, text: lines.join('\n'), warnings, code: warnings.length === 0 ? 0 : 1 }

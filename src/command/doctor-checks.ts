@@ -8,7 +8,9 @@ import type { Config } from '../config.ts'
 import { openDns } from '../outside/dns.ts'
 import { openKeyring } from '../outside/keyring.ts'
 import { tryMailServer } from '../outside/mailer.ts'
+import { counted } from '../words.ts'
 import type { Check, Finding } from './doctor.ts'
+import { checkAddress } from './doctor-address.ts'
 import { checkClock, checkDatabase } from './doctor-store.ts'
 
 const MIB = 1024 * 1024
@@ -26,6 +28,7 @@ export const CHECKS: Record<string, Check> = {
   port: async ({ host, port }) => [await checkPort('port', 'PORT', host, port)],
   'port for proxies': async ({ host, edge }) =>
     edge.port === undefined ? [] : [await checkPort('port for proxies', 'BERTH_EDGE_PORT', host, edge.port)],
+  address: checkAddress,
   DNS: checkDns,
   'platform suffix': checkSuffix,
   mail: checkMail,
@@ -47,6 +50,15 @@ async function checkFolder({ dataFolder, database }: Config): Promise<Finding[]>
       ]
     return [{ about, is: 'well', found: `${dataFolder} is not there yet; the first start makes it` }]
   }
+  if (!statSync(dataFolder).isDirectory())
+    return [
+      {
+        about,
+        is: 'wrong',
+        found: `BERTH_DATA is ${dataFolder}, which is a file`,
+        advice: 'set BERTH_DATA to a folder',
+      },
+    ]
   const findings: Finding[] = []
   if (!mayWrite(dataFolder))
     findings.push({
@@ -105,8 +117,8 @@ async function checkKeyring(config: Config): Promise<Finding[]> {
   const troubles = proof === undefined ? [] : keyTroubles(proof)
   if (troubles.length > 0)
     return troubles.map((found) => ({ about, is: 'wrong', found, advice: 'see docs/variables.md, At rest' }))
-  const fits = proof === undefined ? '' : `, and they fit the store (${proof.opened} values opened)`
-  return [{ about, is: 'well', found: `${ring.place} has ${ring.ids().length} root keys${fits}` }]
+  const fits = proof === undefined ? '' : `, and they fit the store (${counted(proof.opened, 'value')} opened)`
+  return [{ about, is: 'well', found: `${ring.place} has ${counted(ring.ids().length, 'root key')}${fits}` }]
 }
 
 async function checkSpace({ dataFolder, database }: Config): Promise<Finding[]> {

@@ -4,9 +4,12 @@ import { sql } from 'kysely'
 import { momentOf } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { type Queries, schemaOf } from '../db/db.ts'
+import { storeFault } from '../db/store-faults.ts'
 import { isSqlite, tablesOf } from '../db/tables.ts'
 import type { Finding } from './doctor.ts'
 
+/** A server that hangs is told within 5 s: a connection and a statement. */
+const PATIENCE_MS = 2000
 /** Apart by more than this, moments in answers and expiries are wrong. */
 const CLOCK_APART_MS = 5000
 
@@ -15,7 +18,7 @@ export async function withStore<T>({ database }: Config, work: (db: Queries) => 
   const db =
     database.engine === 'sqlite'
       ? (await import('../db/open-sqlite.ts')).openSqliteFile(database.file, true)
-      : (await import('../db/open-postgres.ts')).openPostgresAlone(database.url)
+      : (await import('../db/open-postgres.ts')).openPostgresAlone(database.url, PATIENCE_MS)
   try {
     return await work(db)
   } finally {
@@ -51,14 +54,28 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
           advice: 'berth migrate, or the next start, brings it up to date: make a backup first',
         },
       ]
+    const damage = database.engine === 'sqlite' ? await withStore(config, readDamage) : undefined
+    if (damage !== undefined) return [{ about, is: 'wrong', found: `${name} is damaged: ${damage}`, advice: RESTORE }]
     return [{ about, is: 'well', found: `${name} has the schema of this version` }]
   } catch (error) {
-    const advice =
-      database.engine === 'sqlite'
-        ? 'restore a backup (docs/backup.md), or mend the rights of the file'
-        : 'check DATABASE_URL and that the server runs and lets this user in'
+    if (database.engine === 'postgres') {
+      const advice = 'check DATABASE_URL and that the server runs and lets this user in'
+      return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
+    }
+    const said = storeFault(error, database.file)
+    if (said !== error) return [{ about, is: 'wrong', found: (said as Error).message }]
+    const advice = 'mend the rights of the file and of its folder'
     return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
   }
+}
+
+const RESTORE = 'stop the service, keep the file, and restore a backup (docs/backup.md)'
+
+/** The first thing that is wrong with the pages of a file; all of them are read. */
+async function readDamage(db: Queries): Promise<string | undefined> {
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db)
+  const said = rows[0]?.quick_check
+  return said === 'ok' ? undefined : said?.split('\n').at(-1)
 }
 
 /** The clock of this machine against what the store has seen, and against that of the database server. */

@@ -1,5 +1,6 @@
 /** Words -> a command of the table and what was said to it. */
 import { parseArgs } from 'node:util'
+import { nearest } from '../words.ts'
 import { BadUsage, type Command, type Given, isNoName } from './command.ts'
 import { COMMON } from './commands.ts'
 import { usageOf } from './help.ts'
@@ -127,32 +128,4 @@ function mustBeOneOf(command: Command, name: string, oneOf: readonly string[] | 
 
 function badUsage(command: Command, message: string): BadUsage {
   return new BadUsage(`${message}\nusage: ${usageOf(command)}`)
-}
-
-/** What somebody most likely meant; undefined when nothing is near. */
-function nearest(typed: string, candidates: readonly string[]): string | undefined {
-  const [near] = candidates
-    .map((word) => ({ word, steps: distance(typed, word) }))
-    .filter(({ word, steps }) => steps <= Math.max(2, Math.ceil(word.length / 3)))
-    .sort((one, other) => one.steps - other.steps)
-  return near?.word
-}
-
-/** Letters to put in, take out, change or swap. */
-function distance(one: string, other: string): number {
-  const rows = Array.from({ length: one.length + 1 }, (_, at) => [at, ...Array<number>(other.length).fill(0)])
-  for (let to = 1; to <= other.length; to++) rows[0]![to] = to
-  for (let from = 1; from <= one.length; from++) {
-    for (let to = 1; to <= other.length; to++) {
-      const same = one[from - 1] === other[to - 1]
-      const swapped = one[from - 1] === other[to - 2] && one[from - 2] === other[to - 1]
-      rows[from]![to] = Math.min(
-        rows[from - 1]![to]! + 1,
-        rows[from]![to - 1]! + 1,
-        rows[from - 1]![to - 1]! + Number(!same),
-        swapped ? rows[from - 2]![to - 2]! + 1 : Number.POSITIVE_INFINITY,
-      )
-    }
-  }
-  return rows[one.length]![other.length]!
 }

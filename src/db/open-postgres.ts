@@ -82,13 +82,14 @@ export async function migratePostgres(url: string): Promise<string[]> {
 
 /**
  * One connection whose statements may take as long as they take: for migrations, backups and restores. Throws, naming the
- * setting and never its password, when the server cannot be reached.
+ * setting and never its password, when the server cannot be reached. `patienceMs`: how long a connection and each statement may take at most.
  */
-export function openPostgresAlone(url: string): Queries {
+export function openPostgresAlone(url: string, patienceMs?: number): Queries {
   const pool = new pg.Pool({
     connectionString: url,
     max: 1,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: patienceMs ?? 10_000,
+    ...(patienceMs !== undefined && { query_timeout: patienceMs }),
     application_name: 'berth alone',
   })
   // What the server ended is told by the next query, not by ending the process.

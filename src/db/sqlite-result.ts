@@ -3,8 +3,10 @@
 export const BUSY = 5
 export const LOCKED = 6
 export const IO_ERROR = 10
+export const CORRUPT = 11
 export const FULL = 13
 export const CONSTRAINT = 19
+export const NO_DATABASE = 26
 
 /** 0 for what is not SQLite's. */
 export function familyOf(error: unknown): number {

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { BadSetting } from '../config.ts'
 import { randomText } from '../ids.ts'
 import { keepName, makeFolder } from './folder.ts'
 import { keyFrom, newKeyBytes } from './seal.ts'
@@ -39,13 +40,13 @@ const ID = /^[\w-]{1,64}$/
  * nothing sealed may get a new one. Throws, saying what to do, when it is missing, unreadable, or readable by others.
  */
 export function openKeyring(setting: { file: string } | { text: string }, mayMake: () => boolean): Keyring {
-  if ('text' in setting) return ringOf('BERTH_KEYS', parse(setting.text, 'BERTH_KEYS'), undefined)
+  if ('text' in setting) return ringOf('BERTH_KEYS', parse(setting.text, 'in it'), undefined)
   const { file } = setting
   const known = readEntries(file)
   if (known !== undefined) return ringOf(file, known, file)
   if (!mayMake()) {
-    throw new Error(
-      `the keyring ${file} is missing, and this store was written with it. Put the file back from your backup, ` +
+    throw new BadSetting(
+      `BERTH_KEYS: the keyring ${file} is missing, and this store was written with it. Put the file back from your backup, ` +
         'or point BERTH_KEYS at it. Without its keys the values of variables cannot be read by anyone.',
     )
   }
@@ -110,7 +111,9 @@ function readEntries(file: string): Entry[] | undefined {
   let text: string
   try {
     if ((statSync(file).mode & 0o077) !== 0) {
-      throw new Error(`the keyring ${file} can be read by others than its owner: chmod 600 it, then start again`)
+      throw new BadSetting(
+        `BERTH_KEYS: the keyring ${file} can be read by others than its owner: chmod 600 it, then start again`,
+      )
     }
     text = readFileSync(file, 'utf8')
   } catch (error) {
@@ -126,18 +129,21 @@ function parse(text: string, place: string): Entry[] {
   try {
     keys = (JSON.parse(text) as { keys?: unknown } | null)?.keys
   } catch {
-    throw new Error(`the keyring ${place} is not JSON: mend it, or put it back from your backup`)
+    throw new BadSetting(`BERTH_KEYS: the keyring ${place} is not JSON: mend it, or put it back from your backup`)
   }
-  if (!Array.isArray(keys) || keys.length === 0) throw new Error(`the keyring ${place} has no list "keys" with a key`)
+  if (!Array.isArray(keys) || keys.length === 0)
+    throw new BadSetting(`BERTH_KEYS: the keyring ${place} has no list "keys" with a key`)
   const entries = keys as Partial<Entry>[]
   for (const [at, entry] of entries.entries()) {
     const well = typeof entry?.id === 'string' && ID.test(entry.id) && typeof entry.key === 'string'
     if (!well || Buffer.from(entry.key!, 'base64').length !== 32) {
-      throw new Error(`key ${at + 1} of the keyring ${place} needs an "id" and a "key" of 32 bytes in base64`)
+      throw new BadSetting(
+        `BERTH_KEYS: key ${at + 1} of the keyring ${place} needs an "id" and a "key" of 32 bytes in base64`,
+      )
     }
   }
   if (new Set(entries.map(({ id }) => id)).size < entries.length)
-    throw new Error(`the keyring ${place} has an id twice`)
+    throw new BadSetting(`BERTH_KEYS: the keyring ${place} has an id twice`)
   return entries as Entry[]
 }
 

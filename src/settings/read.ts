@@ -15,6 +15,11 @@ export function readUrl(name: string, text = ''): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new BadSetting(`${name} must be an http(s) URL, not "${text}"`)
+  // The API and the pages are at the root: links that are made from a path would lead nowhere.
+  if (url.pathname !== '/' || /[?#@]/.test(text))
+    throw new BadSetting(
+      `${name} must be scheme, host and port alone, such as https://berth.example.com, not "${text}"`,
+    )
   return text.replace(/\/+$/, '')
 }
 
