@@ -199,7 +199,9 @@ onBothEngines(
         assert.equal((await ask(`/edge/v1/${path}${wrong}`)).status, 401, path + wrong)
       }
       assert.equal((await ask(`/edge/v1/${path}`, { authorization: 'Bearer wrong' })).status, 401)
-      const byQuery = await ask(`/edge/v1/${path}&token=secret-of-the-proxies`, { authorization: "Basic the visitor's" })
+      const byQuery = await ask(`/edge/v1/${path}&token=secret-of-the-proxies`, {
+        authorization: "Basic the visitor's",
+      })
       const byHeader = await ask(`/edge/v1/${path}`, { authorization: 'Bearer secret-of-the-proxies' })
       assert.notEqual(byQuery.status, 401)
       assert.equal(byQuery.status, byHeader.status)
