@@ -24,6 +24,8 @@ export type Config = {
   edge: { port: number | undefined; chosen: boolean; token: string | undefined }
   /** The keyring that seals values: a file, or the keyring itself. */
   keys: { file: string } | { text: string }
+  /** Of new accounts. */
+  defaultPlan: (typeof PLANS)[number]
   logLevel: string
   testClock: boolean
   timers: boolean
@@ -45,6 +47,7 @@ export type MailSettings = {
   smtp: { host: string; port: number; secure: boolean; user?: string; password?: string } | undefined
 }
 
+const PLANS = ['hobby', 'pro', 'enterprise'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
 /** Reads every setting from the environment. Throws BadSetting, naming the variable and what it may be. */
@@ -73,6 +76,7 @@ function readAll(env: Record<string, string | undefined>): Omit<Config, 'unknown
       token: readEdgeToken(env.BERTH_EDGE_TOKEN),
     },
     keys: readKeys(env.BERTH_KEYS, dataFolder),
+    defaultPlan: readChoice('BERTH_DEFAULT_PLAN', env.BERTH_DEFAULT_PLAN, [...PLANS], 'enterprise') as Config['defaultPlan'],
     logLevel: readChoice('BERTH_LOG_LEVEL', env.BERTH_LOG_LEVEL, LOG_LEVELS, 'info'),
     testClock: readChoice('BERTH_TEST_CLOCK', env.BERTH_TEST_CLOCK, ['0', '1'], '0') === '1',
     timers: readChoice('BERTH_TIMERS', env.BERTH_TIMERS, ['on', 'off'], 'on') === 'on',

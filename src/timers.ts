@@ -1,6 +1,7 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
 import { forgetOldPasswordLinks } from './accounts/password-link.ts'
 import { forgetEndedSessions } from './accounts/sessions.ts'
+import { forgetReservedSlugs } from './accounts/slugs.ts'
 import { forgetExpiredTokens } from './accounts/tokens.ts'
 import { LINK_SLICE, linkEntries } from './audit-chain.ts'
 import { STAMPS_PER_MS } from './clock.ts'
@@ -34,6 +35,7 @@ export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
   'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
+  'reserved-slugs': { periodMs: HOUR_MS, sweep: forgetReservedSlugs },
   'old-invitations': { periodMs: HOUR_MS, sweep: forgetOldInvitations },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'edge-changes': { periodMs: HOUR_MS, sweep: forgetEdgeChanges },

@@ -13,7 +13,7 @@ onBothEngines('a user and a team are made, and their owner is OWNER', async ({ o
   assert.deepEqual(rest, { email: 'ada@example.com', username: 'ada', name: 'Ada', defaultTeamId: null })
   const plain = await user('bare')
   const team = await operator('POST', '/operator/v1/teams', { slug: 'acme', name: 'Acme', ownerId: id })
-  assert.deepEqual([team.status, team.body.slug, team.body.name, team.body.plan], [201, 'acme', 'Acme', 'pro'])
+  assert.deepEqual([team.status, team.body.slug, team.body.name, team.body.plan], [201, 'acme', 'Acme', 'enterprise'])
   assert.match(team.body.id, /^team_[0-9A-Za-z]{24}$/)
   const hobby = await operator('POST', '/operator/v1/teams', { slug: 'small', name: 'S', ownerId: id, plan: 'hobby' })
   assert.equal(hobby.body.plan, 'hobby')
@@ -121,13 +121,13 @@ onBothEngines(
   async ({ operator, credentials, deps }) => {
     const path = `/operator/v1/accounts/${credentials.teamId}`
     const patch = async (body: object) => (await operator('PATCH', path, body)).body
-    const base = { id: credentials.teamId, plan: 'pro', softBlocked: false, paymentMissing: false, addOns: [] }
+    const base = { id: credentials.teamId, plan: 'enterprise', softBlocked: false, paymentMissing: false, addOns: [] }
     assert.deepEqual(await patch({}), base)
-    assert.deepEqual(await patch({ plan: 'enterprise' }), { ...base, plan: 'enterprise' })
+    assert.deepEqual(await patch({ plan: 'pro' }), { ...base, plan: 'pro' })
     const addOns = ['advanced-deployment-protection']
     assert.deepEqual(await patch({ addOns, softBlocked: true }), {
       ...base,
-      plan: 'enterprise',
+      plan: 'pro',
       addOns,
       softBlocked: true,
     })
@@ -142,7 +142,7 @@ onBothEngines(
     const first = await since()
     await patch({ softBlocked: true, paymentMissing: true })
     assert.equal(await since(), first)
-    assert.deepEqual(await patch({ softBlocked: false, paymentMissing: false, addOns: [], plan: 'pro' }), base)
+    assert.deepEqual(await patch({ softBlocked: false, paymentMissing: false, addOns: [], plan: 'enterprise' }), base)
   },
 )
 
@@ -226,7 +226,7 @@ onBothEngines('teams are listed newest first with pages, and found by id and slu
     const { body } = await call('GET', `/teams/${said}`)
     assert.deepEqual(
       [body.id, body.slug, body.billing.plan, body.membership.role],
-      [credentials.teamId, 'team', 'pro', 'OWNER'],
+      [credentials.teamId, 'team', 'enterprise', 'OWNER'],
     )
     assert.equal(body.created, new Date(body.createdAt).toISOString())
   }

@@ -309,6 +309,7 @@ const TABLES = [
   'account',
   'member',
   'invitation',
+  'reserved_slug',
   'token',
   'project',
   'project_domain',

@@ -6,6 +6,7 @@ import { type Answer, type Call, onBothEngines, type World } from './world.ts'
 const IPS = { deploymentType: 'all', addresses: [{ value: '10.0.0.1', note: 'office' }], protectionMode: 'exclusive' }
 const PASSWORD = { deploymentType: 'preview', password: 'correct horse' }
 
+/** Upstream's plans have these rules: an account has them once it is on one. */
 async function account(world: World, body: object): Promise<void> {
   const answer = await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, body)
   assert.equal(answer.status, 200, answer.text)

@@ -10,18 +10,20 @@ import { bindInvitations, withdrawInvitation } from '../invitations/invitations.
 import { refuse } from '../refusal.ts'
 import { addMember, changeRole, endMembership, membership } from './members.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './shape.ts'
+import { reserveSlug, takeSlug } from './slugs.ts'
 
-type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
+type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
 
 /** Creates a user with a personal account. Refuses: username_taken 409, email_taken 409. */
 export async function createUser(ctx: Place, _: undefined, { body }: Input<unknown, NewUser>): Promise<OperatorUser> {
+  await takeSlug(ctx, body.username, [])
   const row = await insertAccount(ctx, {
     id: newId('usr'),
     kind: 'user',
     slug: body.username,
     name: body.name ?? null,
     email: body.email.toLowerCase(),
-    plan: 'hobby',
+    plan: ctx.deps.config.defaultPlan,
   })
   await bindInvitations(ctx, row.email!, row.id)
   return showOperatorUser(row)
@@ -30,7 +32,8 @@ export async function createUser(ctx: Place, _: undefined, { body }: Input<unkno
 /** Creates a team whose owner becomes its OWNER. Refuses: unknown_user 400, slug_taken 409. */
 export async function createTeam(ctx: Place, _: undefined, { body }: Input<unknown, NewTeam>) {
   await mustBeUser(ctx, body.ownerId)
-  const plan = body.plan ?? 'pro'
+  const plan = body.plan ?? ctx.deps.config.defaultPlan
+  await takeSlug(ctx, body.slug, [body.ownerId])
   const row = await insertAccount(ctx, {
     id: newId('team'),
     kind: 'team',
@@ -46,17 +49,24 @@ export async function createTeam(ctx: Place, _: undefined, { body }: Input<unkno
 type NewAccount = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'email' | 'plan'>
 
 async function insertAccount(ctx: Place, account: NewAccount): Promise<Row<'account'>> {
-  try {
-    return await ctx.db
+  return unlessTaken(account, () =>
+    ctx.db
       .insertInto('account')
       .values({ ...account, add_ons_json: '[]', created_stamp: ctx.stamp })
       .returningAll()
-      .executeTakeFirstOrThrow()
+      .executeTakeFirstOrThrow(),
+  )
+}
+
+/** The unique indexes have the last word. Refuses: slug_taken 409, email_taken 409. */
+async function unlessTaken<T>(said: { slug: string; email: string | null }, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
   } catch (error) {
     if (violates(error, 'account_slug_key'))
-      refuse('slug_taken', `"${account.slug}" is already taken by a user or a team.`)
+      refuse('slug_taken', `"${said.slug}" is already taken by a user or a team.`)
     if (violates(error, 'account_email_key'))
-      refuse('email_taken', `A user with the email ${account.email} already exists.`)
+      refuse('email_taken', `A user with the email ${said.email} already exists.`)
     throw error
   }
 }
@@ -92,14 +102,28 @@ export async function removeMember(ctx: OperatorCtx, team: Row<'account'>, { par
   await endMembership(ctx, team, params.userId!)
 }
 
-/** Changes a user's name or default team. Refuses: not_found 404, unknown_team 400 (no team, or the user is not in it). */
+/**
+ * Changes what the body mentions of a user. A link that sets a password ends with the address that it went to; a username is kept for
+ * the user for 90 days. Refuses: not_found 404, unknown_team 400 (no team, or the user is not in it), slug_taken 409,
+ * email_taken 409, too_many_slugs 409.
+ */
 export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body }: Input<unknown, PatchUser>) {
-  const { defaultTeamId = user.default_team_id, name = user.name } = body
+  const { defaultTeamId = user.default_team_id, name = user.name, username: slug = user.slug } = body
+  const email = body.email?.toLowerCase() ?? user.email
   if (defaultTeamId !== null && !(await membership(ctx, defaultTeamId, user.id))) {
     refuse('unknown_team', `The user is not a member of a team "${defaultTeamId}".`)
   }
-  const columns = { default_team_id: defaultTeamId, name }
-  return showOperatorUser(await changeAccount(ctx, user.id, columns))
+  if (slug !== user.slug) {
+    await takeSlug(ctx, slug, [user.id])
+    await reserveSlug(ctx, user.slug, [user.id])
+  }
+  const columns = { default_team_id: defaultTeamId, name, slug, email }
+  const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))
+  if (email !== null && email !== user.email) {
+    await ctx.db.deleteFrom('password_link').where('user_id', '=', user.id).execute()
+    await bindInvitations(ctx, email, user.id)
+  }
+  return showOperatorUser(row)
 }
 
 /** Sets what the platform knows of an account: plan, add-ons, and whether it owes something. Refuses: not_found 404. */

@@ -10,6 +10,11 @@ export const ACCOUNT_REFUSALS = {
   unknown_user: [400, 'bad_request', 'There is no such user.'],
   unknown_team: [400, 'bad_request', 'There is no such team.'],
   slug_taken: [409, 'conflict', 'The name is already taken by a user or a team.'],
+  too_many_slugs: [
+    409,
+    'conflict',
+    '10 names that the account gave up are kept for it, which is the most. Each is kept for 90 days: go back to one, or wait.',
+  ],
   member_exists: [409, 'conflict', 'The user is a member of the team already. Change the role instead.'],
   too_many_invitations: [
     409,

@@ -37,7 +37,7 @@ export const memberRoutes = [
     body: PatchTeam,
     on: findActingTeam,
     run: updateTeam,
-    refuses: ['not_found', 'missing_permission', 'slug_taken'],
+    refuses: ['not_found', 'missing_permission', 'slug_taken', 'too_many_slugs'],
     status: 200,
     reply: Team,
   }),

@@ -11,6 +11,8 @@ export const Slug = Type.String({
 })
 export const Name = Type.String({ minLength: 1, maxLength: 100 })
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
+/** How an operator calls an account: access/names.ts. */
+export const Named = Type.String({ minLength: 1, maxLength: 254, description: 'id, slug, username or email' })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
 export const Email = Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254 })
@@ -22,7 +24,12 @@ export const NewUser = Type.Object({
 })
 export type NewUser = Static<typeof NewUser>
 
-export const PatchUser = Type.Object({ name: Type.Optional(Name), defaultTeamId: Type.Optional(Nullable(Id)) })
+export const PatchUser = Type.Object({
+  email: Type.Optional(Email),
+  username: Type.Optional(Slug),
+  name: Type.Optional(Name),
+  defaultTeamId: Type.Optional(Nullable(Named)),
+})
 export type PatchUser = Static<typeof PatchUser>
 
 export const OperatorUser = Type.Object({
@@ -35,7 +42,7 @@ export const OperatorUser = Type.Object({
 
 export const MadePasswordLink = Type.Object({ url: Type.String(), expiresAt: Moment })
 
-export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: Id, plan: Type.Optional(Plan) })
+export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: Named, plan: Type.Optional(Plan) })
 export type NewTeam = Static<typeof NewTeam>
 export const OperatorTeam = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), plan: Plan })
 
@@ -60,9 +67,9 @@ export const OperatorAccount = Type.Object({
 })
 
 export const NewToken = Type.Object({
-  userId: Id,
+  userId: Named,
   name: Type.Optional(Name),
-  teamId: Type.Optional(Id),
+  teamId: Type.Optional(Named),
   scopes: Type.Optional(Type.Array(Type.String({ pattern: GRANT_PATTERN }), { maxItems: 22 })),
   projectIds: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
   expiresAt: Type.Optional(Moment),

@@ -7,12 +7,13 @@ import type { Input } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import type { PatchTeam } from './member-shape.ts'
 import type { Team } from './shape.ts'
+import { reserveSlug, takeSlug } from './slugs.ts'
 import { mustBeInTeam } from './team-members.ts'
 import { settingsOf, showTeam, type TeamRow } from './teams.ts'
 
 /**
  * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, bad_request 400 (a setting that Berth does
- * not have), slug_taken 409.
+ * not have), slug_taken 409, too_many_slugs 409.
  */
 export async function updateTeam(
   ctx: Ctx,
@@ -30,6 +31,10 @@ export async function updateTeam(
     sensitive_env_policy: body.sensitiveEnvironmentVariablePolicy ?? team.sensitive_env_policy,
     // What is undefined is no part of the JSON, so it must not hide what is there.
     settings_json: JSON.stringify({ ...settingsOf(team), ...JSON.parse(JSON.stringify(kept)) }),
+  }
+  if (body.slug !== undefined && body.slug !== team.slug) {
+    await takeSlug(ctx, body.slug, [team.id])
+    await reserveSlug(ctx, team.slug, [team.id])
   }
   try {
     const row = await ctx.db

@@ -46,6 +46,8 @@ export type AccountTables = {
     expires_at: number
     created_stamp: number
   }
+  /** A slug that was given up, kept for who had it. accounts/slugs.ts. */
+  reserved_slug: { slug_hash: string; holder_id: string; expires_at: number }
   token: {
     id: string
     hash: string

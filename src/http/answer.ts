@@ -1,5 +1,6 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import { resolveNames } from '../access/names.ts'
 import { endOneAfterAnother } from '../access/person.ts'
 import type { Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
@@ -9,7 +10,7 @@ import { contextOf } from './context-of.ts'
 import { addressOf, countGuess, type Peer } from './guesses.ts'
 import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, soleHeader } from './input.ts'
-import { readQuery, splitQuery } from './query.ts'
+import { mustBeKnown, readQuery, splitQuery } from './query.ts'
 import { remembered, type Written, writeAnswer } from './remember.ts'
 import { type Input, type Params, type Route, versionOf } from './route.ts'
 import { endOfTurn } from './turn.ts'
@@ -36,6 +37,7 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
   }
   const now = deps.clock.now()
   const who = await admitFirst(deps, route, credentials, now, request.peer)
+  if (route.door === 'operator') mustBeKnown(route.query, query)
   const limit = who && countRequest(deps, route, who, now)
   const input: Input = {
     params: readParams(request.params),
@@ -61,8 +63,9 @@ type Admitted = {
   input: Input
 }
 
-async function answerRead({ deps, now, route, request, who, input }: Admitted): Promise<Written> {
+async function answerRead({ deps, now, route, request, who, input: said }: Admitted): Promise<Written> {
   const ctx = contextOf({ deps, now, route }, deps.db.read, who)
+  const input = await inputOf(route, deps.db.read, said)
   // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
   const make = async () => {
     const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
@@ -84,9 +87,12 @@ async function answerWrite(admitted: Admitted): Promise<Written> {
   }
 }
 
-async function writeOnce({ deps, now, route, request, credentials, who, input }: Admitted, once: Once | undefined) {
+async function writeOnce(
+  { deps, now, route, request, credentials, who, input: said }: Admitted,
+  once: Once | undefined,
+) {
   const before = contextOf({ deps, now, route }, deps.db.read, who)
-  const asked = route.ask && (await askOutside(before, route, input))
+  const asked = route.ask && (await askOutside(before, route, await inputOf(route, deps.db.read, said)))
   const counted = { rows: 0 }
   const work = async (tx: Queries): Promise<Written> => {
     if (route.ends) await endOneAfterAnother(tx)
@@ -95,6 +101,7 @@ async function writeOnce({ deps, now, route, request, credentials, who, input }:
     const kept = await once?.take(tx, now)
     if (kept !== undefined) return kept
     const ctx = contextOf({ deps, now, route, counted }, tx, who, deps.clock.stamp())
+    const input = await inputOf(route, tx, said)
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, asked)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
@@ -158,6 +165,11 @@ async function admit(
   const who = await authenticate(db, credentials, now)
   permit(who, route.needs ?? [])
   return who
+}
+
+/** An operator may call accounts by name. */
+async function inputOf({ door }: Route, db: Queries, said: Input): Promise<Input> {
+  return door === 'operator' ? resolveNames(db, said) : said
 }
 
 async function askOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {

@@ -57,6 +57,18 @@ export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
   return schema === undefined ? query : validate(schema, query)
 }
 
+/** Refuses what the schema does not declare: a filter that is passed over widens the answer. Refuses: bad_request 400. */
+export function mustBeKnown(schema: TSchema | undefined, { values }: RawQuery): void {
+  const { properties = {} } = (schema ?? {}) as Shape
+  const unknown = Object.keys(values).find((key) => !Object.hasOwn(properties, key))
+  if (unknown === undefined) return
+  const known = Object.keys(properties).join(', ') || 'none'
+  refuse(
+    'bad_request',
+    `Invalid request: \`${shortened(unknown)}\` is not a query parameter that is taken here. Taken: ${known}.`,
+  )
+}
+
 export function refuseRepeated(key: string): never {
   refuse('bad_request', `Invalid request: \`${shortened(key)}\` is given more than once.`)
 }

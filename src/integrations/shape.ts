@@ -1,6 +1,7 @@
 /** What callers send and get for integrations and their installations. wire.md 6; operator-api.md. */
 import type { Static } from 'typebox'
 import { GRANT_PATTERN } from '../access/scopes.ts'
+import { Named } from '../accounts/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
@@ -24,7 +25,7 @@ const optional = { webhookUrl: Type.Optional(Nullable(Url)), logoUrl: Type.Optio
 
 export const NewIntegration = Type.Object({ slug: Slug, ...changeable, ...optional })
 export type NewIntegration = Static<typeof NewIntegration>
-export const NewIntegrationOf = Type.Object({ ...NewIntegration.properties, teamId: Id })
+export const NewIntegrationOf = Type.Object({ ...NewIntegration.properties, teamId: Named })
 export type NewIntegrationOf = Static<typeof NewIntegrationOf>
 
 export const PatchIntegration = Type.Object({
@@ -66,14 +67,14 @@ export type Integration = Static<typeof Integration>
 
 export const IntegrationsQuery = Type.Object(PageQuery)
 export type IntegrationsQuery = Static<typeof IntegrationsQuery>
-export const IntegrationsOfQuery = Type.Object({ ...PageQuery, teamId: Type.Optional(Id) })
+export const IntegrationsOfQuery = Type.Object({ ...PageQuery, teamId: Type.Optional(Named) })
 export type IntegrationsOfQuery = Static<typeof IntegrationsOfQuery>
 export const IntegrationList = Type.Object({ integrations: Type.Array(Integration), pagination: Pagination })
 
 /** `projects`: "all", or the ids of some. */
 export const NewInstallation = Type.Object({
-  userId: Id,
-  teamId: Type.Optional(Id),
+  userId: Named,
+  teamId: Type.Optional(Named),
   projects: Type.Union([Type.Literal('all'), Type.Array(Id, { minItems: 1, maxItems: 1000 })]),
 })
 export type NewInstallation = Static<typeof NewInstallation>

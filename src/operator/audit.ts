@@ -8,7 +8,7 @@ import type { Input } from '../http/route.ts'
 import { Moment, Nullable, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
-const Text = Type.Optional(Type.String({ maxLength: 100 }))
+const Text = Type.Optional(Type.String({ maxLength: 254 }))
 export const AuditQuery = Type.Object({ ...PageQuery, accountId: Text, actorId: Text, type: Text })
 
 const Entry = Type.Object({

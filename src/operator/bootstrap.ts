@@ -28,7 +28,7 @@ export async function openCredentials(db: Db, clock: Clock, config: Config) {
   if (known === undefined) {
     const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), ...kept }
     keep(first)
-    if (await bootstrap(db, clock, first)) return { credentials: { operatorToken, ...first }, firstStart: true }
+    if (await bootstrap(db, clock, config, first)) return { credentials: { operatorToken, ...first }, firstStart: true }
     // Another instance was first: what this one wrote down opens nothing.
     keep({})
     return { credentials: { operatorToken }, firstStart: false }
@@ -38,7 +38,12 @@ export async function openCredentials(db: Db, clock: Clock, config: Config) {
 }
 
 /** Fills an empty store, once, also when two instances start at the same moment. True when this call did it. */
-async function bootstrap(db: Db, clock: Clock, { userId, teamId, token }: FirstCredentials): Promise<boolean> {
+async function bootstrap(
+  db: Db,
+  clock: Clock,
+  { defaultPlan }: Config,
+  { userId, teamId, token }: FirstCredentials,
+): Promise<boolean> {
   return db.write(async (tx) => {
     const first = await tx
       .insertInto('fact')
@@ -47,7 +52,7 @@ async function bootstrap(db: Db, clock: Clock, { userId, teamId, token }: FirstC
       .returning('name')
       .executeTakeFirst()
     if (first === undefined) return false
-    const account = { plan: 'pro', add_ons_json: '[]' } as const
+    const account = { plan: defaultPlan, add_ons_json: '[]' }
     const user = {
       ...account,
       id: userId,
