@@ -115,7 +115,7 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
   }
   if (slug !== user.slug) {
     await takeSlug(ctx, slug, [user.id])
-    await reserveSlug(ctx, user.slug, [user.id])
+    await reserveSlug(ctx, user.slug, user.id)
   }
   const columns = { default_team_id: defaultTeamId, name, slug, email }
   const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))

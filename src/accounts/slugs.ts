@@ -35,33 +35,31 @@ export async function takeSlug(ctx: Place, slug: string, holders: readonly strin
   await ctx.db.deleteFrom('reserved_slug').where('slug_hash', '=', fingerprint(slug)).execute()
 }
 
-/** Keeps a slug that is given up for who had it. Refuses: too_many_slugs 409. */
-export async function reserveSlug(ctx: Place, slug: string, holders: readonly string[]): Promise<void> {
-  for (const holderId of holders) {
-    const { kept } = await ctx.db
-      .selectFrom('reserved_slug')
-      .select(sql<number>`count(*)`.as('kept'))
-      .where('holder_id', '=', holderId)
-      .where('expires_at', '>', ctx.now)
-      .executeTakeFirstOrThrow()
-    if (Number(kept) >= MOST_RESERVED) refuse('too_many_slugs')
-    const until = { expires_at: ctx.now + RESERVED_MS }
-    await ctx.db
-      .insertInto('reserved_slug')
-      .values({ slug_hash: fingerprint(slug), holder_id: holderId, ...until })
-      .onConflict((conflict) => conflict.columns(['slug_hash', 'holder_id']).doUpdateSet(until))
-      .execute()
-  }
+/** Keeps a slug that an account gives up for another one. Refuses: too_many_slugs 409. */
+export async function reserveSlug(ctx: Place, slug: string, holderId: string): Promise<void> {
+  const { kept } = await ctx.db
+    .selectFrom('reserved_slug')
+    .select(sql<number>`count(*)`.as('kept'))
+    .where('holder_id', '=', holderId)
+    .where('expires_at', '>', ctx.now)
+    .executeTakeFirstOrThrow()
+  if (Number(kept) >= MOST_RESERVED) refuse('too_many_slugs')
+  await keepSlug(ctx, slug, holderId)
+}
+
+/** Keeps a slug for a holder, however many they have: its account is removed. */
+async function keepSlug(ctx: Place, slug: string, holderId: string): Promise<void> {
+  const until = { expires_at: ctx.now + RESERVED_MS }
+  await ctx.db
+    .insertInto('reserved_slug')
+    .values({ id: fingerprint(`${slug} ${holderId}`), slug_hash: fingerprint(slug), holder_id: holderId, ...until })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(until))
+    .execute()
 }
 
 /** Sweep: reservations that are over. */
 export async function forgetReservedSlugs(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db.selectFrom('reserved_slug').select('slug_hash').where('expires_at', '<=', ctx.now).limit(limit)
-  const gone = await ctx.db
-    .deleteFrom('reserved_slug')
-    .where('slug_hash', 'in', old)
-    .where('expires_at', '<=', ctx.now)
-    .returning('slug_hash')
-    .execute()
+  const old = ctx.db.selectFrom('reserved_slug').select('id').where('expires_at', '<=', ctx.now).limit(limit)
+  const gone = await ctx.db.deleteFrom('reserved_slug').where('id', 'in', old).returning('id').execute()
   return gone.length
 }

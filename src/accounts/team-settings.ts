@@ -34,7 +34,7 @@ export async function updateTeam(
   }
   if (body.slug !== undefined && body.slug !== team.slug) {
     await takeSlug(ctx, body.slug, [team.id])
-    await reserveSlug(ctx, team.slug, [team.id])
+    await reserveSlug(ctx, team.slug, team.id)
   }
   try {
     const row = await ctx.db

@@ -47,7 +47,7 @@ export type AccountTables = {
     created_stamp: number
   }
   /** A slug that was given up, kept for who had it. accounts/slugs.ts. */
-  reserved_slug: { slug_hash: string; holder_id: string; expires_at: number }
+  reserved_slug: { id: string; slug_hash: string; holder_id: string; expires_at: number }
   token: {
     id: string
     hash: string
