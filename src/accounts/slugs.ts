@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
+import { slices } from '../db/slices.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 
@@ -59,7 +60,10 @@ async function keepSlug(ctx: Place, slug: string, holderId: string): Promise<voi
 
 /** Sweep: reservations that are over. */
 export async function forgetReservedSlugs(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db.selectFrom('reserved_slug').select('id').where('expires_at', '<=', ctx.now).limit(limit)
-  const gone = await ctx.db.deleteFrom('reserved_slug').where('id', 'in', old).returning('id').execute()
-  return gone.length
+  const old = ctx.db.selectFrom('reserved_slug').select('id').where('expires_at', '<=', ctx.now)
+  const rows = await old.orderBy('expires_at').limit(limit).execute()
+  for (const ids of slices(rows.map(({ id }) => id))) {
+    await ctx.db.deleteFrom('reserved_slug').where('id', 'in', ids).execute()
+  }
+  return rows.length
 }
