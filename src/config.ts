@@ -76,7 +76,12 @@ function readAll(env: Record<string, string | undefined>): Omit<Config, 'unknown
       token: readEdgeToken(env.BERTH_EDGE_TOKEN),
     },
     keys: readKeys(env.BERTH_KEYS, dataFolder),
-    defaultPlan: readChoice('BERTH_DEFAULT_PLAN', env.BERTH_DEFAULT_PLAN, [...PLANS], 'enterprise') as Config['defaultPlan'],
+    defaultPlan: readChoice(
+      'BERTH_DEFAULT_PLAN',
+      env.BERTH_DEFAULT_PLAN,
+      [...PLANS],
+      'enterprise',
+    ) as Config['defaultPlan'],
     logLevel: readChoice('BERTH_LOG_LEVEL', env.BERTH_LOG_LEVEL, LOG_LEVELS, 'info'),
     testClock: readChoice('BERTH_TEST_CLOCK', env.BERTH_TEST_CLOCK, ['0', '1'], '0') === '1',
     timers: readChoice('BERTH_TIMERS', env.BERTH_TIMERS, ['on', 'off'], 'on') === 'on',
