@@ -118,3 +118,100 @@ onBothEngines(
   },
   { BERTH_RATE_LIMITS: '{"rows-written": 20}' },
 )
+
+onBothEngines('an upsert of a thousand variables lets others read in between', async (world) => {
+  await open(world)
+  const other = await world.user('other')
+  for (const said of ['first', 'second']) {
+    let answered = 0
+    let over = false
+    const reading = (async () => {
+      while (!over) {
+        assert.equal((await other.call('GET', '/v2/user')).status, 200)
+        answered++
+      }
+    })()
+    const answer = await world.call('POST', URL, variables(1000, said))
+    over = true
+    await reading
+    assert.equal(answer.body.created.length, 1000)
+    assert.ok(answered >= 3, `${answered} answers meanwhile`)
+  }
+})
+
+onBothEngines(
+  'many upserts at once end as if each came by itself: some grow, some shrink, some split',
+  async (world) => {
+    await open(world)
+    const item = (key: string, value: string, target: string[], type = 'plain') => ({ key, value, target, type })
+    const everywhere = ['production', 'preview', 'development']
+    await world.call('POST', URL, [
+      item('WIDE', 'wide', everywhere),
+      item('A', 'a', ['production']),
+      item('B', 'b', ['preview']),
+      item('SAME', 's', ['production']),
+      item('TWO', '1', ['production']),
+      item('TWO', '2', ['preview']),
+    ])
+    const { created, failed } = (
+      await world.call('POST', URL, [
+        item('WIDE', 'narrow', ['production']),
+        item('A', 'aa', ['production', 'preview']),
+        item('NEW', 'n', ['development']),
+        item('SAME', 's', ['production']),
+        item('TWO', 'one', everywhere),
+        item('B', 'first', ['preview']),
+        item('B', 'second', ['preview', 'production']),
+      ])
+    ).body
+    assert.deepEqual(failed, [])
+    const key = ({ key }: { key: string }) => key
+    assert.deepEqual(created.map(key), ['WIDE', 'A', 'NEW', 'SAME', 'TWO', 'B', 'B'])
+    const { envs } = (await world.call('GET', '/v9/projects/web/env?decrypt=true')).body
+    const shown = envs.map(
+      (env: { key: string; value: string; target: string[] }) => `${env.key}=${env.value} ${env.target}`,
+    )
+    assert.deepEqual(shown.sort(), [
+      'A=aa production,preview',
+      'B=second production,preview',
+      'NEW=n development',
+      'SAME=s production',
+      'TWO=one production,preview,development',
+      'WIDE=narrow production',
+      'WIDE=wide preview,development',
+    ])
+    const versions = await world.deps.db.read.selectFrom('env_var').select(['key', 'version']).orderBy('key').execute()
+    assert.equal(versions.find((row) => row.key === 'SAME')!.version, 1, 'what is the same is not written')
+    const usage = await world.deps.db.read.selectFrom('env_usage').selectAll().orderBy('target').execute()
+    assert.deepEqual(
+      usage.map(({ target, variables, bytes }) => [target, Number(variables), Number(bytes)]),
+      [
+        ['development', 3, 'wide'.length + 'n'.length + 'one'.length],
+        ['preview', 4, 'wide'.length + 'aa'.length + 'one'.length + 'second'.length],
+        ['production', 5, 'narrow'.length + 'aa'.length + 's'.length + 'one'.length + 'second'.length],
+      ],
+    )
+  },
+)
+
+onBothEngines('an upsert that would be over the limit names it, and the others of its request stand', async (world) => {
+  await open(world)
+  const item = (key: string, bytes: number) => ({
+    key,
+    value: 'x'.repeat(bytes),
+    type: 'plain',
+    target: ['production'],
+  })
+  await world.call('POST', URL, [item('A', 30_000), item('B', 30_000)])
+  const { created, failed } = (await world.call('POST', URL, [item('A', 40_000), item('B', 10), item('C', 10)])).body
+  assert.deepEqual(
+    created.map(({ key }: { key: string }) => key),
+    ['B', 'C'],
+  )
+  assert.deepEqual(
+    failed.map(({ error }: { error: { key: string } }) => error.key),
+    ['A'],
+  )
+  // Now there is room.
+  assert.deepEqual((await world.call('POST', URL, [item('A', 40_000)])).body.failed, [])
+})

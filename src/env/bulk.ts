@@ -95,7 +95,8 @@ async function carryOut(
   targets: Target[],
 ): Promise<void> {
   ctx.countRows(surplus.length)
-  for (const row of surplus) await giveUp(ctx, project, row, targets)
+  const leaving = surplus.map((row) => ({ row, targets }))
+  await giveUp(ctx, project, leaving)
   const shrinks = ({ draft, holders }: Step) =>
     holders.length > 0 && holders.every((row) => Buffer.byteLength(draft.value) <= row.value_bytes)
   for (const part of [changed.filter(shrinks), changed.filter((step) => !shrinks(step))]) {

@@ -8,6 +8,7 @@ import { page, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
+import { changeVariable } from './change.ts'
 import { createDrafts, draftOf } from './draft.ts'
 import { addLogos } from './logos.ts'
 import { isSameValue, putVariables } from './put.ts'
@@ -30,7 +31,7 @@ import {
   targetsIn,
 } from './shape.ts'
 import { openSafe, type Safe } from './values.ts'
-import { changeVariable, removeVariables } from './write.ts'
+import { removeVariables } from './write.ts'
 
 const FIRST_VERSION_WITH_ARRAYS = 10
 

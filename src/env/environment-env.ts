@@ -5,11 +5,12 @@ import type { Row } from '../db/schema.ts'
 import type { EnvironmentId } from '../environments/shape.ts'
 import type { RefusalKey } from '../errors.ts'
 import { refuse } from '../refusal.ts'
+import { changeVariables } from './change.ts'
 import { mayChange, mustTouch, targetsNamed, typeIn, visibleTo } from './rules.ts'
 import { type Target, targetsIn } from './shape.ts'
 import { fits, readUsage, UNASSIGNED } from './usage.ts'
 import { openSafe } from './values.ts'
-import { changeVariable, type Draft, insertVariables, removeVariables } from './write.ts'
+import { type Draft, insertVariables, removeVariables } from './write.ts'
 
 /** What `copyEnv` refuses with. */
 export const COPY_REFUSALS = ['bad_request', 'missing_permission', 'env_limit'] as const satisfies readonly RefusalKey[]
@@ -67,10 +68,11 @@ export async function leaveEnvironment(
       'More than 1,000 variables, or 64 KiB of values, would be in no environment. Say `deleteUnassignedEnvironmentVariables`, or delete some first.',
     )
   }
-  for (const row of rows) {
-    if (going.includes(row)) continue
-    await changeVariable(ctx, project, row, { targets: targetsIn(row).filter((target) => target !== id) })
-  }
+  const gone = new Set(going)
+  const steps = rows
+    .filter((row) => !gone.has(row))
+    .map((row) => ({ row, change: { targets: targetsIn(row).filter((target) => target !== id) } }))
+  await changeVariables(ctx, project, steps)
   await ctx.db.deleteFrom('env_usage').where('project_id', '=', project.id).where('target', '=', id).execute()
 }
 

@@ -1,7 +1,8 @@
 /** The history as it is written: a row a version, with the value as it was sealed for that version. */
 import type { OperatorCtx } from '../context.ts'
+import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { slices } from '../db/slices.ts'
+import { openPace, slices } from '../db/slices.ts'
 import { showTargets, targetsIn } from './shape.ts'
 
 /** Who writes, when, and where. */
@@ -35,21 +36,21 @@ export function changesOf(before: Row<'env_var'>, after: Row<'env_var'>): string
 /** Writes a version of each row. `changed`: names of fields, never a value. */
 export async function recordHistory(
   ctx: Writing,
-  rows: readonly Row<'env_var'>[],
+  versions: readonly { row: Row<'env_var'>; changed: readonly string[] }[],
   action: Row<'env_history'>['action'],
-  changed: readonly string[],
 ): Promise<void> {
   const deleted = action === 'deleted'
   const shared = {
     action,
-    changed_json: JSON.stringify(changed),
     actor_kind: ctx.actor.kind,
     actor_id: ctx.actor.id,
     at: ctx.now,
     expires_at: deleted ? ctx.now + DELETED_KEPT_MS : null,
   }
-  for (const slice of slices(rows)) {
-    const values = slice.map((row) => ({
+  const pace = openPace()
+  for (const slice of slices(versions)) {
+    const values = slice.map(({ row, changed }) => ({
+      changed_json: JSON.stringify(changed),
       project_id: row.project_id,
       env_id: row.id,
       version: row.version,
@@ -64,18 +65,22 @@ export async function recordHistory(
       ...shared,
     }))
     await ctx.db.insertInto('env_history').values(values).execute()
+    await pace()
   }
-  for (const row of rows) if (row.version > VERSIONS_KEPT) await forgetOldest(ctx, row)
+  for (const { row } of versions) {
+    if (row.version <= VERSIONS_KEPT) continue
+    await forgetOldest(ctx.db, { projectId: row.project_id, id: row.id, version: row.version - VERSIONS_KEPT })
+    await pace()
+  }
 }
 
-async function forgetOldest(ctx: Writing, row: Row<'env_var'>): Promise<void> {
-  await ctx.db
+const forgetOldest = prepared<{ projectId: string; id: string; version: number }, unknown>((db, value) =>
+  db
     .deleteFrom('env_history')
-    .where('project_id', '=', row.project_id)
-    .where('env_id', '=', row.id)
-    .where('version', '<=', row.version - VERSIONS_KEPT)
-    .execute()
-}
+    .where('project_id', '=', value.projectId)
+    .where('env_id', '=', value.id)
+    .where('version', '<=', value.version),
+)
 
 /** The values of deleted variables go at once; what happened to them is kept for 30 days. */
 export async function forgetValues(ctx: Writing, projectId: string, ids: readonly string[]): Promise<void> {

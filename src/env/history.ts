@@ -7,11 +7,11 @@ import { Moment, OneOf } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
+import { type Change, changeVariable } from './change.ts'
 import type { WithVariable } from './env.ts'
 import { findTarget, isVisible, mustBeVariable, mustChange, mustTouch, typeIn } from './rules.ts'
 import { ENV_TYPES, type EnvVar, showEnv, showTargets, TARGETS, targetsIn } from './shape.ts'
 import { openSafe } from './values.ts'
-import { type Change, changeVariable } from './write.ts'
 
 const Version = Type.Object({
   version: Type.Integer(),

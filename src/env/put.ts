@@ -1,13 +1,14 @@
 /** Putting variables: made where the place is free; with upsert, in the place of what is there. decisions.md: `upsert=true` replaces. */
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { slices } from '../db/slices.ts'
+import { openPace, slices } from '../db/slices.ts'
 import { REFUSALS } from '../errors.ts'
+import { changeVariables, type Step } from './change.ts'
 import { isVisible, mustBeVariable, mustChange, typeIn } from './rules.ts'
 import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './shape.ts'
-import { fits, readUsage, tally } from './usage.ts'
+import { fits, readUsage, tally, type Usage } from './usage.ts'
 import { openSafe, type Safe } from './values.ts'
-import { changeVariable, type Draft, insertVariables, type NotMade, removeVariables } from './write.ts'
+import { type Draft, insertVariables, type NotMade, removeVariables } from './write.ts'
 
 /** What came of a draft: the variable, or what `failed` says of it. */
 export type Outcome = { row: Row<'env_var'> } | { failed: NotMade; error: FailedEnv['error'] }
@@ -26,44 +27,101 @@ export async function putVariables(
   upsert: boolean,
 ): Promise<Outcome[]> {
   ctx.countRows(drafts.length)
-  const known = upsert ? await findByKeys(ctx, project.id, drafts) : []
-  const times = new Map<string, number>()
-  for (const draft of drafts) times.set(spot(draft), (times.get(spot(draft)) ?? 0) + 1)
-  // Drafts that nothing else touches are made together; the others one after another, each seeing the one before.
-  const apart = new Set(drafts.filter((draft) => times.get(spot(draft)) === 1 && holdersOf(known, draft).length === 0))
-  const made = await insertVariables(ctx, project, [...apart])
-  const ends = new Map([...apart].map((draft, at) => [draft, made[at]!]))
+  const known = Map.groupBy(upsert ? await findByKeys(ctx, project.id, drafts) : [], keyOf)
+  const spots = Map.groupBy(drafts, spot)
+  const alone = drafts.filter((draft) => spots.get(spot(draft))!.length === 1)
+  // Drafts that nothing else touches are made together, and those that take the place of others; the rest one after another, each
+  // seeing the one before.
+  const free = alone.filter((draft) => holdersOf(known.get(draft.key), draft).length === 0)
+  const made = await insertVariables(ctx, project, free)
+  const ends = new Map(free.map((draft, at) => [draft, made[at]!]))
+  await upsertAll(
+    ctx,
+    project,
+    alone.filter((draft) => !ends.has(draft)),
+    known,
+    ends,
+  )
   for (const draft of drafts) {
-    if (apart.has(draft)) continue
-    ends.set(
-      draft,
-      upsert ? await upsertVariable(ctx, project, draft) : (await insertVariables(ctx, project, [draft]))[0]!,
-    )
+    if (ends.has(draft)) continue
+    if (upsert)
+      await upsertAll(ctx, project, [draft], Map.groupBy(await findByKeys(ctx, project.id, [draft]), keyOf), ends)
+    else ends.set(draft, (await insertVariables(ctx, project, [draft]))[0]!)
   }
   return explain(ctx, project, drafts, ends)
+}
+
+type End = Row<'env_var'> | NotMade
+type ByKey = Map<string, Row<'env_var'>[]>
+
+function keyOf({ key }: { key: string }): string {
+  return key
 }
 
 function spot({ key, gitBranch }: Draft): string {
   return `${key}\0${gitBranch}`
 }
 
-/** The variable that lies within the wanted targets is changed in place; others give up what overlaps, and keep the rest. */
-async function upsertVariable(ctx: Ctx, project: Row<'project'>, draft: PutDraft): Promise<Row<'env_var'> | NotMade> {
-  const holders = holdersOf(await findByKeys(ctx, project.id, [draft]), draft)
-  if (holders.some((row) => !isVisible(ctx.who, row))) return 'env_already_exists'
+/**
+ * Puts drafts, no two of one key and branch, in the place of what is there: the variable that lies within the wanted targets is changed in
+ * place; others give up what overlaps, and keep the rest. It is decided in the order of the drafts, and then written together.
+ */
+async function upsertAll(
+  ctx: Ctx,
+  project: Row<'project'>,
+  drafts: readonly PutDraft[],
+  known: ByKey,
+  ends: Map<PutDraft, End>,
+): Promise<void> {
+  if (drafts.length === 0) return
+  const usage = await readUsage(ctx, project.id)
+  const safe = await openSafe(ctx, project.id)
+  const pace = openPace()
+  const changes: (Step & { draft: PutDraft })[] = []
+  const leaving: { row: Row<'env_var'>; targets: readonly Target[] }[] = []
+  const fresh: { draft: PutDraft; made: PutDraft }[] = []
+  for (const draft of drafts) {
+    const holders = holdersOf(known.get(draft.key), draft)
+    if (holders.some((row) => !isVisible(ctx.who, row))) {
+      ends.set(draft, 'env_already_exists')
+      continue
+    }
+    const wanted = { ...draft, type: typeToPut(ctx, draft, holders) }
+    if (!takesPlace(usage, holders, draft)) {
+      ends.set(draft, 'env_limit')
+      continue
+    }
+    const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
+    for (const row of holders) if (row !== inside) leaving.push({ row, targets: draft.targets })
+    const { value, ...rest } = wanted
+    if (inside === undefined) fresh.push({ draft, made: wanted })
+    else changes.push({ draft, row: inside, change: { ...rest, ...(!isSameValue(safe, inside, value) && { value }) } })
+    await pace()
+  }
+  await giveUp(ctx, project, leaving)
+  const changed = await changeVariables(ctx, project, changes)
+  for (const [at, { draft }] of changes.entries()) ends.set(draft, changed[at]!)
+  const wanted = fresh.map((one) => one.made)
+  const made = await insertVariables(ctx, project, wanted)
+  for (const [at, { draft }] of fresh.entries()) ends.set(draft, made[at]!)
+}
+
+/** Refuses what the caller may not change, and what no variable may be. */
+function typeToPut(ctx: Ctx, draft: PutDraft, holders: readonly Row<'env_var'>[]): EnvType {
   for (const row of holders) mustChange(ctx.who, row)
-  const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
   const type = typeIn(ctx.account, typeFor(draft, holders), draft.targets)
   mustBeVariable({ ...draft, type })
+  return type
+}
 
-  const usage = await readUsage(ctx, project.id)
+/** Whether the draft fits in the place of these; then `usage` is what it is afterwards. */
+function takesPlace(usage: Usage, holders: readonly Row<'env_var'>[], draft: PutDraft): boolean {
+  const bytes = Buffer.byteLength(draft.value)
   for (const row of holders) tally(usage, overlap(row, draft.targets), row.value_bytes, -1)
-  if (!fits(usage, draft.targets, Buffer.byteLength(draft.value))) return 'env_limit'
-  for (const row of holders) if (row !== inside) await giveUp(ctx, project, row, draft.targets)
-  if (inside === undefined) return (await insertVariables(ctx, project, [{ ...draft, type }]))[0]!
-  const safe = await openSafe(ctx, project.id)
-  const { value, ...rest } = { ...draft, type }
-  return changeVariable(ctx, project, inside, { ...rest, ...(!isSameValue(safe, inside, value) && { value }) })
+  const room = fits(usage, draft.targets, bytes)
+  if (room) tally(usage, draft.targets, bytes)
+  else for (const row of holders) tally(usage, overlap(row, draft.targets), row.value_bytes)
+  return room
 }
 
 /** The type that a draft gets in the place of these variables: of several, the one that shows the least. */
@@ -72,16 +130,19 @@ export function typeFor(draft: Pick<PutDraft, 'keepType' | 'type'>, holders: rea
   return kept ?? draft.type
 }
 
-/** Takes these targets from a variable. One that has none left is removed. */
+/** Takes targets from variables, none of them named twice. One that has none left is removed. */
 export async function giveUp(
   ctx: Ctx,
   project: Row<'project'>,
-  row: Row<'env_var'>,
-  targets: readonly Target[],
+  leaving: readonly { row: Row<'env_var'>; targets: readonly Target[] }[],
 ): Promise<void> {
-  const rest = targetsIn(row).filter((target) => !targets.includes(target))
-  if (rest.length === 0) await removeVariables(ctx, ctx.account, project, [row])
-  else await changeVariable(ctx, project, row, { targets: rest })
+  const steps = leaving.map(({ row, targets }) => {
+    return { row, change: { targets: targetsIn(row).filter((target) => !targets.includes(target)) } }
+  })
+  const over = steps.filter(({ change }) => change.targets.length === 0).map(({ row }) => row)
+  if (over.length > 0) await removeVariables(ctx, ctx.account, project, over)
+  const staying = steps.filter(({ change }) => change.targets.length > 0)
+  await changeVariables(ctx, project, staying)
 }
 
 /** A write-only value is never held against another: the answer would tell a guesser when the guess was right. */
@@ -114,7 +175,7 @@ export async function findByKeys(
   return found
 }
 
-function holdersOf(rows: readonly Row<'env_var'>[], { key, gitBranch, targets }: Draft): Row<'env_var'>[] {
+function holdersOf(rows: readonly Row<'env_var'>[] = [], { key, gitBranch, targets }: Draft): Row<'env_var'>[] {
   return rows.filter((row) => row.key === key && row.git_branch === gitBranch && overlap(row, targets).length > 0)
 }
 
@@ -127,14 +188,15 @@ async function explain(
   ctx: Ctx,
   project: Row<'project'>,
   drafts: readonly PutDraft[],
-  ends: Map<PutDraft, Row<'env_var'> | NotMade>,
+  ends: Map<PutDraft, End>,
 ): Promise<Outcome[]> {
   const refused = drafts.filter((draft) => ends.get(draft) === 'env_already_exists')
   const holders = refused.length === 0 ? [] : await findByKeys(ctx, project.id, refused)
+  const byKey = Map.groupBy(holders, keyOf)
   return drafts.map((draft) => {
     const end = ends.get(draft)!
     if (typeof end === 'object') return { row: end }
-    return { failed: end, error: errorOf(ctx, draft, end, holdersOf(holders, draft)[0]) }
+    return { failed: end, error: errorOf(ctx, draft, end, holdersOf(byKey.get(draft.key), draft)[0]) }
   })
 }
 

@@ -5,10 +5,9 @@
 import { momentOf } from '../clock.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { slices } from '../db/slices.ts'
+import { openPace, slices } from '../db/slices.ts'
 import { newId } from '../ids.ts'
-import { refuse } from '../refusal.ts'
-import { changesOf, forgetValues, recordHistory } from './history-log.ts'
+import { forgetValues, recordHistory } from './history-log.ts'
 import { actorId, type Wanted } from './rules.ts'
 import { showTargets, targetsIn } from './shape.ts'
 import { countedIn, fits, readUsage, tally, type Usage, writeUsage } from './usage.ts'
@@ -16,7 +15,7 @@ import { openSafeToWrite, type Safe } from './values.ts'
 
 type Place = Pick<OperatorCtx, 'db'>
 type Named = Pick<Row<'project'>, 'id' | 'name'>
-type Extras = {
+export type Extras = {
   comment: string | null
   edge_config_id: string | null
   edge_config_token_id: string | null
@@ -39,7 +38,12 @@ export async function insertVariables(
 ): Promise<(Row<'env_var'> | NotMade)[]> {
   if (drafts.length === 0) return []
   const safe = await openSafeToWrite(ctx, project.id)
-  const rows = drafts.map((draft) => newRow(ctx, project, draft, safe))
+  const rows: Row<'env_var'>[] = []
+  const pace = openPace()
+  for (const draft of drafts) {
+    rows.push(newRow(ctx, project, draft, safe))
+    await pace()
+  }
   const placed = await takePlaces(ctx, rows)
   const usage = await readUsage(ctx, project.id)
   const added: Usage = new Map()
@@ -56,9 +60,16 @@ export async function insertVariables(
     project.id,
     rows.filter((_, at) => typeof outcome[at] === 'string'),
   )
-  for (const slice of slices(made)) await ctx.db.insertInto('env_var').values(slice).execute()
+  for (const slice of slices(made)) {
+    await ctx.db.insertInto('env_var').values(slice).execute()
+    await pace()
+  }
   await writeUsage(ctx, project.id, added)
-  await recordHistory(ctx, made, 'created', [])
+  await recordHistory(
+    ctx,
+    made.map((row) => ({ row, changed: [] })),
+    'created',
+  )
   for (const row of made) tell(ctx, ctx.account, project, 'project.env-variable.created', row)
   return outcome
 }
@@ -89,8 +100,9 @@ function newRow(ctx: Ctx, project: Row<'project'>, draft: Draft, safe: Safe) {
 }
 
 /** The ids of the rows that got every place they want. */
-async function takePlaces(ctx: Ctx, rows: readonly Row<'env_var'>[]): Promise<Set<string>> {
+export async function takePlaces(ctx: Ctx, rows: readonly Row<'env_var'>[]): Promise<Set<string>> {
   const got = new Map<string, number>()
+  const pace = openPace()
   for (const slice of slices(rows.flatMap(placesOf))) {
     const taken = await ctx.db
       .insertInto('env_target')
@@ -99,12 +111,15 @@ async function takePlaces(ctx: Ctx, rows: readonly Row<'env_var'>[]): Promise<Se
       .returning('env_id')
       .execute()
     for (const { env_id } of taken) got.set(env_id, (got.get(env_id) ?? 0) + 1)
+    await pace()
   }
   return new Set(rows.filter((row) => (got.get(row.id) ?? 0) === targetsIn(row).length).map((row) => row.id))
 }
 
-async function leavePlaces(ctx: Place, projectId: string, rows: readonly Row<'env_var'>[]): Promise<void> {
+export async function leavePlaces(ctx: Place, projectId: string, rows: readonly Row<'env_var'>[]): Promise<void> {
+  const pace = openPace()
   for (const slice of slices(rows)) {
+    await pace()
     await ctx.db
       .deleteFrom('env_target')
       .where('project_id', '=', projectId)
@@ -123,79 +138,6 @@ function placesOf(row: Row<'env_var'>): Row<'env_target'>[] {
   return targetsIn(row).map((target) => ({ project_id, key, target, git_branch, env_id }))
 }
 
-/** What is to change of a variable. A `value` that is given is sealed anew, bound to the new version. */
-export type Change = Partial<Omit<Wanted, 'value'>> & { value?: string | undefined; extras?: Partial<Extras> }
-
-/**
- * Changes a variable; its id stays and its version goes up by one, unless nothing changes. Refuses: env_conflict 400 (one
- * of the places is taken), env_limit 400.
- */
-export async function changeVariable(
-  ctx: Ctx,
-  project: Row<'project'>,
-  row: Row<'env_var'>,
-  change: Change,
-  action: 'updated' | 'restored' = 'updated',
-): Promise<Row<'env_var'>> {
-  const safe = await openSafeToWrite(ctx, project.id)
-  const version = row.version + 1
-  const next: Row<'env_var'> = {
-    ...row,
-    key: change.key ?? row.key,
-    type: change.type ?? row.type,
-    targets: change.targets?.join(',') ?? row.targets,
-    git_branch: change.gitBranch ?? row.git_branch,
-    ...change.extras,
-    ...(change.value !== undefined && {
-      sealed_value: safe.seal(row.id, version, change.value),
-      value_version: version,
-      value_bytes: Buffer.byteLength(change.value),
-    }),
-  }
-  const changed = changesOf(row, next)
-  if (changed.length === 0) return row
-  Object.assign(next, { version, updated_by: actorId(ctx), updated_at: ctx.now })
-  await movePlaces(ctx, row, next)
-  await moveUsage(ctx, row, next)
-  const { project_id: _, id, ...columns } = next
-  await ctx.db.updateTable('env_var').set(columns).where('project_id', '=', project.id).where('id', '=', id).execute()
-  await recordHistory(ctx, [next], action, changed)
-  tell(ctx, ctx.account, project, 'project.env-variable.updated', next)
-  return next
-}
-
-async function movePlaces(ctx: Ctx, row: Row<'env_var'>, next: Row<'env_var'>): Promise<void> {
-  if (row.key === next.key && row.targets === next.targets && row.git_branch === next.git_branch) return
-  await leavePlaces(ctx, row.project_id, [row])
-  if ((await takePlaces(ctx, [next])).size > 0) return
-  const { target, customEnvironmentIds } = showTargets(targetsIn(next))
-  const extra = { key: next.key, envVarKey: next.key, target }
-  refuse('env_conflict', `Another variable has the key "${next.key}" in one of these targets and on this branch.`, {
-    ...extra,
-    ...(customEnvironmentIds.length > 0 && { customEnvironmentIds }),
-    ...(next.git_branch !== '' && { gitBranch: next.git_branch }),
-  })
-}
-
-/** Refuses only what grows: a variable over a limit can still be made smaller. */
-async function moveUsage(ctx: Ctx, row: Row<'env_var'>, next: Row<'env_var'>): Promise<void> {
-  const before = countedIn(row)
-  const after = countedIn(next)
-  if (row.targets === next.targets && row.value_bytes === next.value_bytes) return
-  const usage = await readUsage(ctx, row.project_id)
-  const change: Usage = new Map()
-  for (const [targets, { value_bytes }, sign] of [
-    [before, row, -1],
-    [after, next, 1],
-  ] as const) {
-    tally(change, targets, value_bytes, sign)
-  }
-  tally(usage, before, row.value_bytes, -1)
-  const grown = after.filter((target) => !before.includes(target) || next.value_bytes > row.value_bytes)
-  if (!fits(usage, grown, next.value_bytes)) refuse('env_limit')
-  await writeUsage(ctx, row.project_id, change)
-}
-
 /**
  * Removes variables for good: their values go from the history too, which keeps who and when for a while. `owner`: the
  * account of the project, which hears of it.
@@ -207,26 +149,27 @@ export async function removeVariables(
   rows: readonly Row<'env_var'>[],
 ): Promise<void> {
   const freed: Usage = new Map()
+  const pace = openPace()
   for (const slice of slices(rows)) {
     const ids = slice.map((row) => row.id)
     await leavePlaces(ctx, project.id, slice)
     await ctx.db.deleteFrom('env_var').where('project_id', '=', project.id).where('id', 'in', ids).execute()
     await forgetValues(ctx, project.id, ids)
+    await pace()
   }
   for (const row of rows) tally(freed, countedIn(row), row.value_bytes, -1)
   await writeUsage(ctx, project.id, freed)
   await recordHistory(
     ctx,
-    rows.map((row) => ({ ...row, version: row.version + 1 })),
+    rows.map((row) => ({ row: { ...row, version: row.version + 1 }, changed: [] })),
     'deleted',
-    [],
   )
   for (const row of rows) tell(ctx, owner, project, 'project.env-variable.deleted', row)
 }
 
 type EnvEvent = `project.env-variable.${'created' | 'updated' | 'deleted'}`
 
-function tell(ctx: OperatorCtx, owner: EventOwner, project: Named, type: EnvEvent, row: Row<'env_var'>): void {
+export function tell(ctx: OperatorCtx, owner: EventOwner, project: Named, type: EnvEvent, row: Row<'env_var'>): void {
   const { target, customEnvironmentIds } = showTargets(targetsIn(row))
   const custom = customEnvironmentIds.length > 0 && { customEnvironmentIds }
   const envVar = { id: row.id, key: row.key, target, ...custom }

@@ -143,9 +143,9 @@ async function heldForPeople(db: Queries): Promise<Waiting[]> {
     )
     select null as configuration_id, holding.id as endpoint_id
     from holding
-    left join webhook on webhook.id = holding.id
-    left join log_drain on log_drain.id = holding.id
-    where holding.id is not null and webhook.held_at is null and log_drain.held_at is null
+    where holding.id is not null
+      and (select held_at from webhook where webhook.id = holding.id) is null
+      and (select held_at from log_drain where log_drain.id = holding.id) is null
       and exists (select 1 from delivery where delivery.configuration_id is null and delivery.endpoint_id = holding.id
         and delivery.held_at is not null and delivery.status = 'pending' and delivery.due_at is null)`.execute(db)
   return rows
