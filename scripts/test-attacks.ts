@@ -18,16 +18,20 @@ const scratch = mkdtempSync(join(tmpdir(), 'berth-attacks-'))
 const figures = join(scratch, 'figures')
 writeFileSync(figures, '')
 const begun = Date.now()
-const { status } = spawnSync(process.execPath, ['--test', '--test-global-setup=test/postgres.ts', ...files], {
-  cwd: root,
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    BERTH_ATTACKS: asked.short ? 'short' : 'full',
-    BERTH_ATTACKS_FIGURES: figures,
-    ...(asked.seed !== undefined && { BERTH_ATTACKS_SEED: asked.seed }),
+const { status } = spawnSync(
+  process.execPath,
+  ['--test', '--test-global-setup=test/postgres.ts', '--test-concurrency=1', ...files],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      BERTH_ATTACKS: asked.short ? 'short' : 'full',
+      BERTH_ATTACKS_FIGURES: figures,
+      ...(asked.seed !== undefined && { BERTH_ATTACKS_SEED: asked.seed }),
+    },
   },
-})
+)
 console.log(`\n${readFileSync(figures, 'utf8')}attacks: ${Math.round((Date.now() - begun) / 1000)} s`)
 rmSync(scratch, { recursive: true })
 // A signal leaves no status: that is no success.

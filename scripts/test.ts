@@ -7,6 +7,8 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
+/** For a test that hangs and has no time-out of its own; a whole file has as much. */
+const TIMEOUT_MS = 20 * 60_000
 /** Many tests wait for a child, a disk or PostgreSQL, so more files than cores run at a time. */
 const FILES_AT_ONCE = 4
 
@@ -22,6 +24,7 @@ const words = [
   '--test',
   '--test-global-setup=test/postgres.ts',
   `--test-concurrency=${FILES_AT_ONCE}`,
+  `--test-timeout=${TIMEOUT_MS}`,
   ...options,
   ...(files.length > 0 ? files : ['test/*.test.ts']),
 ]

@@ -1,4 +1,4 @@
-/** Who may do what: roles and scopes against operations, in tables written by hand. decisions.md: Accounts, actors, permissions. */
+/** Who may do what: roles against operations, in a table written by hand; scopes are in scopes.test.ts. decisions.md: Accounts, actors, permissions. */
 import assert from 'node:assert/strict'
 import { makeProject, PUBLIC, sampleOf, withQuery } from './place.ts'
 import { type Call, onBothEngines, type World } from './world.ts'
@@ -28,23 +28,6 @@ const MAY_BY_ROLE: Record<string, readonly string[]> = {
   DEVELOPER: [...ACCOUNT, ...READ, ...WRITE],
   VIEWER: [...ACCOUNT, ...READ],
   BILLING: ACCOUNT,
-}
-
-const MAY_BY_SCOPE: Record<string, readonly string[]> = {
-  'read:project': READ,
-  'read-write:project': [...READ, ...WRITE, 'deleteProject'],
-  'read:user': ['getAuthUser'],
-  'read-write:user': ['getAuthUser'],
-  'read:team': ['getTeams', 'getTeam'],
-  'read-write:team': ['getTeams', 'getTeam'],
-  'read-write:domain': [],
-  'read-write:project-env-vars': [],
-  'read-write:global-project-env-vars': [],
-  'read-write:deployment': [],
-  'read-write:deployment-check': [],
-  'read-write:edge-config': [],
-  'read-write:log-drain': [],
-  'read-write:integration-configuration': [],
 }
 
 /** What this caller is let do, operation by operation, on a project of its own. */
@@ -78,13 +61,6 @@ onBothEngines('each role of a team may do what its row says and nothing else', a
     assert.equal((await world.operator('PUT', path, { role })).status, 200)
     const did = await operationsOf(world, user.call, `of-${role.toLowerCase()}`, `?teamId=${teamId}`)
     assert.deepEqual(did, [...may].sort(), role)
-  }
-})
-
-onBothEngines('a token with one scope does what the scope opens and nothing else', async (world) => {
-  for (const [at, [scope, may]] of Object.entries(MAY_BY_SCOPE).entries()) {
-    const did = await operationsOf(world, await world.token({ scopes: [scope] }), `scope-${at}`, '')
-    assert.deepEqual(did, [...may].sort(), scope)
   }
 })
 

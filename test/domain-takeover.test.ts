@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startDnsServer } from './dns-server.ts'
 import { claim, freshApex, publish } from './domain-world.ts'
+import { rounds } from './rounds.ts'
 import { onBothEngines } from './world.ts'
 
 const dns = await startDnsServer()
@@ -87,7 +88,7 @@ onBothEngines(
   'when two accounts verify one name at once, one holds it in the end and never both',
   async ({ call, user, deps }) => {
     const eve = await user('eve')
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < rounds(8, 40); round++) {
       const name = freshApex()
       const claims = [await claim(dns, call, name), await claim(dns, eve.call, name, 'shop')]
       for (const { challenge } of claims) publish(dns, challenge.domain, challenge.value)

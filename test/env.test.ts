@@ -410,3 +410,15 @@ onBothEngines('an account that owes something creates no variable', async (world
   await world.operator('PATCH', account, { softBlocked: false, paymentMissing: true })
   assert.equal((await world.call('POST', url, PLAIN)).status, 402)
 })
+
+onBothEngines('1,000 variables are listed whole, and in clear where that is asked', async (world) => {
+  await world.call('POST', '/v10/projects', { name: 'full' })
+  const url = '/v10/projects/full/env'
+  const items = Array.from({ length: 1000 }, (_, at) => {
+    return { key: `KEY_${at}`, value: `value number ${at}`, type: 'encrypted', target: ['production', 'preview'] }
+  })
+  assert.equal((await world.call('POST', url, items)).body.created.length, 1000)
+  const { envs } = (await world.call('GET', `${url}?decrypt=true`)).body
+  const values = new Map(envs.map(({ key, value }: { key: string; value: string }) => [key, value]))
+  assert.deepEqual(values, new Map(items.map(({ key, value }) => [key, value])))
+})

@@ -11,6 +11,7 @@ import {
   REDIRECT,
 } from './integration-world.ts'
 import { digest } from './place.ts'
+import { rounds } from './rounds.ts'
 import { type Answer, onBothEngines, type World } from './world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
@@ -322,7 +323,7 @@ onBothEngines('introspection says what a token may, and revocation ends it: to i
   assert.equal((await ask('revoke', app, token)).status, 200, 'again')
 })
 
-const CODES = Number(process.env.BERTH_TEST_CODES ?? 200)
+const CODES = rounds(20, 200)
 
 onBothEngines(
   `of ${CODES} codes, each exchanged by 10 callers at once, each gives one token that works`,

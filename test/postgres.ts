@@ -56,6 +56,8 @@ export async function startPostgres(
 export const MIGRATED = 'migrated'
 
 export async function globalSetup(): Promise<void> {
+  // A run within a test uses what the run around it has.
+  if (process.env.BERTH_TEST_POSTGRES !== undefined) return
   folder = mkdtempSync(join(tmpdir(), 'berth-pg-'))
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=400', 'shared_buffers=64MB']
   const started = await startPostgres(folder, settings)
@@ -69,7 +71,8 @@ export async function globalSetup(): Promise<void> {
 }
 
 export async function globalTeardown(): Promise<void> {
-  await server?.stop()
+  if (server === undefined) return
+  await server.stop()
   rmSync(folder, { recursive: true, force: true })
 }
 

@@ -11,6 +11,7 @@ import { openKeys } from '../src/env/root-keys.ts'
 import { beginRotation } from '../src/env/rotation.ts'
 import { newKeyBytes } from '../src/outside/seal.ts'
 import { openService } from '../src/service.ts'
+import { rounds } from './rounds.ts'
 import { ENGINES, newDatabase, onBothEngines, openWorld, type World } from './world.ts'
 
 const KEYS = '/operator/v1/keys'
@@ -204,7 +205,8 @@ onBothEngines(
 )
 
 for (const engine of ENGINES) {
-  test(`a rotation killed at ten random moments loses no value [${engine}]`, { timeout: 180_000 }, async (t) => {
+  test(`a rotation killed at random moments loses no value [${engine}]`, { timeout: 180_000 }, async (t) => {
+    const KILLS = rounds(2, 10)
     const COUNT = 250
     const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
     t.after(() => rmSync(folder, { recursive: true }))
@@ -216,7 +218,7 @@ for (const engine of ENGINES) {
     await child.operator('POST', `${KEYS}/rotate`)
     let wholeMs = performance.now() - started
     let cutShort = 0
-    for (let round = 0; cutShort < 10 && round < 40; round++) {
+    for (let round = 0; cutShort < KILLS && round < 40; round++) {
       const rotation = child.operator('POST', `${KEYS}/rotate`).then(
         () => 'done',
         () => 'cut short',
@@ -230,7 +232,7 @@ for (const engine of ENGINES) {
       child = await startChild(folder, database)
       await everyValueOpens(child, COUNT)
     }
-    assert.equal(cutShort, 10, `${cutShort} rotations were cut short`)
+    assert.equal(cutShort, KILLS, `${cutShort} rotations were cut short`)
     const { activeKeyId } = (await child.operator('POST', `${KEYS}/rotate`)).body
     const { keys } = (await child.operator('GET', KEYS)).body
     for (const { id, references } of keys) {

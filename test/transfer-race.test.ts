@@ -1,9 +1,10 @@
 /** Writes against the start of a transfer. reliability.md T33: no write after the snapshot. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { rounds } from './rounds.ts'
 import { type Call, onBothEngines, type World } from './world.ts'
 
-const RUNS = 200
+const RUNS = rounds(20, 200)
 const LANES = 4
 
 /** All that the project has of variables and domains. */

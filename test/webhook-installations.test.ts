@@ -110,7 +110,7 @@ onBothEngines(
 
     await makeProject(world, 'web', team)
     await world.call('PATCH', `/v9/projects/web${team}`, { name: 'n0' })
-    await setConfiguration(world, configuration.id, { disabled_at: Date.now() })
+    await setConfiguration(world, configuration.id, { disabled_at: world.deps.clock.now() })
     for (let at = 1; at <= 30; at++) await world.call('PATCH', `/v9/projects/n${at - 1}${team}`, { name: `n${at}` })
     await makeProject(world, 'other', team)
     await makeProject(world, 'mine')
@@ -127,14 +127,16 @@ onBothEngines(
       const fails = got.body.payload.project.name === 'n4' && failures++ === 0
       response.writeHead(fails ? 500 : 200).end()
     })
-    await setConfiguration(world, configuration.id, { disabled_at: null, resumed_at: Date.now() })
+    await setConfiguration(world, configuration.id, { disabled_at: null, resumed_at: world.deps.clock.now() })
+    // What happens in the very millisecond of the takeover counts as before it.
+    world.deps.clock.set(world.deps.clock.now() + 1000)
     await deliver(world)
     const names = () => hook.got.map(({ body }) => body.payload.project.name)
     assert.deepEqual(names(), ['n0', 'n1', 'n2', 'n3', 'n4'])
     await makeProject(world, 'fresh', team)
     await deliver(world)
     assert.deepEqual(names().slice(5), ['fresh'], 'what happens now does not wait')
-    await deliver(world, Date.now() + 6000)
+    await deliver(world, world.deps.clock.now() + 6000)
     const expected = Array.from({ length: 31 }, (_, at) => `n${at}`)
     assert.deepEqual(names(), [...expected.slice(0, 5), 'fresh', ...expected.slice(4)])
     assert.equal(hook.mostOpen() <= 4, true)
@@ -183,12 +185,12 @@ onBothEngines(
     assert.equal((await world.call('POST', `/v1/webhooks${team}`, { url: people.url, events })).status, 200)
 
     const day = 86_400_000
-    await setConfiguration(world, configuration.id, { disabled_at: Date.now() - day })
+    await setConfiguration(world, configuration.id, { disabled_at: world.deps.clock.now() - day })
     await makeProject(world, 'web', team)
     await world.call('PATCH', `/v9/projects/web${team}`, { name: 'held' })
     await deliver(world)
     assert.deepEqual(types(leaving), ['project.created'])
-    const run = { now: Date.now() + 30 * day }
+    const run = { now: world.deps.clock.now() + 30 * day }
     const swept = await world.operator('POST', '/operator/v1/timers/disabled-configurations/run', run)
     assert.equal(swept.body.swept, 1, swept.text)
     await makeProject(world, 'after', team)
@@ -339,7 +341,7 @@ onBothEngines(
     const less = { scopes: ['read-write:project-env-vars'] }
     assert.equal((await world.operator('PATCH', `/operator/v1/integrations/${app.id}`, less)).status, 200)
     hook.answer((response) => response.end())
-    await deliver(world, Date.now() + 60_000)
+    await deliver(world, world.deps.clock.now() + 60_000)
     assert.deepEqual(
       hook.got.map(({ body }) => body.payload.envVar.key),
       ['OWN'],

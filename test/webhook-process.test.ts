@@ -7,11 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { credentialsOf, type Home, newHome, processOnBothEngines, type Running, start } from './process.ts'
 import { LOCAL, type Receiver, receiver, verify } from './receiver.ts'
+import { rounds } from './rounds.ts'
 import { ENGINES, type Engine } from './world.ts'
 
-/** `BERTH_TEST_WHOLE=1` kills 20 times over 500 projects; otherwise a shorter form of the same. */
-const WHOLE = process.env.BERTH_TEST_WHOLE === '1'
-const [KILLS, PROJECTS] = WHOLE ? [20, 500] : [5, 100]
+const KILLS = rounds(2, 20)
+const PROJECTS = rounds(40, 500)
 const LANES = 8
 
 type Asked = { status: number; body: Record<string, string> }
@@ -55,7 +55,7 @@ async function storm(running: Running, token: string, todo: Work[]): Promise<voi
 
 for (const engine of ENGINES) {
   const name = `through ${KILLS} kill -9, all that was committed of ${PROJECTS} projects arrives, signed, and nothing else`
-  test(`${name} [${engine}]`, { timeout: WHOLE ? 600_000 : 120_000 }, async (t) => {
+  test(`${name} [${engine}]`, { timeout: 600_000 }, async (t) => {
     const home = await newHome(t, engine)
     const hook = await receiver(t)
     const todo: Work[] = Array.from({ length: PROJECTS }, (_, at) => ({ name: `p${at}`, made: false, removed: false }))

@@ -47,6 +47,9 @@ export type World = Omit<Service, 'credentials'> & {
   listen(): Promise<string>
 }
 
+/** For a test that hangs: no test comes near it, also on a busy machine. */
+const TIMEOUT_MS = 300_000
+
 /** Registers the test once per engine. The world is closed when the test ends, and must not have logged a fault. */
 export function onBothEngines(
   name: string,
@@ -54,7 +57,7 @@ export function onBothEngines(
   settings: Record<string, string> = {},
 ): void {
   for (const engine of ENGINES) {
-    test(`${name} [${engine}]`, async (t) => {
+    test(`${name} [${engine}]`, { timeout: TIMEOUT_MS }, async (t) => {
       const world = await openWorld(engine, settings)
       try {
         await run(world, t)

@@ -1,8 +1,8 @@
 /** What an account of 41,000 projects pays for a page and a search, beside one of 20. docs/scaling.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { seedStore, tokenOf } from '../scripts/bench/seed.ts'
-import { ENGINES, openWorld, type World } from './world.ts'
+import { seedStore, tokenOf } from '../../scripts/bench/seed.ts'
+import { ENGINES, openWorld, type World } from '../world.ts'
 
 const PROJECTS = 41_000
 const MOST_RATIO = 2

@@ -1,0 +1,32 @@
+/** Clients that stall, over real sockets, and what they cost the service. */
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import type { Running } from './process.ts'
+
+export const MIB = 1024 * 1024
+
+export type Line = { socket: Socket; heard(): string; closed: Promise<number> }
+
+/** A connection that says these bytes, and then nothing. `closed`: after how many ms the other side let it go. */
+export function say(running: Running, bytes: string | Buffer): Line {
+  const { hostname, port } = new URL(running.address)
+  const began = performance.now()
+  let heard = ''
+  const socket = connect(Number(port), hostname, () => socket.write(bytes))
+  socket.on('data', (chunk) => {
+    heard += chunk
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<number>((resolve) => socket.on('close', () => resolve(performance.now() - began)))
+  return { socket, heard: () => heard, closed }
+}
+
+export function bodyOf(length: number, token: string, path = '/v10/projects/web/env'): string {
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+}
+
+/** The most memory it ever had resident, in MiB. */
+export function memoryOf(running: Running): number {
+  const text = readFileSync(`/proc/${running.child.pid}/status`, 'utf8')
+  return Number(/VmHWM:\s+(\d+)/.exec(text)?.[1]) / 1024
+}
