@@ -15,18 +15,20 @@ export type Asking = {
   list?: string
 }
 
+export type WrongLine = { line: number; message: string }
+
 /** The service said no. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string | undefined
-  /** It said which lines of the text it was sent are wrong. */
-  readonly lines: boolean
+  /** Which lines of the text it was sent are wrong, if it was that. */
+  readonly lines: WrongLine[] | undefined
 
-  constructor(status: number, { code, message, lines }: { code?: string; message?: string; lines?: unknown[] }) {
+  constructor(status: number, { code, message, lines }: { code?: string; message?: string; lines?: WrongLine[] }) {
     super(message ?? `the service answered ${status}`)
     this.status = status
     this.code = code
-    this.lines = lines !== undefined
+    this.lines = lines
   }
 }
 

@@ -4,20 +4,22 @@ import { resolve } from 'node:path'
 import { writeWhole } from '../backup/manifest.ts'
 import type { Config } from '../config.ts'
 import { parseDotenv, quoted, writeDotenv } from '../env/dotenv.ts'
-import { type Asking, askService, pathOf, Refused } from './ask.ts'
-import type { Given, Told } from './command.ts'
+import { counted } from '../words.ts'
+import { type Asking, askService, pathOf, Refused, type WrongLine } from './ask.ts'
+import { BadUsage, type Given, type Told } from './command.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
 const SLICE = 100
 const SLICE_BYTES = 512 * 1024
 
 /** The lines of a file that say one variable. */
-type Piece = { key: string; text: string }
+type Piece = { key: string; line: number; text: string }
 type Counts = { added: number; updated: number; unchanged: number; failed: { key: string; message: string }[] }
 
 /**
- * Puts a .env file into a project, slice by slice; each slice happens or does not. One that is refused is halved until the
- * variables that are refused stand alone, so that the others arrive. Ends with 1 when some failed. Prints keys, never values.
+ * Puts a .env file into a project, slice by slice; each slice happens or does not. Where a line is wrong (its syntax, its key, its value),
+ * every such line is told and nothing is changed: all slices are tried dry first. A slice that is refused for what is there already is halved
+ * until the variables that are refused stand alone, so that the others arrive. Ends with 1 when some failed. Prints keys, never values.
  */
 export async function importCommand(given: Given): Promise<Told> {
   const { said, progress } = given
@@ -25,8 +27,10 @@ export async function importCommand(given: Given): Promise<Told> {
   const pieces = piecesOf(file, readFileSync(file === '-' ? 0 : file, 'utf8'))
   const counts: Counts = { added: 0, updated: 0, unchanged: 0, failed: [] }
   const config = given.settings()
+  const slices = slicesOf(pieces)
+  await mustBeRight(config, given, file, slices)
   let done = 0
-  for (const slice of slicesOf(pieces)) {
+  for (const slice of slices) {
     await put(config, given, slice, counts)
     done += slice.length
     progress.show('importing', done, pieces.length)
@@ -49,6 +53,7 @@ function piecesOf(file: string, text: string): Piece[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
   return entries.map(({ key, line }, at) => ({
     key,
+    line,
     text: `${lines.slice(line - 1, (entries[at + 1]?.line ?? lines.length + 1) - 1).join('\n')}\n`,
   }))
 }
@@ -68,20 +73,26 @@ function slicesOf(pieces: readonly Piece[]): Piece[][] {
   return slices
 }
 
+/** Throws, naming every line that the service finds wrong. What it refuses for another reason is told later. */
+async function mustBeRight(config: Config, given: Given, file: string, slices: readonly Piece[][]): Promise<void> {
+  const wrong: WrongLine[] = []
+  for (const slice of slices) {
+    const found = await send(config, given, slice, true).catch((error) => {
+      if (error instanceof Refused && isOfTheVariables(error)) return error
+      throw error
+    })
+    const before = slice[0]!.line - 1
+    if (found instanceof Refused)
+      wrong.push(...(found.lines ?? []).map(({ line, message }) => ({ line: before + line, message })))
+  }
+  if (wrong.length === 0) return
+  const told = wrong.slice(0, 10).map(({ line, message }) => `${file}:${line} ${message}`)
+  throw new Error(`${told.join('\n')}\nnothing was changed`)
+}
+
 async function put(config: Config, given: Given, slice: Piece[], counts: Counts): Promise<void> {
-  const { said, all, has } = given
-  const query = queryText({
-    mode: 'merge',
-    target: all('target').join(','),
-    gitBranch: said('git-branch'),
-    type: said('type'),
-    dryRun: has('dry-run') ? 'true' : undefined,
-    ...teamOf(given),
-  })
-  const path = pathOf('/v1/projects', [said('project'), 'env']) + query
-  const body = slice.map(({ text }) => text).join('')
   try {
-    const { plan } = (await askService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
+    const { plan } = await send(config, given, slice, given.has('dry-run'))
     counts.added += plan.created.length
     counts.updated += plan.updated.length
     counts.unchanged += plan.unchanged.length
@@ -93,17 +104,34 @@ async function put(config: Config, given: Given, slice: Piece[], counts: Counts)
   }
 }
 
+async function send(config: Config, given: Given, slice: Piece[], isDry: boolean): Promise<Planned> {
+  const { said, all } = given
+  const query = queryText({
+    mode: 'merge',
+    target: all('target').join(','),
+    gitBranch: said('git-branch'),
+    type: said('type'),
+    dryRun: isDry ? 'true' : undefined,
+    ...teamOf(given),
+  })
+  const path = pathOf('/v1/projects', [said('project'), 'env']) + query
+  const body = slice.map(({ text }) => text).join('')
+  return (await askService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
+}
+
 type Planned = { plan: { created: string[]; updated: string[]; unchanged: string[] } }
 
 /** A no to some of the variables, rather than to the caller, the project or the whole of it. */
 function isOfTheVariables({ code, lines }: Refused): boolean {
-  return lines || code === 'MAX_ENVS_EXCEEDED' || code === 'ENV_ALREADY_EXISTS'
+  return lines !== undefined || code === 'MAX_ENVS_EXCEEDED' || code === 'ENV_ALREADY_EXISTS'
 }
 
 /** Prints the variables of a target, or writes them to a file that only its owner reads. */
 export async function exportCommand(given: Given): Promise<Told> {
   const { said } = given
   const branch = said('git-branch')
+  if (branch !== undefined && said('target') !== 'preview')
+    throw new BadUsage(`--git-branch is for --target preview: ${said('target')} has no variables of a branch`)
   const path = pathOf('/v3/env/pull', [said('project'), said('target'), ...(branch === undefined ? [] : [branch])])
   const asking: Asking = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
   const { env, omitted } = (await askService(given.settings(), asking)) as Pulled
@@ -115,7 +143,7 @@ export async function exportCommand(given: Given): Promise<Told> {
   if (out === undefined) return { data: { variables: env, omitted }, text, warnings }
   writeWhole(resolve(out), text)
   const count = Object.keys(env).length
-  return { data: { file: out, count, omitted }, text: `${out}: ${count} variables`, warnings }
+  return { data: { file: out, count, omitted }, text: `${out}: ${counted(count, 'variable')}`, warnings }
 }
 type Pulled = { env: Record<string, string>; omitted: string[] }
 
