@@ -357,10 +357,16 @@ processOnBothEngines('a .env file goes in and comes out with every value as it w
   const back = await berth(['env', 'import', 'web', out, ...target, '--json'], env)
   assert.equal(JSON.parse(back.out).unchanged, 235, back.err)
 
-  const some = 'GOOD=1\nbad-key=2\nALSO_GOOD=3\n'
-  const partly = await berth(['env', 'import', 'web', '-', ...target, '--json'], env, some)
-  const { added, failed } = JSON.parse(partly.out)
-  assert.deepEqual([partly.code, added, failed.map((one: { key: string }) => one.key)], [1, 2, ['bad-key']])
+  const some = '# first\n\nGOOD=1\nLINES="a\nb"\nbad-key=2\nALSO_GOOD=3\nVERCEL_URL=4\n'
+  const partly = await berth(['env', 'import', 'web', '-', ...target], env, some)
+  assert.deepEqual([partly.code, partly.out], [1, ''])
+  const told = partly.err.split('\n')
+  assert.match(told[0]!, /^berth: -:6 is refused: /)
+  assert.equal(told.at(-2), 'nothing was changed')
+  const after = JSON.parse((await berth(['env', 'export', 'web', ...target, '--json'], env)).out).variables
+  assert.deepEqual([after.GOOD, after.ALSO_GOOD], [undefined, undefined])
+  const branch = await berth(['env', 'export', 'web', '--target', 'production', '--git-branch', 'main'], env)
+  assert.deepEqual([branch.code, /--git-branch is for --target preview/.test(branch.err)], [64, true], branch.err)
   const unread = await berth(['env', 'import', 'web', '-', ...target], env, 'A=1\nno line at all\n')
   assert.deepEqual([unread.code, unread.out], [1, ''])
   assert.match(unread.err, /-:2 is not KEY=value/)
