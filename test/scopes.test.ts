@@ -76,6 +76,7 @@ const ORACLE: Record<string, Needs> = {
   exportProjectEnv: ENV_READ,
   pullProjectEnv: ENV_READ,
   pullProjectEnvOfBranch: ENV_READ,
+  pullProjectEnvOfDevelopment: ENV_READ,
   getProjectEnvHistory: ENV_READ,
   restoreProjectEnv: ENV_WRITE,
   // Custom environments are settings of the project.
@@ -113,6 +114,8 @@ const ORACLE: Record<string, Needs> = {
   inviteUserToTeam: PERSONS_ONLY,
   updateTeamMember: PERSONS_ONLY,
   removeTeamMember: PERSONS_ONLY,
+  joinTeam: PERSONS_ONLY,
+  deleteTeamInviteCode: PERSONS_ONLY,
   listAuthTokens: PERSONS_ONLY,
   createAuthToken: PERSONS_ONLY,
   getAuthToken: PERSONS_ONLY,
@@ -139,6 +142,9 @@ const ORACLE: Record<string, Needs> = {
   getWebhook: CONFIGURATION_READ,
   updateWebhook: CONFIGURATION_WRITE,
   deleteWebhook: CONFIGURATION_WRITE,
+  // What those who left set up is taken over by a person.
+  transferWebhookOwnership: PERSONS_ONLY,
+  transferLogDrainOwnership: PERSONS_ONLY,
   createConfigurableLogDrain: DRAIN_WRITE,
   getAllLogDrains: DRAIN_READ,
   getConfigurableLogDrain: DRAIN_READ,
