@@ -1,6 +1,7 @@
 /** Settings: the environment -> Config, in one place and before anything is opened. Names: docs/settings in the README. */
 import { join, resolve } from 'node:path'
 import { type LimitSettings, readLimits } from './limits.ts'
+import { NODE_VERSIONS } from './projects/setting-shapes.ts'
 import { type DomainSettings, readDnsServers, readDomainSettings } from './settings/domains.ts'
 import { watchNames } from './settings/names.ts'
 import { BadSetting, readChoice, readPort, readSecret, readUrl } from './settings/read.ts'
@@ -34,6 +35,7 @@ export type Config = {
   /** Resolvers as `address:port`; undefined: the system's. */
   dnsServers: string[] | undefined
   rateLimits: LimitSettings
+  defaultNodeVersion: (typeof NODE_VERSIONS)[number] | undefined
   domains: DomainSettings
   mail: MailSettings
   /** What is set and begins with BERTH_, but is no setting: a sentence each. */
@@ -88,6 +90,7 @@ function readAll(env: Record<string, string | undefined>): Omit<Config, 'unknown
     allowPrivateWebhooks:
       readChoice('BERTH_ALLOW_PRIVATE_WEBHOOKS', env.BERTH_ALLOW_PRIVATE_WEBHOOKS, ['0', '1'], '0') === '1',
     dnsServers: readDnsServers(env.BERTH_DNS_SERVERS),
+    defaultNodeVersion: readChoice('BERTH_DEFAULT_NODE_VERSION', env.BERTH_DEFAULT_NODE_VERSION, NODE_VERSIONS, undefined),
     rateLimits: readLimits(env.BERTH_RATE_LIMITS, (said) => new BadSetting(`BERTH_RATE_LIMITS ${said}`)),
     domains: readDomainSettings(env, publicUrl),
     mail: readMail(env, dataFolder),

@@ -14,8 +14,7 @@ onBothEngines('secrets are made, given, regenerated and revoked, and are keys of
   const { call } = world
   await call('POST', '/v10/projects', { name: 'web' })
   assert.equal('protectionBypass' in (await call('GET', '/v9/projects/web')).body, false)
-  assert.deepEqual((await call('PATCH', PATH, {})).body, { protectionBypass: {} })
-  const made = await call('PATCH', PATH, { generate: {} })
+  const made = await call('PATCH', PATH, {})
   assert.deepEqual([made.status, made.headers['cache-control']], [200, 'no-store'])
   const [[first, shown]] = Object.entries(made.body.protectionBypass) as [[string, { createdAt: number }]]
   assert.match(first, /^[A-Za-z0-9]{32}$/)
@@ -43,6 +42,30 @@ onBothEngines('secrets are made, given, regenerated and revoked, and are keys of
   }
   for (let at = 0; at < 20; at++) assert.equal((await call('PATCH', PATH, { generate: {} })).status, 200)
   refused(await call('PATCH', PATH, { generate: {} }), 400, 'bad_request')
+})
+
+onBothEngines('a secret keeps its note, and one at most is the variable of deployments', async ({ call }) => {
+  await call('POST', '/v10/projects', { name: 'web' })
+  const [one, two] = ['A1'.repeat(16), 'B2'.repeat(16)]
+  const told = async (body: object) => {
+    const { status, body: said, text } = await call('PATCH', PATH, body)
+    assert.equal(status, 200, text)
+    const entries = Object.entries<{ note?: string; isEnvVar?: boolean }>(said.protectionBypass)
+    return Object.fromEntries(entries.map(([secret, { note, isEnvVar }]) => [secret, [note, isEnvVar]]))
+  }
+  assert.deepEqual(await told({ generate: { secret: one, note: 'e2e' } }), { [one]: ['e2e', undefined] })
+  await told({ generate: { secret: two } })
+  assert.deepEqual(await told({ update: { secret: one, isEnvVar: true } }), {
+    [one]: ['e2e', true],
+    [two]: [undefined, false],
+  })
+  assert.deepEqual(await told({ update: { secret: two, isEnvVar: true, note: 'n' } }), { [one]: ['e2e', false], [two]: ['n', true] })
+  assert.deepEqual(await told({ update: { secret: two, isEnvVar: false } }), { [one]: ['e2e', false], [two]: ['n', false] })
+  assert.deepEqual((await call('GET', '/v9/projects/web')).body.protectionBypass[one].note, 'e2e')
+  const regenerated = Object.values(await told({ revoke: { secret: one, regenerate: true } }))
+  assert.ok(regenerated.some(([note]) => note === 'e2e'))
+  refused(await call('PATCH', PATH, { update: { secret: one, note: 'x' } }), 404, 'not_found')
+  refused(await call('PATCH', PATH, { generate: { note: 'n'.repeat(101) } }), 400, 'bad_request')
 })
 
 onBothEngines('none of ten secrets that are made at once is lost', async ({ call }) => {

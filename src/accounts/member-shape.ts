@@ -1,7 +1,7 @@
 /** What people send and get for the members of a team, those who see a project, and the settings of a team. wire.md 6. */
 import type { Static } from 'typebox'
 import { ROLES } from '../access/roles.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination, Unsupported } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 import { Email, Id, Name, Preference, Slug, TeamSettings } from './shape.ts'
 
@@ -85,18 +85,36 @@ export const MemberProjects = Type.Object({
   pagination: Pagination,
 })
 
+const NOT_HAD = {
+  avatar: 'Berth keeps no images of teams',
+  emailDomain: 'nobody becomes a member by an address',
+  hideIpAddresses: 'what drains get is what the build system hands in',
+  hideIpAddressesInLogDrains: 'what drains get is what the build system hands in',
+  regenerateInviteCode: 'people are invited one by one',
+  saml: 'Berth asks no other service who somebody is',
+  requireVerifiedCommits: 'commits are checked by the build system; say it in `gitProviderOptions` of each project',
+  disableRepositoryDispatchEvents: 'say it in `gitProviderOptions` of each project',
+  disjunctiveProductionSecretPolicy: 'who reads secrets of production follows from the role',
+  dpAccessRequestsMode: 'nobody asks for access to a protected deployment',
+  defaultDeploymentProtection: 'protection is said by each project',
+  defaultPassport: 'Berth has no such connectors',
+  defaultExpirationSettings: 'deployments do not expire',
+  deploymentPolicy: 'what is deployed is decided by the build system',
+  strictDeploymentProtectionSettings: 'who may write a project may change its protection',
+  strictShareableLinks: 'Berth makes no shareable links',
+  strictPasswordProtectionSettings: 'who may write a project may change its protection',
+  strictConnectors: 'Berth has no such connectors',
+  nsnbConfig: 'builds are made elsewhere',
+  defaultProjectJobs: 'builds are made elsewhere',
+  resourceConfig: 'say it in `resourceConfig` of each project',
+} as const
+
 export const PatchTeam = Type.Object({
   name: Type.Optional(Name),
   slug: Type.Optional(Slug),
   description: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
   sensitiveEnvironmentVariablePolicy: Type.Optional(Preference),
   ...TeamSettings.properties,
-  /** What is refused when it asks for something: Berth has no such thing, and a client must not believe otherwise. */
-  avatar: Type.Optional(Nullable(Type.String())),
-  emailDomain: Type.Optional(Nullable(Type.String())),
-  hideIpAddresses: Type.Optional(Type.Boolean()),
-  hideIpAddressesInLogDrains: Type.Optional(Type.Boolean()),
-  regenerateInviteCode: Type.Optional(Type.Boolean()),
-  saml: Type.Optional(Type.Unknown()),
+  ...Object.fromEntries(Object.entries(NOT_HAD).map(([name, why]) => [name, Type.Optional(Unsupported(why))])),
 })
 export type PatchTeam = Static<typeof PatchTeam>

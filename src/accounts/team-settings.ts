@@ -12,8 +12,7 @@ import { mustBeInTeam } from './team-members.ts'
 import { settingsOf, showTeam, type TeamRow } from './teams.ts'
 
 /**
- * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, bad_request 400 (a setting that Berth does
- * not have), slug_taken 409, too_many_slugs 409.
+ * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, slug_taken 409, too_many_slugs 409.
  */
 export async function updateTeam(
   ctx: Ctx,
@@ -21,7 +20,6 @@ export async function updateTeam(
   { body }: Input<unknown, PatchTeam>,
 ): Promise<Static<typeof Team>> {
   mustBeInTeam(ctx, team, 'team:write')
-  mustBeHad(body)
   const { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching } = body
   const kept = { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching }
   const columns: Partial<Row<'account'>> = {
@@ -50,13 +48,4 @@ export async function updateTeam(
     }
     throw error
   }
-}
-
-/** A client must not believe that something is in force which is not. */
-function mustBeHad(body: PatchTeam): void {
-  const { avatar, emailDomain, hideIpAddresses, hideIpAddressesInLogDrains, regenerateInviteCode, saml } = body
-  const asked = { avatar, emailDomain, hideIpAddresses, hideIpAddressesInLogDrains, regenerateInviteCode, saml }
-  const missing = Object.entries(asked).find(([, value]) => value)
-  if (missing)
-    refuse('bad_request', `Invalid request: \`${missing[0]}\` is not a setting that Berth has; leave it out.`)
 }

@@ -3,14 +3,14 @@ import { ROUTING_REFUSALS } from '../domains/domains.ts'
 import { route } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
-import { Alias, AliasPage, AssignAlias, AssignedAlias, DeploymentAliases, ListAliasesQuery } from './alias-shape.ts'
+import { Alias, AliasPage, AliasQuery, AssignAlias, AssignedAlias, DeploymentAliases, ListAliasesQuery } from './alias-shape.ts'
 import {
   aliasNotInTransfer,
   deleteAlias,
   findAlias,
+  getAlias,
   listAliases,
   listAliasesOfDeployment,
-  showAlias,
 } from './aliases.ts'
 import { assignAlias, assignmentNotInTransfer, findAssignment } from './assign.ts'
 import { findDeployment } from './deployments.ts'
@@ -46,8 +46,9 @@ export const aliasRoutes = [
       summary: `Get an alias by its id or its name${asCli(at)}`,
       tag,
       needs: read,
+      query: AliasQuery,
       on: findAlias,
-      run: (_ctx, alias) => showAlias(alias),
+      run: getAlias,
       refuses: ['not_found'],
       status: 200,
       reply: Alias,

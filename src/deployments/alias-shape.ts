@@ -14,6 +14,15 @@ export const ListAliasesQuery = Type.Object({
 })
 export type ListAliasesQuery = Static<typeof ListAliasesQuery>
 
+/** An alias that is not of the project, or not of the time, is not there. */
+export const AliasQuery = Type.Object({
+  projectId: Text,
+  since,
+  from: Type.Optional(Type.Integer({ minimum: 0, description: 'as `since`' })),
+  until: PageQuery.until,
+})
+export type AliasQuery = Static<typeof AliasQuery>
+
 export const Alias = Type.Object(
   {
     uid: Type.String(),

@@ -8,7 +8,7 @@ import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
-import type { Alias, AliasPage, DeploymentAliases, ListAliasesQuery } from './alias-shape.ts'
+import type { Alias, AliasPage, AliasQuery, DeploymentAliases, ListAliasesQuery } from './alias-shape.ts'
 import { foldDeployments } from './summary.ts'
 
 type Found = Row<'alias'> & { url: string }
@@ -44,6 +44,16 @@ export async function listAliases(
     .execute()
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
   return { aliases: shown.map(showAlias), pagination }
+}
+
+/** One alias, when it is of the project and the time that are said. Refuses: not_found 404. */
+export function getAlias(_ctx: Ctx, alias: Found, { query }: Input<AliasQuery>): Static<typeof Alias> {
+  const { projectId = alias.project_id, until, from, since = from } = query
+  const { created_stamp: stamp } = alias
+  const within =
+    (until === undefined || stamp < stampBefore(until)) && (since === undefined || stamp > stampAfter(since))
+  if (projectId !== alias.project_id || !within) refuse('not_found', `Alias "${alias.name}" not found.`)
+  return showAlias(alias)
 }
 
 /** The aliases of one deployment, those of the newest domain first. */

@@ -74,6 +74,7 @@ export const deploymentRoutes = [
     summary: 'Make a deployment that served production before serve it again',
     tag,
     needs: promote,
+    ignores: { query: { description: 'a rollback keeps no text: who asked for it is in the audit log' } },
     on: findPromotion,
     guards: [promotionNotInTransfer],
     run: requestRollback,

@@ -55,6 +55,13 @@ export const accountDomainRoutes = [
     tag,
     needs: ['domain:write'],
     body: AddAccountDomain,
+    ignores: {
+      body: {
+        token: 'is for a transfer in, which is refused: Berth is no registrar',
+        cdnEnabled: 'which names the edge serves is said by the domains of projects',
+        zone: 'DNS is kept elsewhere',
+      },
+    },
     guards: [actsForAllProjects, accountInGoodStanding],
     run: addAccountDomain,
     refuses: ['invalid_domain', 'domain_not_allowed', 'account_domain_exists'],

@@ -221,6 +221,12 @@ export const domainRoutes = [
     summary: 'Say whether DNS points a domain here, and what to set',
     tag,
     needs: ['domain:read'],
+    ignores: {
+      query: {
+        projectIdOrName: 'what DNS says of a name is the same for every project',
+        strict: 'Berth tells no nameservers, of the name or of what is above it',
+      },
+    },
     run: showDomainConfig,
     refuses: ['invalid_domain'],
     status: 200,

@@ -35,6 +35,9 @@ export const NewDrain = Type.Object({
   deliveryFormat: Format,
   sources: Sources,
   name: Type.Optional(Name),
+  samplingRate: Type.Optional(
+    Type.Unsafe<1>({ type: 'number', enum: [1], description: 'every line is sent: no other rate is taken' }),
+  ),
 })
 /** `/v2/integrations/log-drains`. */
 export const NewIntegrationDrain = Type.Object({

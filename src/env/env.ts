@@ -18,6 +18,7 @@ import {
   type CreateEnv,
   type CreateEnvQuery,
   type DeletedEnvs,
+  type DeleteEnvQuery,
   type DeleteEnvs,
   type EditEnv,
   type EnvList,
@@ -171,11 +172,21 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
   return showEnv(next, read(ctx, safe, next, false))
 }
 
-/** Removes a variable and answers it as it was, without its value. */
-export async function deleteEnv(ctx: Ctx, subject: WithVariable): Promise<EnvVar> {
+/**
+ * Removes a variable and answers it as it was, without its value. Refuses: not_found 404 (not had in the custom environment
+ * that the query says).
+ */
+export async function deleteEnv(
+  ctx: Ctx,
+  subject: WithVariable,
+  { query }: Input<Static<typeof DeleteEnvQuery>>,
+): Promise<EnvVar> {
   const { variable } = subject
+  const { customEnvironmentId: said } = query
+  const environment = said === undefined ? undefined : environmentOf(subject, said)
+  if (said !== undefined && !(environment && targetsIn(variable).includes(environment.id)))
+    refuse('not_found', `The variable "${variable.key}" is not in the custom environment "${said}".`)
   mustChange(ctx.who, variable)
-  ctx.countRows(1)
   await removeVariables(ctx, ctx.account, subject, [variable])
   return showEnv(variable, 'hidden')
 }

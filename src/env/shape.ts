@@ -126,6 +126,7 @@ export const CreatedEnv = Type.Object({
 })
 export type CreatedEnv = Static<typeof CreatedEnv>
 
+export const DeleteEnvQuery = Type.Object({ customEnvironmentId: Type.Optional(CustomEnvironment) })
 export const DeleteEnvs = Type.Object({ ids: Type.Array(Id) })
 export const DeletedEnvs = Type.Object({ deleted: Type.Integer(), ids: Type.Array(Type.String()) })
 

@@ -11,6 +11,7 @@ import { refuse } from '../refusal.ts'
 import {
   type Environment,
   type EnvironmentList,
+  type EnvironmentsQuery,
   environmentOf,
   environmentsOf,
   MOST_ENVIRONMENTS,
@@ -52,8 +53,21 @@ export async function createEnvironment(
 }
 
 /** Lists the custom environments of a project, first made first, with how many it may have. */
-export function listEnvironments(_ctx: Ctx, project: Row<'project'>): Static<typeof EnvironmentList> {
-  return { environments: environmentsOf(project).map(showEnvironment), accountLimit: { total: MOST_ENVIRONMENTS } }
+export function listEnvironments(
+  _ctx: Ctx,
+  project: Row<'project'>,
+  { query }: Input<EnvironmentsQuery>,
+): Static<typeof EnvironmentList> {
+  const all = environmentsOf(project).map(showEnvironment)
+  const { gitBranch } = query
+  const environments = gitBranch === undefined ? all : all.filter((one) => takesBranch(one, gitBranch))
+  return { environments, accountLimit: { total: MOST_ENVIRONMENTS } }
+}
+
+function takesBranch({ branchMatcher }: ShownEnvironment, branch: string): boolean {
+  if (branchMatcher === undefined) return false
+  const { type, pattern } = branchMatcher
+  return type === 'equals' ? branch === pattern : branch[type](pattern)
 }
 
 /** The custom environment that the path says by its slug or id, on the project that it says. Refuses: not_found 404. */

@@ -11,7 +11,7 @@ import {
   removeEnvironment,
   updateEnvironment,
 } from './environments.ts'
-import { EnvironmentList, NewEnvironment, PatchEnvironment, RemoveEnvironment, ShownEnvironment } from './shape.ts'
+import { EnvironmentList, EnvironmentsQuery, NewEnvironment, PatchEnvironment, RemoveEnvironment, ShownEnvironment } from './shape.ts'
 
 const tag = 'custom environments'
 
@@ -45,6 +45,7 @@ export const environmentRoutes = [
     summary: 'List the custom environments of a project',
     tag,
     needs: ['project:read'],
+    query: EnvironmentsQuery,
     on: findProject,
     run: listEnvironments,
     refuses: ['not_found'],

@@ -43,6 +43,13 @@ export const RemoveEnvironment = Type.Object({
 })
 export type RemoveEnvironment = Static<typeof RemoveEnvironment>
 
+export const EnvironmentsQuery = Type.Object({
+  gitBranch: Type.Optional(
+    Type.String({ maxLength: 250, description: 'only those whose `branchMatcher` takes this branch' }),
+  ),
+})
+export type EnvironmentsQuery = Static<typeof EnvironmentsQuery>
+
 export const ShownEnvironment = Type.Object(
   {
     id: Type.String(),

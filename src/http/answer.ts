@@ -10,9 +10,9 @@ import { contextOf } from './context-of.ts'
 import { addressOf, countGuess, type Peer } from './guesses.ts'
 import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, soleHeader } from './input.ts'
-import { mustBeKnown, readQuery, splitQuery } from './query.ts'
+import { mustBeKnown, mustKnowFilters, readQuery, splitQuery } from './query.ts'
 import { remembered, type Written, writeAnswer } from './remember.ts'
-import { type Input, type Params, type Route, versionOf } from './route.ts'
+import { type Input, isList, type Params, type Route, versionOf } from './route.ts'
 import { endOfTurn } from './turn.ts'
 
 /** A request as it came in: nothing of it has been looked at. */
@@ -47,6 +47,7 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
     agent: soleHeader(request.headers, 'user-agent'),
     ...(route.door === 'client' && { authorization: credentials.authorization, address: addressOf(request.peer) }),
   }
+  if (route.door === 'public' && isList(route)) mustKnowFilters(route, query)
   const asked = { deps, now, route, request, credentials, who, input }
   const written = await (route.method === 'GET' ? answerRead(asked) : answerWrite(asked))
   return limit === undefined ? written : { ...written, headers: { ...limit, ...written.headers } }

@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
 import { EVENTS } from '../events.ts'
+import { familyName } from './query.ts'
 import { ErrorBody } from './refusal-shape.ts'
 import { type Route, refusalsOf, takesKey } from './route.ts'
 
@@ -91,9 +92,8 @@ function pathParameters(route: Route): object[] {
 
 function queryParameters(route: Route): object[] {
   const { properties, patternProperties }: Record<string, Record<string, TSchema> | undefined> = route.query ?? {}
-  // A family of names is shown as what its pattern begins with: `meta-<field>`.
   const families = Object.entries(patternProperties ?? {}).map(([pattern, schema]) => [
-    `${/[\w-]+/.exec(pattern)}<field>`,
+    familyName(pattern),
     schema,
   ])
   const own = [...Object.entries(properties ?? {}), ...families].map(([name, schema]) => ({

@@ -1,6 +1,7 @@
 /** The query of a request, read strictly and only once the caller is known. */
 import type { TSchema } from 'typebox'
 import { refuse } from '../refusal.ts'
+import type { Route } from './route.ts'
 import { type Shape, shortened, validate } from './validate.ts'
 
 /** `values` has the first of each key, `again` those that came after it. */
@@ -39,6 +40,42 @@ export function decodeText(text: string): string | undefined {
   }
 }
 
+/** What clients send to every list beside its filters. No row is more for passing it over. */
+const HARMLESS = {
+  teamId: 'says for whom',
+  slug: 'says for whom',
+  source: 'says who asks',
+  limit: 'a list that does not page is answered whole',
+} as const
+
+/** These ask for more of each row, such as `withGitRepoInfo` and `includeMetadata`. */
+const ASKS_FOR_FIELDS = /^(with|include)[A-Z]/
+
+/**
+ * The one place where an unknown filter ends: passed over, it would give more rows than were asked for. The operator API refuses more
+ * (`mustBeKnown`); elsewhere what a route does not declare is dropped. Refuses: bad_request 400, naming it and what the list knows. docs/clients.md.
+ */
+export function mustKnowFilters({ query, ignores }: Pick<Route, 'query' | 'ignores'>, raw: RawQuery): void {
+  const { properties = {}, patternProperties = {} } = (query ?? {}) as Shape
+  const passed = { ...HARMLESS, ...ignores?.query }
+  for (const key of Object.keys(raw.values)) {
+    if (Object.hasOwn(properties, key) || Object.hasOwn(passed, key) || ASKS_FOR_FIELDS.test(key)) continue
+    if (isOfFamily(key, patternProperties)) continue
+    const known = [...Object.keys(properties), ...Object.keys(patternProperties).map(familyName)].join(', ')
+    const says = known === '' ? 'it has none' : `it has ${known}`
+    refuse('bad_request', `Invalid request: \`${shortened(key)}\` is not a filter of this list; ${says}.`)
+  }
+}
+
+/** A family of names is told as what its pattern begins with: `meta-<field>`. */
+export function familyName(pattern: string): string {
+  return `${/[\w-]+/.exec(pattern)?.[0]}<field>`
+}
+
+function isOfFamily(key: string, families: object): boolean {
+  return Object.keys(families).some((pattern) => new RegExp(pattern, 'u').test(key))
+}
+
 /**
  * The declared query values as their schema types them: numbers and booleans are coerced, lists are cut. Refuses: bad_request
  * 400 (a key given again that is no list, what is not of the schema).
@@ -52,7 +89,7 @@ export function readQuery(schema: TSchema | undefined, raw: RawQuery): unknown {
     const property = Object.hasOwn(properties, key) ? properties[key]! : undefined
     if (property?.type === 'array') query[key] = [value, ...(raw.again.get(key) ?? [])].flatMap((one) => one.split(','))
     else if (property !== undefined) query[key] = coerce(value, property.type)
-    else if (Object.keys(patternProperties).some((pattern) => new RegExp(pattern, 'u').test(key))) query[key] = value
+    else if (isOfFamily(key, patternProperties)) query[key] = value
   }
   return schema === undefined ? query : validate(schema, query)
 }

@@ -38,6 +38,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   needs?: readonly Permission[]
   query?: Q
   body?: B
+  /** What clients send that Berth passes over, and why that is well: docs/clients.md tells it from here. */
+  ignores?: { query?: Record<string, string>; body?: Record<string, string> }
   /** The body is plain text rather than JSON; `run` gets it whole, as a string. */
   textBody?: true
   /** The body is JSON whatever its type says: a client of the path sends it as text. */
@@ -94,6 +96,13 @@ export function clientRoute<Q extends TSchema, B extends TSchema, R extends TSch
   spec: Spec<OperatorCtx, Q, B, R, S, A>,
 ): Route {
   return { ...(spec as Route), door: 'client' }
+}
+
+/** Whether a route lists: its answer is rows, or begins with them. What narrows it must be known to it (query.ts). */
+export function isList({ method, reply }: Pick<Route, 'method' | 'reply'>): boolean {
+  if (method !== 'GET' || reply === undefined) return false
+  const first = Object.values((reply.properties ?? {}) as Record<string, { type?: string }>)[0]
+  return reply.type === 'array' || first?.type === 'array'
 }
 
 const ALWAYS: readonly RefusalKey[] = ['bad_request', 'internal_server_error', 'unavailable']

@@ -18,6 +18,14 @@ export function OneOf<const T extends readonly string[]>(...values: T) {
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...values] })
 }
 
+/**
+ * A field of the clients that Berth has nothing for: refused when it asks for something, so that nobody believes in a protection
+ * that is not there. null, false, `off`, `default`, and what is made of these alone, ask for nothing. docs/clients.md.
+ */
+export function Unsupported(why: string) {
+  return Type.Unsafe<unknown>({ 'x-unsupported': why })
+}
+
 /** In a query: several values, comma-separated, or the key given again for each. At most 100. */
 export function Listed<T extends TSchema>(item: T, description: string) {
   return Type.Array(item, { minItems: 1, maxItems: 100, description })

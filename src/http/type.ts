@@ -12,6 +12,7 @@ type Made = Pick<
   | 'Integer'
   | 'Literal'
   | 'Null'
+  | 'Number'
   | 'Object'
   | 'Optional'
   | 'Partial'
@@ -33,6 +34,7 @@ export const Type = {
   Integer: (options?: Options) => ({ type: 'integer', ...options }),
   Literal: (value: unknown, options?: Options) => ({ type: typeof value, const: value, ...options }),
   Null: (options?: Options) => ({ type: 'null', ...options }),
+  Number: (options?: Options) => ({ type: 'number', ...options }),
   Object: object,
   Optional(schema: TSchema) {
     const copy = { ...schema }

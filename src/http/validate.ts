@@ -3,9 +3,24 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { refuse } from '../refusal.ts'
 
+const MOST_CHOICES = 50
+
 /** Nothing is coerced, filled in or removed here: a value is what its schema says or is refused. */
 const ajv = new Ajv({ allowUnionTypes: true })
+ajv.addKeyword({ keyword: 'x-unsupported', validate: (_: string, value: unknown) => asksForNothing(value) })
 const validators = new WeakMap<TSchema, ValidateFunction>()
+
+/** What a value may be. Of very many, the first: /docs names them all. */
+function choices(values: unknown[]): string {
+  const told = values.slice(0, MOST_CHOICES).map((value) => JSON.stringify(value))
+  const more = values.length - told.length
+  return `${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function asksForNothing(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).every(asksForNothing)
+  return !value || value === 'off' || value === 'default'
+}
 
 /** A schema as it is read field by field. */
 export type Shape = {
@@ -40,8 +55,9 @@ function sentence(faults: ErrorObject[]): string {
   }
   if (fault.keyword === 'type') return `${place} should be ${[type].flat().join(' or ')}`
   if (fault.keyword === 'enum') {
-    return `${place} should be one of ${allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`
+    return `${place} should be one of ${choices(allowedValues)}`
   }
+  if (fault.keyword === 'x-unsupported') return `${place} is not a setting that Berth has; leave it out`
   return `${place} ${fault.message?.replace(/^must /, 'should ')}`
 }
 

@@ -12,6 +12,7 @@ import { refuse } from '../refusal.ts'
 const LENGTH = 32
 const MOST = 20
 
+const Note = Type.String({ maxLength: 100 })
 const Secret = Type.String({ pattern: '^[A-Za-z0-9]{32}$' })
 export const UpdateBypass = Type.Object({
   revoke: Type.Optional(
@@ -20,10 +21,26 @@ export const UpdateBypass = Type.Object({
       regenerate: Type.Optional(Type.Boolean({ description: 'make another one in its place' })),
     }),
   ),
-  generate: Type.Optional(Type.Object({ secret: Type.Optional(Secret) })),
+  generate: Type.Optional(Type.Object({ secret: Type.Optional(Secret), note: Type.Optional(Note) })),
+  update: Type.Optional(
+    Type.Object({
+      secret: Type.String({ minLength: 1, maxLength: 256 }),
+      isEnvVar: Type.Optional(
+        Type.Boolean({ description: '`true`: the one that deployments get as VERCEL_AUTOMATION_BYPASS_SECRET' }),
+      ),
+      note: Type.Optional(Note),
+    }),
+  ),
 })
+type UpdateBypass = Static<typeof UpdateBypass>
 
-const Shown = Type.Object({ createdAt: Moment, createdBy: Type.String(), scope: OneOf('automation-bypass') })
+const Shown = Type.Object({
+  createdAt: Moment,
+  createdBy: Type.String(),
+  scope: OneOf('automation-bypass'),
+  isEnvVar: Type.Optional(Type.Boolean()),
+  note: Type.Optional(Type.String()),
+})
 export const ProtectionBypass = Type.Unsafe<Record<string, Static<typeof Shown>>>({
   type: 'object',
   additionalProperties: Shown,
@@ -32,7 +49,7 @@ export const ProtectionBypass = Type.Unsafe<Record<string, Static<typeof Shown>>
 export const BypassAnswer = Type.Object({ protectionBypass: ProtectionBypass })
 
 /** A secret as the row keeps it: found by its hash, shown by opening it. */
-type Entry = { hash: string; sealed: string; createdAt: number; createdBy: string }
+type Entry = { hash: string; sealed: string; createdAt: number; createdBy: string; isEnvVar?: boolean; note?: string }
 
 /** The secrets of a project, oldest first. */
 export function bypassOf({ bypass_json }: Pick<Row<'project'>, 'bypass_json'>): Entry[] {
@@ -47,34 +64,36 @@ export async function showBypass(
   if (project.bypass_json === null || !ctx.who.permissions.has('project:write')) return undefined
   const safe = await openSafe(ctx, project.id)
   const shown: Static<typeof ProtectionBypass> = {}
-  for (const { hash, sealed, createdAt, createdBy } of bypassOf(project)) {
+  for (const { hash, sealed, ...said } of bypassOf(project)) {
     const secret = safe.openSecret('protection-bypass', hash, sealed)
-    if (secret !== undefined) shown[secret] = { createdAt, createdBy, scope: 'automation-bypass' }
+    if (secret !== undefined) shown[secret] = { ...said, scope: 'automation-bypass' }
   }
   return shown
 }
 
 /**
- * Ends a secret, and makes one. The row of the project is written once, so that of two such requests none is lost.
+ * Ends a secret, makes one, and says what one is for; a request that asks for nothing makes one, as the SDK tells its users. The
+ * row of the project is written once, so that of two such requests none is lost.
  * Refuses: not_found 404 (no such secret), bypass_exists 409, bad_request 400 (too many).
  */
 export async function updateBypass(
   ctx: Ctx,
   project: Row<'project'>,
-  { body }: Input<unknown, Static<typeof UpdateBypass>>,
+  { body }: Input<unknown, UpdateBypass>,
 ): Promise<Static<typeof BypassAnswer> & { id: string }> {
+  const { revoke, update, generate = revoke || update ? undefined : {} } = body
   let entries = bypassOf(project)
-  if (body.revoke) {
-    const hash = fingerprint(body.revoke.secret)
-    if (!entries.some((entry) => entry.hash === hash)) refuse('not_found', 'The project has no such bypass secret.')
+  if (revoke) {
+    const { hash, note } = entryOf(entries, revoke.secret)
     entries = entries.filter((entry) => entry.hash !== hash)
-    if (body.revoke.regenerate) entries.push(await newEntry(ctx, project, randomText(LENGTH)))
+    if (revoke.regenerate) entries.push(await newEntry(ctx, project, randomText(LENGTH), note))
   }
-  if (body.generate) {
-    const entry = await newEntry(ctx, project, body.generate.secret ?? randomText(LENGTH))
+  if (generate) {
+    const entry = await newEntry(ctx, project, generate.secret ?? randomText(LENGTH), generate.note)
     if (entries.some(({ hash }) => hash === entry.hash)) refuse('bypass_exists')
     entries.push(entry)
   }
+  if (update) entries = changed(entries, update)
   if (entries.length > MOST) refuse('bad_request', `Invalid request: a project has at most ${MOST} bypass secrets.`)
   const row = await ctx.db
     .updateTable('project')
@@ -86,9 +105,24 @@ export async function updateBypass(
   return { id: row.id, protectionBypass: (await showBypass(ctx, row)) ?? {} }
 }
 
-async function newEntry(ctx: Ctx, project: Row<'project'>, secret: string): Promise<Entry> {
+/** Refuses: not_found 404. */
+function entryOf(entries: readonly Entry[], secret: string): Entry {
+  const hash = fingerprint(secret)
+  return entries.find((entry) => entry.hash === hash) ?? refuse('not_found', 'The project has no such bypass secret.')
+}
+
+/** What is said of a secret. One of them at most is the variable of deployments. */
+function changed(entries: readonly Entry[], { secret, isEnvVar, note }: NonNullable<UpdateBypass['update']>): Entry[] {
+  const { hash } = entryOf(entries, secret)
+  return entries.map((entry) => {
+    if (entry.hash !== hash) return isEnvVar ? { ...entry, isEnvVar: false } : entry
+    return { ...entry, ...(isEnvVar !== undefined && { isEnvVar }), ...(note !== undefined && { note }) }
+  })
+}
+
+async function newEntry(ctx: Ctx, project: Row<'project'>, secret: string, note: string | undefined): Promise<Entry> {
   const safe = await openSafeToWrite(ctx, project.id)
   const hash = fingerprint(secret)
   const sealed = safe.sealSecret('protection-bypass', hash, secret)
-  return { hash, sealed, createdAt: ctx.now, createdBy: ctx.who.userId }
+  return { hash, sealed, createdAt: ctx.now, createdBy: ctx.who.userId, ...(note !== undefined && { note }) }
 }

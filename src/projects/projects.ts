@@ -13,8 +13,9 @@ import { newId } from '../ids.ts'
 import { joinSelection, leaveSelections } from '../integrations/selection.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { showBypass } from './bypass.ts'
-import { type Connected, linkColumns } from './link.ts'
+import { linkColumns } from './link.ts'
 import { mustBeName } from './names.ts'
+import { mustHavePassword, type Prepared, withoutPassword } from './password.ts'
 import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './shape.ts'
 
@@ -23,21 +24,26 @@ export async function createProject(
   ctx: Ctx,
   _: undefined,
   { body }: Input<unknown, CreateProject>,
-  connected: Connected | undefined,
+  { hash, connected }: Prepared,
 ): Promise<Project> {
-  const { name, environmentVariables, gitRepository: __, ...settings } = body
+  const { name, environmentVariables, gitRepository: __, passwordProtection = null, ...said } = body
   mustBeName(name)
   if (ctx.who.projectIds !== null && ctx.who.configurationId === null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
   }
-  mustBeAddresses(settings)
-
+  mustBeAddresses(said)
+  const { defaultNodeVersion: nodeVersion } = ctx.deps.config
+  const settings = mergeSettings({}, { ...(nodeVersion && { nodeVersion }), ...said }, ctx.now)
   const [row] = await insertProject(ctx.db, {
     id: newId('prj'),
     accountId: ctx.account.id,
     name,
-    gitForkProtection: settings.gitForkProtection === false ? 0 : 1,
-    settings: JSON.stringify(mergeSettings({}, settings)),
+    gitForkProtection: said.gitForkProtection === false ? 0 : 1,
+    settings: JSON.stringify({
+      ...settings,
+      ...(passwordProtection && { passwordProtection: withoutPassword(passwordProtection) }),
+    }),
+    passwordHash: hash ?? null,
     now: ctx.now,
     stamp: ctx.stamp,
   })
@@ -94,19 +100,6 @@ export const protectionInPlan = guard(
   },
 )
 
-/** Hashes a new protection password, before the transaction. Undefined when the request sets none. */
-export async function hashNewPassword(
-  ctx: Ctx,
-  project: Row<'project'>,
-  { body }: Input<unknown, UpdateProject>,
-): Promise<string | undefined> {
-  if (!body.passwordProtection) return undefined
-  const { password } = body.passwordProtection
-  if (password) return ctx.deps.outside.hashPassword(password)
-  mustHavePassword(project)
-  return undefined
-}
-
 /** Changes what the body mentions. Refuses: invalid_project_name 400, project_name_taken 409, bad_request 400. */
 export async function updateProject(
   ctx: Ctx,
@@ -117,11 +110,11 @@ export async function updateProject(
   const { name = project.name, passwordProtection, ...said } = body
   if (name !== project.name) mustBeName(name)
   mustBeAddresses(said)
-  const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, said)
+  const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, said, ctx.now)
   // Another request may have ended the protection, and with it the password, since `ask` looked.
   if (passwordProtection && newHash === undefined) mustHavePassword(project)
   if (passwordProtection !== undefined) {
-    settings.passwordProtection = passwordProtection && { deploymentType: passwordProtection.deploymentType }
+    settings.passwordProtection = withoutPassword(passwordProtection)
   }
   const row = await changeProject(ctx, project, {
     name,
@@ -189,11 +182,6 @@ export async function updateDataCache(
   )
 }
 
-function mustHavePassword(project: Row<'project'>): void {
-  if (project.password_hash !== null) return
-  refuse('bad_request', 'Invalid request: missing required property `passwordProtection.password`.')
-}
-
 /** IPv4 or IPv4 CIDR, as the edge will match them. */
 function mustBeAddresses({ trustedIps }: SettingsBody): void {
   for (const [at, { value }] of (trustedIps?.addresses ?? []).entries()) {
@@ -226,6 +214,7 @@ const insertProject = prepared<
     name: string
     gitForkProtection: number
     settings: string
+    passwordHash: string | null
     now: number
     stamp: number
   },
@@ -239,6 +228,7 @@ const insertProject = prepared<
       name: value.name,
       git_fork_protection: value.gitForkProtection,
       settings_json: value.settings,
+      password_hash: value.passwordHash,
       created_at: value.now,
       updated_stamp: value.stamp,
     })

@@ -37,7 +37,7 @@ export type Visit = {
 /** What would let a visitor in who is not. */
 export type Verdict = 'admitted' | 'trusted-ip' | 'password' | 'sign-in'
 
-type Guarded = Pick<Row<'project'>, 'settings_json' | 'password_hash' | 'bypass_json'>
+export type Guarded = Pick<Row<'project'>, 'settings_json' | 'password_hash' | 'bypass_json'>
 
 /** What guards a project; undefined when nothing does. Made once and asked often. */
 export function protectionOf(project: Guarded): Protection | undefined {

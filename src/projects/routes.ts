@@ -2,8 +2,9 @@ import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
-import { CONNECT_REFUSALS, connectNewProject, disconnectAgain, removeWebhook } from './link.ts'
+import { CONNECT_REFUSALS, removeWebhook } from './link.ts'
 import { listProjects } from './list.ts'
+import { hashNewPassword, prepareProject, undoProject } from './password.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
 import {
   answerProject,
@@ -11,7 +12,6 @@ import {
   deleteProject,
   findProject,
   findProjectToPause,
-  hashNewPassword,
   protectionInPlan,
   updateDataCache,
   updateProject,
@@ -31,9 +31,9 @@ export const projectRoutes = [
     body: CreateProject,
     bodyLimit: 1024 * 1024,
     guards: [accountInGoodStanding, protectionInPlan],
-    ask: connectNewProject,
+    ask: prepareProject,
     run: createProject,
-    undo: disconnectAgain,
+    undo: undoProject,
     emits: ['project.created', 'project.env-variable.created'],
     refuses: [
       'invalid_project_name',

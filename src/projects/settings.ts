@@ -4,53 +4,27 @@
  * which are stored and answered as they came.
  */
 import type { Static } from 'typebox'
-import { Nullable, OneOf } from '../http/schema.ts'
+import { Nullable, OneOf, Unsupported } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
-
-const FRAMEWORKS =
-  'blitzjs nextjs gatsby remix astro hexo eleventy docusaurus-2 docusaurus preact solidstart dojo ember vue scully ionic-angular angular polymer svelte sveltekit sveltekit-1 ionic-react create-react-app gridsome umijs sapper saber stencil nuxtjs redwoodjs hugo jekyll brunch middleman zola hydrogen vite vitepress vuepress parcel sanity storybook'.split(
-    ' ',
-  )
-const NODE_VERSIONS = ['22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const
-const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews'] as const
-
-const Flag = Type.Boolean()
-
-export const PasswordProtection = Type.Object({ deploymentType: OneOf(...PROTECTED) })
-const SsoProtection = Type.Object({ deploymentType: OneOf(...PROTECTED, 'all_except_custom_domains') })
-const TrustedIps = Type.Object({
-  deploymentType: OneOf('production', ...PROTECTED),
-  addresses: Type.Array(
-    Type.Object({
-      value: Type.String({ minLength: 1, maxLength: 18 }),
-      note: Type.Optional(Type.String({ maxLength: 20 })),
-    }),
-    { minItems: 1, maxItems: 1000 },
-  ),
-  protectionMode: OneOf('additional', 'exclusive'),
-})
-const ResourceConfig = Type.Object({
-  fluid: Type.Optional(Flag),
-  functionDefaultRegions: Type.Optional(Type.Array(Type.String({ maxLength: 10 }), { maxItems: 50 })),
-  functionDefaultTimeout: Type.Optional(Type.Integer({ minimum: 1 })),
-  functionDefaultMemoryType: Type.Optional(OneOf('standard_legacy', 'standard', 'performance')),
-  functionZeroConfigFailover: Type.Optional(Flag),
-  elasticConcurrencyEnabled: Type.Optional(Flag),
-  isNSNBDisabled: Type.Optional(Flag),
-})
-const OidcTokenConfig = Type.Object({ enabled: Flag, issuerMode: Type.Optional(OneOf('team', 'global')) })
-const OptionsAllowlist = Type.Object({
-  paths: Type.Array(Type.Object({ value: Type.String({ pattern: '^/', maxLength: 1024 }) }), {
-    minItems: 1,
-    maxItems: 5,
-  }),
-})
-const GitComments = Type.Object({ onPullRequest: Flag, onCommit: Flag })
-const GitProviderOptions = Type.Object({
-  createDeployments: Type.Optional(OneOf('enabled', 'disabled')),
-  disableRepositoryDispatchEvents: Type.Optional(Flag),
-  requireVerifiedCommits: Type.Optional(Flag),
-})
+import {
+  ConnectConfiguration,
+  Dismissed,
+  FRAMEWORKS,
+  Flag,
+  GitComments,
+  GitProviderOptions,
+  Line,
+  NODE_VERSIONS,
+  OidcTokenConfig,
+  OptionsAllowlist,
+  PasswordProtection,
+  ResourceConfig,
+  Sandbox,
+  SsoProtection,
+  StaticIps,
+  Tracing,
+  TrustedIps,
+} from './setting-shapes.ts'
 
 /** Answered as null when not set. */
 const NULLABLE_SETTINGS = {
@@ -87,14 +61,21 @@ const DEFAULTED_SETTINGS = {
 const OPTIONAL_SETTINGS = {
   autoAssignCustomDomainsUpdatedBy: Line(256),
   autoExposeSystemEnvs: Nullable(Flag),
+  connectConfigurations: Nullable(Type.Array(ConnectConfiguration, { maxItems: 20 })),
+  dismissedToasts: Nullable(Type.Array(Dismissed, { maxItems: 50 })),
   enableAffectedProjectsDeployments: Nullable(Flag),
+  enableExternalRewriteCaching: Nullable(Flag),
   gitComments: Nullable(GitComments),
   gitProviderOptions: Nullable(GitProviderOptions),
   oidcTokenConfig: Nullable(OidcTokenConfig),
   previewDeploymentSuffix: Line(256),
+  sandbox: Nullable(Sandbox),
+  skewProtectionAllowedDomains: Nullable(Type.Array(Type.String({ maxLength: 253 }), { maxItems: 50 })),
   skewProtectionBoundaryAt: Nullable(Type.Integer({ minimum: 0 })),
   skipGitConnectDuringLink: Nullable(Flag),
   sourceFilesOutsideRootDirectory: Nullable(Flag),
+  staticIps: Nullable(StaticIps),
+  tracing: Nullable(Tracing),
   trustedSources: Nullable(Type.Object({}, { additionalProperties: true })),
 }
 
@@ -107,12 +88,17 @@ export const SettingsBody = Type.Partial(
     gitForkProtection: Flag,
     resourceConfig: Nullable(ResourceConfig),
     serverlessFunctionZeroConfigFailover: Type.Unknown({ description: 'anything; its truth value is kept' }),
+    passport: Unsupported('Berth has no such connectors, and would let everybody in'),
+    deploymentPolicy: Unsupported('what is deployed is decided by the build system'),
   }),
 )
 export type SettingsBody = Static<typeof SettingsBody>
 
 /** What the column holds: the settings that were ever said. `gitForkProtection` has a column of its own, because lists filter by it. */
-export type Settings = Omit<SettingsBody, 'gitForkProtection' | 'serverlessFunctionZeroConfigFailover'> & {
+export type Settings = Omit<
+  SettingsBody,
+  'gitForkProtection' | 'serverlessFunctionZeroConfigFailover' | 'passport' | 'deploymentPolicy'
+> & {
   serverlessFunctionZeroConfigFailover?: boolean
   passwordProtection?: Static<typeof PasswordProtection> | null
 }
@@ -138,13 +124,23 @@ const UNSET = Object.fromEntries(Object.keys(NULLABLE_SETTINGS).map((name) => [n
 /** Every SDK from 1.4.0 on throws without these (wire.md 4.2). */
 const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
 
-/** The stored settings with what a request says laid over them. Fields it does not mention stay; null clears. */
-export function mergeSettings(stored: Settings, body: SettingsBody): Settings {
-  const { gitForkProtection: _, serverlessFunctionZeroConfigFailover: failover, ...said } = body
+/**
+ * The stored settings with what a request says laid over them. Fields it does not mention stay; null clears. What the SDKs
+ * demand in an answer and need not say is filled in.
+ */
+export function mergeSettings(stored: Settings, body: SettingsBody, now: number): Settings {
+  const { gitForkProtection: _, serverlessFunctionZeroConfigFailover: failover, passport, deploymentPolicy, ...said } = body
   const merged: Settings = {
     ...stored,
     ...said,
     ...(failover !== undefined && { serverlessFunctionZeroConfigFailover: Boolean(failover) }),
+    ...(said.gitProviderOptions && { gitProviderOptions: { createDeployments: 'enabled', ...said.gitProviderOptions } }),
+    ...(said.oidcTokenConfig && { oidcTokenConfig: { enabled: true, ...said.oidcTokenConfig } }),
+    ...(said.staticIps && { staticIps: { builds: false, regions: [], ...said.staticIps } }),
+    ...(said.dismissedToasts && { dismissedToasts: said.dismissedToasts.map((one) => ({ value: null, ...one })) }),
+    ...(said.connectConfigurations && {
+      connectConfigurations: said.connectConfigurations.map((one) => ({ createdAt: now, updatedAt: now, ...one })),
+    }),
   }
   for (const name of Object.keys(said) as (keyof typeof said)[]) if (said[name] === null) delete merged[name]
   return merged
@@ -187,8 +183,3 @@ export const ShownSettings = {
   defaultResourceConfig: ResourceConfig,
 }
 const Shown = Type.Object(ShownSettings)
-
-/** Text of at most so many characters, or null. */
-function Line(maxLength: number) {
-  return Nullable(Type.String({ maxLength }))
-}

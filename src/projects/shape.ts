@@ -9,13 +9,24 @@ import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.t
 import { Type } from '../http/type.ts'
 import { ProtectionBypass } from './bypass.ts'
 import { GitRepository, Link, linkOf, showLink } from './link-shape.ts'
-import { PasswordProtection, SettingsBody, ShownSettings, showSettings } from './settings.ts'
+import { PasswordProtection } from './setting-shapes.ts'
+import { SettingsBody, ShownSettings, showSettings } from './settings.ts'
 
 const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
+
+const NewPassword = Type.Optional(
+    Nullable(
+      Type.Object({
+        ...PasswordProtection.properties,
+        password: Type.Optional(Nullable(Type.String({ maxLength: 72 }))),
+      }),
+    ),
+  )
 
 export const CreateProject = Type.Object({
   name: Name,
   ...SettingsBody.properties,
+  passwordProtection: NewPassword,
   environmentVariables: Type.Optional(Nullable(Type.Array(NewVariable))),
   gitRepository: Type.Optional(Nullable(GitRepository)),
 })
@@ -24,14 +35,7 @@ export type CreateProject = Static<typeof CreateProject>
 export const UpdateProject = Type.Object({
   name: Type.Optional(Name),
   ...SettingsBody.properties,
-  passwordProtection: Type.Optional(
-    Nullable(
-      Type.Object({
-        ...PasswordProtection.properties,
-        password: Type.Optional(Nullable(Type.String({ maxLength: 72 }))),
-      }),
-    ),
-  ),
+  passwordProtection: NewPassword,
 })
 export type UpdateProject = Static<typeof UpdateProject>
 

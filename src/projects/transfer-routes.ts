@@ -38,6 +38,12 @@ export const transferRoutes = [
     tag,
     needs: ['project:write', 'project:receive'],
     body: AcceptTransfer,
+    ignores: {
+      body: {
+        paidFeatures: 'nothing is paid for by project: what a plan allows is asked when it is used',
+        acceptedPolicies: 'Berth has no policies that a person accepts',
+      },
+    },
     on: findOffer,
     guards: [accountInGoodStanding],
     run: acceptTransfer,

@@ -30,10 +30,15 @@ export function readSecret(name: string, text = '', least = 20): string | undefi
   return text
 }
 
-export function readChoice(name: string, text: string | undefined, choices: string[], otherwise: string): string {
+export function readChoice<C extends string, O>(
+  name: string,
+  text: string | undefined,
+  choices: readonly C[],
+  otherwise: O,
+): C | O {
   if (text === undefined || text === '') return otherwise
-  if (!choices.includes(text)) throw new BadSetting(`${name} must be one of ${choices.join(', ')}, not "${text}"`)
-  return text
+  if (!choices.includes(text as C)) throw new BadSetting(`${name} must be one of ${choices.join(', ')}, not "${text}"`)
+  return text as C
 }
 
 export function readPattern(name: string, text: string | undefined, pattern: RegExp, otherwise: string): string {

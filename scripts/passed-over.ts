@@ -1,0 +1,50 @@
+/** What clients send that Berth passes over or refuses, as docs/clients.md tells it: from the route table, and from nothing else. */
+import type { Route } from '../src/http/route.ts'
+
+const [BEGIN, END] = ['<!-- fields: npm run openapi -->', '<!-- end of fields -->']
+
+/** Values that the newest SDK lists for a field and Berth refuses, by the end of the field's path. */
+export const REFUSED_VALUES: Record<string, { values: readonly string[]; why: string }> = {
+  role: {
+    values: ['SECURITY', 'VIEWER_FOR_PLUS', 'CONTRIBUTOR'],
+    why: 'Berth has the five roles of its specification (docs/accounts.md)',
+  },
+  'gitRepository.type': {
+    values: ['github-limited', 'vercel', 'cursor-origin'],
+    why: 'Berth knows GitHub, GitLab and Bitbucket (docs/git-links.md)',
+  },
+  installationType: { values: ['provisioning'], why: 'integrations come by consent or by the operator' },
+}
+
+/** The page with its part about fields made anew. */
+export function withFields(page: string, routes: readonly Route[]): string {
+  const [before, rest] = page.split(BEGIN, 2)
+  const after = rest?.split(END, 2)[1]
+  if (before === undefined || after === undefined) throw new Error(`docs/clients.md has no ${BEGIN} with ${END}`)
+  return `${before}${BEGIN}\n\n${passedOver(routes)}\n\n${refused(routes)}\n\n${refusedValues()}\n\n${END}${after}`
+}
+
+function passedOver(routes: readonly Route[]): string {
+  const lines = routes.flatMap(({ operationId, ignores }) =>
+    [...Object.entries(ignores?.query ?? {}), ...Object.entries(ignores?.body ?? {})].map(
+      ([name, why]) => `- \`${operationId}\`: \`${name}\`: ${why}.`,
+    ),
+  )
+  return ['Passed over:', '', ...lines].join('\n')
+}
+
+function refused(routes: readonly Route[]): string {
+  const lines = routes.flatMap(({ operationId, body }) =>
+    Object.entries((body?.properties ?? {}) as Record<string, { 'x-unsupported'?: string }>)
+      .filter(([, schema]) => schema['x-unsupported'] !== undefined)
+      .map(([name, schema]) => `- \`${operationId}\`: \`${name}\`: ${schema['x-unsupported']}.`),
+  )
+  return ['Refused with 400 when they ask for something:', '', ...lines].join('\n')
+}
+
+function refusedValues(): string {
+  const lines = Object.entries(REFUSED_VALUES).map(
+    ([field, { values, why }]) => `- \`${field}\`: ${values.map((value) => `\`${value}\``).join(', ')}: ${why}.`,
+  )
+  return ['Values refused with 400:', '', ...lines].join('\n')
+}

@@ -1,0 +1,99 @@
+/** What single settings of a project may be: the specification's values, and those of the newest SDK and Terraform provider beside them. */
+import { Moment, Nullable, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
+
+/** The specification's, then those of the newest SDK. */
+export const FRAMEWORKS = [
+  ...'blitzjs nextjs gatsby remix astro hexo eleventy docusaurus-2 docusaurus preact solidstart dojo ember vue scully ionic-angular angular polymer svelte sveltekit sveltekit-1 ionic-react create-react-app gridsome umijs sapper saber stencil nuxtjs redwoodjs hugo jekyll brunch middleman zola hydrogen vite vitepress vuepress parcel sanity storybook'.split(' '),
+  ...'container react-router solidstart-1 tanstack-start tanstack-start-lovable fastapi flask fasthtml django ash factory-eve eve sanity-v2 nitro hono express h3 koa nestjs elysia fastify xmcp python ruby rust axum actix-web bun node go services mastra'.split(' '),
+]
+export const NODE_VERSIONS = ['24.x', '22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const
+const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews', 'all_except_custom_domains'] as const
+
+export const Flag = Type.Boolean()
+const Word = Type.String({ maxLength: 100 })
+
+export const PasswordProtection = Type.Object({ deploymentType: OneOf(...PROTECTED) })
+export const SsoProtection = Type.Object({ deploymentType: OneOf(...PROTECTED) })
+export const TrustedIps = Type.Object({
+  deploymentType: OneOf('production', ...PROTECTED),
+  addresses: Type.Array(
+    Type.Object({
+      value: Type.String({ minLength: 1, maxLength: 18 }),
+      note: Type.Optional(Type.String({ maxLength: 20 })),
+    }),
+    { minItems: 1, maxItems: 1000 },
+  ),
+  protectionMode: OneOf('additional', 'exclusive'),
+})
+export const ResourceConfig = Type.Object({
+  fluid: Type.Optional(Flag),
+  functionDefaultRegions: Type.Optional(Type.Array(Type.String({ maxLength: 10 }), { maxItems: 50 })),
+  functionDefaultTimeout: Type.Optional(Type.Integer({ minimum: 1 })),
+  functionDefaultMemoryType: Type.Optional(OneOf('standard_legacy', 'standard', 'performance', 'performance_xl')),
+  functionZeroConfigFailover: Type.Optional(Flag),
+  elasticConcurrencyEnabled: Type.Optional(Flag),
+  isNSNBDisabled: Type.Optional(Flag),
+  enableFunctionsBeta: Type.Optional(Flag),
+  buildMachineType: Type.Optional(OneOf('basic', 'enhanced', 'turbo', 'standard', 'elastic')),
+  buildMachineSelection: Type.Optional(OneOf('elastic', 'fixed')),
+  buildMachineElasticLastUpdated: Type.Optional(Type.Integer({ minimum: 0 })),
+  buildMachineElasticReason: Type.Optional(Word),
+  buildQueue: Type.Optional(
+    Type.Object({ configuration: Type.Optional(OneOf('SKIP_NAMESPACE_QUEUE', 'WAIT_FOR_NAMESPACE_QUEUE')) }),
+  ),
+})
+export const OidcTokenConfig = Type.Object({ enabled: Type.Optional(Flag), issuerMode: Type.Optional(OneOf('team', 'global')) })
+export const OptionsAllowlist = Type.Object({
+  paths: Type.Array(Type.Object({ value: Type.String({ pattern: '^/', maxLength: 1024 }) }), {
+    minItems: 1,
+    maxItems: 5,
+  }),
+})
+export const GitComments = Type.Object({ onPullRequest: Flag, onCommit: Flag })
+export const GitProviderOptions = Type.Object({
+  createDeployments: Type.Optional(OneOf('enabled', 'disabled')),
+  disableRepositoryDispatchEvents: Type.Optional(Flag),
+  requireVerifiedCommits: Type.Optional(Flag),
+  gitCommitStatus: Type.Optional(Flag),
+  consolidatedGitCommitStatus: Type.Optional(Type.Object({ enabled: Flag, propagateFailures: Flag })),
+})
+export const StaticIps = Type.Object({
+  enabled: Flag,
+  builds: Type.Optional(Flag),
+  regions: Type.Optional(Type.Array(Word, { maxItems: 50 })),
+})
+export const Sandbox = Type.Object({
+  region: Type.Optional(Word),
+  failoverRegions: Type.Optional(Type.Array(Word, { maxItems: 50 })),
+})
+const SamplingRule = Type.Object({
+  rate: Type.Number({ minimum: 0, maximum: 1 }),
+  env: Type.Optional(OneOf('production', 'preview')),
+  requestPath: Type.Optional(Type.String({ maxLength: 256 })),
+  destination: Type.Optional(OneOf('internal', 'external')),
+})
+export const Tracing = Type.Object({
+  domains: Type.Optional(Type.String({ maxLength: 1024 })),
+  ignorePaths: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 50 })),
+  samplingRules: Type.Optional(Type.Array(SamplingRule, { maxItems: 20 })),
+})
+export const ConnectConfiguration = Type.Object({
+  envId: Word,
+  connectConfigurationId: Word,
+  passive: Flag,
+  buildsEnabled: Flag,
+  createdAt: Type.Optional(Moment),
+  updatedAt: Type.Optional(Moment),
+})
+export const Dismissed = Type.Object({
+  key: Word,
+  dismissedAt: Type.Number(),
+  action: OneOf('cancel', 'accept', 'delete'),
+  value: Type.Optional(Type.Unknown()),
+})
+
+/** Text of at most so many characters, or null. */
+export function Line(maxLength: number) {
+  return Nullable(Type.String({ maxLength }))
+}
