@@ -90,7 +90,12 @@ function readAll(env: Record<string, string | undefined>): Omit<Config, 'unknown
     allowPrivateWebhooks:
       readChoice('BERTH_ALLOW_PRIVATE_WEBHOOKS', env.BERTH_ALLOW_PRIVATE_WEBHOOKS, ['0', '1'], '0') === '1',
     dnsServers: readDnsServers(env.BERTH_DNS_SERVERS),
-    defaultNodeVersion: readChoice('BERTH_DEFAULT_NODE_VERSION', env.BERTH_DEFAULT_NODE_VERSION, NODE_VERSIONS, undefined),
+    defaultNodeVersion: readChoice(
+      'BERTH_DEFAULT_NODE_VERSION',
+      env.BERTH_DEFAULT_NODE_VERSION,
+      NODE_VERSIONS,
+      undefined,
+    ),
     rateLimits: readLimits(env.BERTH_RATE_LIMITS, (said) => new BadSetting(`BERTH_RATE_LIMITS ${said}`)),
     domains: readDomainSettings(env, publicUrl),
     mail: readMail(env, dataFolder),

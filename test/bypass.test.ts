@@ -59,8 +59,14 @@ onBothEngines('a secret keeps its note, and one at most is the variable of deplo
     [one]: ['e2e', true],
     [two]: [undefined, false],
   })
-  assert.deepEqual(await told({ update: { secret: two, isEnvVar: true, note: 'n' } }), { [one]: ['e2e', false], [two]: ['n', true] })
-  assert.deepEqual(await told({ update: { secret: two, isEnvVar: false } }), { [one]: ['e2e', false], [two]: ['n', false] })
+  assert.deepEqual(await told({ update: { secret: two, isEnvVar: true, note: 'n' } }), {
+    [one]: ['e2e', false],
+    [two]: ['n', true],
+  })
+  assert.deepEqual(await told({ update: { secret: two, isEnvVar: false } }), {
+    [one]: ['e2e', false],
+    [two]: ['n', false],
+  })
   assert.deepEqual((await call('GET', '/v9/projects/web')).body.protectionBypass[one].note, 'e2e')
   const regenerated = Object.values(await told({ revoke: { secret: one, regenerate: true } }))
   assert.ok(regenerated.some(([note]) => note === 'e2e'))

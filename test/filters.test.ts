@@ -18,7 +18,9 @@ onBothEngines('every list refuses a filter that it does not have, and names thos
     for (const name of ['sha1', 'meta_x', 'constructor', '__proto__', 'page', 'TeamId', 'withdrawn', 'a[]']) {
       const answer = await ask(`${name}=1`)
       assert.deepEqual([answer.status, answer.body.error?.code], [400, 'bad_request'], `${route.operationId} ${name}`)
-      assert.ok(answer.body.error.message.startsWith(`Invalid request: \`${name}\` is not a filter of this list; it has `))
+      assert.ok(
+        answer.body.error.message.startsWith(`Invalid request: \`${name}\` is not a filter of this list; it has `),
+      )
       for (const known of filtersOf(route)) assert.match(answer.body.error.message, new RegExp(`\\b${known}\\b`))
     }
     const harmless = await ask('withX=1&includeMetadata=true&source=cli&limit=100')
@@ -45,7 +47,10 @@ onBothEngines('custom environments, aliases and removals are narrowed by what th
       ({ slug }: { slug: string }) => slug,
     )
   for (const [slug, type] of Object.entries({ same: 'equals', begins: 'startsWith', ends: 'endsWith' })) {
-    const made = await call('POST', '/v9/projects/web/custom-environments', { slug, branchMatcher: { type, pattern: 'qa' } })
+    const made = await call('POST', '/v9/projects/web/custom-environments', {
+      slug,
+      branchMatcher: { type, pattern: 'qa' },
+    })
     assert.equal(made.status, 201, made.text)
   }
   assert.deepEqual((await environments('')).toSorted(), ['begins', 'ends', 'same', 'staging'])

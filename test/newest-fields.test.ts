@@ -59,43 +59,59 @@ onBothEngines('what the newest clients send of a project is kept at create and a
   assert.deepEqual([rest, createdAt > 0, updatedAt], [connected, true, createdAt])
 })
 
-onBothEngines('a protection that Berth does not have is refused, and one that asks for nothing is not', async ({ call }) => {
-  for (const body of [
-    { passport: { connectorId: 'c' } },
-    { deploymentPolicy: { gitSources: [{ enabled: true, environments: [], sources: [] }] } },
-  ]) {
-    const [field] = Object.keys(body) as [string]
-    refused(await call('POST', '/v10/projects', { name: 'web', ...body }), 400, `\`${field}\` is not a setting that Berth has`)
-  }
-  assert.equal((await call('POST', '/v10/projects', { name: 'web', passport: null, deploymentPolicy: 'default' })).status, 200)
-  const project = (await call('GET', '/v9/projects/web')).body
-  assert.deepEqual([project.passport, project.deploymentPolicy], [undefined, undefined])
-})
+onBothEngines(
+  'a protection that Berth does not have is refused, and one that asks for nothing is not',
+  async ({ call }) => {
+    for (const body of [
+      { passport: { connectorId: 'c' } },
+      { deploymentPolicy: { gitSources: [{ enabled: true, environments: [], sources: [] }] } },
+    ]) {
+      const [field] = Object.keys(body) as [string]
+      refused(
+        await call('POST', '/v10/projects', { name: 'web', ...body }),
+        400,
+        `\`${field}\` is not a setting that Berth has`,
+      )
+    }
+    assert.equal(
+      (await call('POST', '/v10/projects', { name: 'web', passport: null, deploymentPolicy: 'default' })).status,
+      200,
+    )
+    const project = (await call('GET', '/v9/projects/web')).body
+    assert.deepEqual([project.passport, project.deploymentPolicy], [undefined, undefined])
+  },
+)
 
 async function guardedBy(world: World, name: string): Promise<Guarded> {
   return world.deps.db.read.selectFrom('project').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
 }
 
-onBothEngines('a password that is said at create protects from the first moment, where the plan allows it', async (world) => {
-  const { call } = world
-  const passwordProtection = { deploymentType: 'all', password: 'secret' }
-  const plan = (said: object) => world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, said)
-  await plan({ plan: 'hobby', addOns: [] })
-  refused(await call('POST', '/v10/projects', { name: 'web', passwordProtection }), 428, 'protection')
-  await plan({ plan: 'enterprise' })
-  for (const password of [undefined, null, '']) {
-    const body = { name: 'web', passwordProtection: { deploymentType: 'all', password } }
-    refused(await call('POST', '/v10/projects', body), 400, '`passwordProtection.password`')
-  }
-  assert.equal((await call('GET', '/v9/projects/web')).status, 404)
-  const made = await call('POST', '/v10/projects', { name: 'web', passwordProtection })
-  assert.deepEqual([made.status, made.body.passwordProtection], [200, { deploymentType: 'all' }])
-  const { password } = protectionOf(await guardedBy(world, 'web'))!
-  assert.equal(password!.covers, 'all')
-  assert.equal(await passwordMatches('secret', password!.hash), true)
-  assert.equal((await call('POST', '/v10/projects', { name: 'open', passwordProtection: null })).body.passwordProtection, null)
-  assert.equal(protectionOf(await guardedBy(world, 'open')), undefined)
-})
+onBothEngines(
+  'a password that is said at create protects from the first moment, where the plan allows it',
+  async (world) => {
+    const { call } = world
+    const passwordProtection = { deploymentType: 'all', password: 'secret' }
+    const plan = (said: object) => world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, said)
+    await plan({ plan: 'hobby', addOns: [] })
+    refused(await call('POST', '/v10/projects', { name: 'web', passwordProtection }), 428, 'protection')
+    await plan({ plan: 'enterprise' })
+    for (const password of [undefined, null, '']) {
+      const body = { name: 'web', passwordProtection: { deploymentType: 'all', password } }
+      refused(await call('POST', '/v10/projects', body), 400, '`passwordProtection.password`')
+    }
+    assert.equal((await call('GET', '/v9/projects/web')).status, 404)
+    const made = await call('POST', '/v10/projects', { name: 'web', passwordProtection })
+    assert.deepEqual([made.status, made.body.passwordProtection], [200, { deploymentType: 'all' }])
+    const { password } = protectionOf(await guardedBy(world, 'web'))!
+    assert.equal(password!.covers, 'all')
+    assert.equal(await passwordMatches('secret', password!.hash), true)
+    assert.equal(
+      (await call('POST', '/v10/projects', { name: 'open', passwordProtection: null })).body.passwordProtection,
+      null,
+    )
+    assert.equal(protectionOf(await guardedBy(world, 'open')), undefined)
+  },
+)
 
 onBothEngines(
   'a new project has the Node.js version that the operator says, and an older one keeps its own',

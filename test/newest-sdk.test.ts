@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { REFUSED_VALUES, withFields } from '../scripts/passed-over.ts'
 import { mustKnowFilters } from '../src/http/query.ts'
 import { isList, type Route } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
-import { REFUSED_VALUES, withFields } from '../scripts/passed-over.ts'
 import { type Fields, type Operation, readNewestSdk } from './newest-sdk.ts'
 
 const operations = await readNewestSdk()
@@ -37,7 +37,10 @@ test('every query parameter of the newest SDK narrows, is refused, or is passed 
 })
 
 function refuses(route: Route, name: string): boolean {
-  assert.throws(() => mustKnowFilters(route, { values: { [name]: 'x' }, again: new Map(), fault: undefined }), /not a filter/)
+  assert.throws(
+    () => mustKnowFilters(route, { values: { [name]: 'x' }, again: new Map(), fault: undefined }),
+    /not a filter/,
+  )
   return true
 }
 
@@ -80,11 +83,15 @@ function isAnything(schema: Json): boolean {
 
 test('every value that the newest SDK lists for a field is taken, or named in docs/clients.md with why not', () => {
   const refused = operations.flatMap(({ route, query, body }) => [
-    ...valuesRefused(query, (name) => variantsOf(route.query?.properties?.[name])).map((said) => [route, said] as const),
+    ...valuesRefused(query, (name) => variantsOf(route.query?.properties?.[name])).map(
+      (said) => [route, said] as const,
+    ),
     ...valuesRefused(body, (path) => schemasAt(route.body, path)).map((said) => [route, said] as const),
   ])
   const why = (path: string, value: string) =>
-    Object.entries(REFUSED_VALUES).some(([field, { values }]) => `.${path}`.endsWith(`.${field}`) && values.includes(value))
+    Object.entries(REFUSED_VALUES).some(
+      ([field, { values }]) => `.${path}`.endsWith(`.${field}`) && values.includes(value),
+    )
   const lost = refused.filter(([, { path, value }]) => !why(path, value))
   assert.equal(lost.map(([route, { path, value }]) => `${route.operationId} ${path}=${value}`).join('\n'), '')
 })
@@ -92,7 +99,8 @@ test('every value that the newest SDK lists for a field is taken, or named in do
 function valuesRefused(fields: Fields, schemasOf: (path: string) => Json[]): { path: string; value: string }[] {
   return [...fields].flatMap(([path, values]) => {
     const schemas = schemasOf(path)
-    const limited = schemas.length > 0 && schemas.every((one) => one.enum !== undefined && one['x-unsupported'] === undefined)
+    const limited =
+      schemas.length > 0 && schemas.every((one) => one.enum !== undefined && one['x-unsupported'] === undefined)
     if (!limited) return []
     const taken = new Set(schemas.flatMap((one) => one.enum.map(String)))
     return [...values].filter((value) => !taken.has(value)).map((value) => ({ path, value }))

@@ -67,8 +67,17 @@ async function readFields(code: string): Promise<Pick<Operation, 'query' | 'body
     return { query, body: new Map() }
   }
   const key = sent[1] ?? sent[2]
-  const all = [...request].map(([path, values]) => [key === undefined ? path : path.slice(key.length + 1), values, path] as const)
-  return { query, body: new Map(all.filter(([, , path]) => key === undefined || path.startsWith(`${key}.`)).map(([path, values]) => [path, values])) }
+  const all = [...request].map(
+    ([path, values]) => [key === undefined ? path : path.slice(key.length + 1), values, path] as const,
+  )
+  return {
+    query,
+    body: new Map(
+      all
+        .filter(([, , path]) => key === undefined || path.startsWith(`${key}.`))
+        .map(([path, values]) => [path, values]),
+    ),
+  }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the SDK's validator, read by what it calls its parts

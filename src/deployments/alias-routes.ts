@@ -3,7 +3,15 @@ import { ROUTING_REFUSALS } from '../domains/domains.ts'
 import { route } from '../http/route.ts'
 import { OneOf } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
-import { Alias, AliasPage, AliasQuery, AssignAlias, AssignedAlias, DeploymentAliases, ListAliasesQuery } from './alias-shape.ts'
+import {
+  Alias,
+  AliasPage,
+  AliasQuery,
+  AssignAlias,
+  AssignedAlias,
+  DeploymentAliases,
+  ListAliasesQuery,
+} from './alias-shape.ts'
 import {
   aliasNotInTransfer,
   deleteAlias,

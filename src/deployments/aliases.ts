@@ -90,7 +90,7 @@ export async function deleteAlias(ctx: Ctx, alias: Found): Promise<{ status: 'SU
 }
 
 /** The answer for one alias. */
-export function showAlias(row: Found): Alias {
+function showAlias(row: Found): Alias {
   const createdAt = momentOf(row.created_stamp)
   return {
     uid: aliasId(row.name),

@@ -11,7 +11,14 @@ import {
   removeEnvironment,
   updateEnvironment,
 } from './environments.ts'
-import { EnvironmentList, EnvironmentsQuery, NewEnvironment, PatchEnvironment, RemoveEnvironment, ShownEnvironment } from './shape.ts'
+import {
+  EnvironmentList,
+  EnvironmentsQuery,
+  NewEnvironment,
+  PatchEnvironment,
+  RemoveEnvironment,
+  ShownEnvironment,
+} from './shape.ts'
 
 const tag = 'custom environments'
 

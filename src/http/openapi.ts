@@ -92,10 +92,7 @@ function pathParameters(route: Route): object[] {
 
 function queryParameters(route: Route): object[] {
   const { properties, patternProperties }: Record<string, Record<string, TSchema> | undefined> = route.query ?? {}
-  const families = Object.entries(patternProperties ?? {}).map(([pattern, schema]) => [
-    familyName(pattern),
-    schema,
-  ])
+  const families = Object.entries(patternProperties ?? {}).map(([pattern, schema]) => [familyName(pattern), schema])
   const own = [...Object.entries(properties ?? {}), ...families].map(([name, schema]) => ({
     name,
     in: 'query',

@@ -13,11 +13,7 @@ export type Prepared = { hash: string | undefined; connected: Connected | undefi
  * Before the transaction of a create: hashes the password, and connects the repository, which reaches outside and so comes last.
  * Refuses: as `connectNewProject`, and bad_request 400 (a protection without its password).
  */
-export async function prepareProject(
-  ctx: Ctx,
-  _: undefined,
-  input: Input<unknown, CreateProject>,
-): Promise<Prepared> {
+export async function prepareProject(ctx: Ctx, _: undefined, input: Input<unknown, CreateProject>): Promise<Prepared> {
   const hash = await hashNewPassword(ctx, undefined, input)
   return { hash, connected: await connectNewProject(ctx, undefined, input) }
 }

@@ -4,8 +4,12 @@ import { Type } from '../http/type.ts'
 
 /** The specification's, then those of the newest SDK. */
 export const FRAMEWORKS = [
-  ...'blitzjs nextjs gatsby remix astro hexo eleventy docusaurus-2 docusaurus preact solidstart dojo ember vue scully ionic-angular angular polymer svelte sveltekit sveltekit-1 ionic-react create-react-app gridsome umijs sapper saber stencil nuxtjs redwoodjs hugo jekyll brunch middleman zola hydrogen vite vitepress vuepress parcel sanity storybook'.split(' '),
-  ...'container react-router solidstart-1 tanstack-start tanstack-start-lovable fastapi flask fasthtml django ash factory-eve eve sanity-v2 nitro hono express h3 koa nestjs elysia fastify xmcp python ruby rust axum actix-web bun node go services mastra'.split(' '),
+  ...'blitzjs nextjs gatsby remix astro hexo eleventy docusaurus-2 docusaurus preact solidstart dojo ember vue scully ionic-angular angular polymer svelte sveltekit sveltekit-1 ionic-react create-react-app gridsome umijs sapper saber stencil nuxtjs redwoodjs hugo jekyll brunch middleman zola hydrogen vite vitepress vuepress parcel sanity storybook'.split(
+    ' ',
+  ),
+  ...'container react-router solidstart-1 tanstack-start tanstack-start-lovable fastapi flask fasthtml django ash factory-eve eve sanity-v2 nitro hono express h3 koa nestjs elysia fastify xmcp python ruby rust axum actix-web bun node go services mastra'.split(
+    ' ',
+  ),
 ]
 export const NODE_VERSIONS = ['24.x', '22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const
 const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews', 'all_except_custom_domains'] as const
@@ -43,7 +47,10 @@ export const ResourceConfig = Type.Object({
     Type.Object({ configuration: Type.Optional(OneOf('SKIP_NAMESPACE_QUEUE', 'WAIT_FOR_NAMESPACE_QUEUE')) }),
   ),
 })
-export const OidcTokenConfig = Type.Object({ enabled: Type.Optional(Flag), issuerMode: Type.Optional(OneOf('team', 'global')) })
+export const OidcTokenConfig = Type.Object({
+  enabled: Type.Optional(Flag),
+  issuerMode: Type.Optional(OneOf('team', 'global')),
+})
 export const OptionsAllowlist = Type.Object({
   paths: Type.Array(Type.Object({ value: Type.String({ pattern: '^/', maxLength: 1024 }) }), {
     minItems: 1,

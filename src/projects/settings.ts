@@ -9,8 +9,8 @@ import { Type } from '../http/type.ts'
 import {
   ConnectConfiguration,
   Dismissed,
-  FRAMEWORKS,
   Flag,
+  FRAMEWORKS,
   GitComments,
   GitProviderOptions,
   Line,
@@ -129,12 +129,20 @@ const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
  * demand in an answer and need not say is filled in.
  */
 export function mergeSettings(stored: Settings, body: SettingsBody, now: number): Settings {
-  const { gitForkProtection: _, serverlessFunctionZeroConfigFailover: failover, passport, deploymentPolicy, ...said } = body
+  const {
+    gitForkProtection: _,
+    serverlessFunctionZeroConfigFailover: failover,
+    passport,
+    deploymentPolicy,
+    ...said
+  } = body
   const merged: Settings = {
     ...stored,
     ...said,
     ...(failover !== undefined && { serverlessFunctionZeroConfigFailover: Boolean(failover) }),
-    ...(said.gitProviderOptions && { gitProviderOptions: { createDeployments: 'enabled', ...said.gitProviderOptions } }),
+    ...(said.gitProviderOptions && {
+      gitProviderOptions: { createDeployments: 'enabled', ...said.gitProviderOptions },
+    }),
     ...(said.oidcTokenConfig && { oidcTokenConfig: { enabled: true, ...said.oidcTokenConfig } }),
     ...(said.staticIps && { staticIps: { builds: false, regions: [], ...said.staticIps } }),
     ...(said.dismissedToasts && { dismissedToasts: said.dismissedToasts.map((one) => ({ value: null, ...one })) }),

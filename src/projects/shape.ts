@@ -15,13 +15,13 @@ import { SettingsBody, ShownSettings, showSettings } from './settings.ts'
 const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
 
 const NewPassword = Type.Optional(
-    Nullable(
-      Type.Object({
-        ...PasswordProtection.properties,
-        password: Type.Optional(Nullable(Type.String({ maxLength: 72 }))),
-      }),
-    ),
-  )
+  Nullable(
+    Type.Object({
+      ...PasswordProtection.properties,
+      password: Type.Optional(Nullable(Type.String({ maxLength: 72 }))),
+    }),
+  ),
+)
 
 export const CreateProject = Type.Object({
   name: Name,
