@@ -1,10 +1,12 @@
 /** Settings: the environment -> Config, in one place and before anything is opened. Names: docs/settings in the README. */
+import { isIPv6 } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type LimitSettings, readLimits } from './limits.ts'
 import { NODE_VERSIONS } from './projects/setting-shapes.ts'
 import { type DomainSettings, readDnsServers, readDomainSettings } from './settings/domains.ts'
 import { watchNames } from './settings/names.ts'
 import { BadSetting, readChoice, readPort, readSecret, readUrl } from './settings/read.ts'
+import { readTls, type TlsSettings } from './settings/tls.ts'
 
 export type { DomainSettings }
 export { BadSetting }
@@ -14,6 +16,8 @@ export type Config = {
   port: number
   /** Undefined: made from the address that is really bound. */
   publicUrl: string | undefined
+  /** The API speaks https itself. */
+  tls: TlsSettings | undefined
   dataFolder: string
   database: { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string }
   operatorToken: string | undefined
@@ -66,6 +70,7 @@ function readAll(env: Record<string, string | undefined>): Omit<Config, 'unknown
     host: env.HOST || '127.0.0.1',
     port: readPort('PORT', env.PORT, 3000),
     publicUrl,
+    tls: readTls(env, publicUrl),
     dataFolder,
     database: readDatabase(env.DATABASE_URL, dataFolder),
     operatorToken: readSecret('BERTH_OPERATOR_TOKEN', env.BERTH_OPERATOR_TOKEN),
@@ -100,6 +105,11 @@ function readAll(env: Record<string, string | undefined>): Omit<Config, 'unknown
     domains: readDomainSettings(env, publicUrl),
     mail: readMail(env, dataFolder),
   }
+}
+
+/** Where the service listens by its settings, as a URL. */
+export function listenOrigin({ tls, host, port }: Pick<Config, 'tls' | 'host' | 'port'>): string {
+  return `${tls === undefined ? 'http' : 'https'}://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
 /** `sqlite:<file>` or `postgres://…`. The value may hold a password, so it is never repeated. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openClock } from './clock.ts'
-import { BadSetting, type Config } from './config.ts'
+import { BadSetting, type Config, listenOrigin } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db, StoreWatch } from './db/db.ts'
 import type { SqliteOptions } from './db/open-sqlite.ts'
@@ -15,6 +15,7 @@ import { documentPages } from './http/documents.ts'
 import { emptyServer } from './http/door.ts'
 import { frontPages } from './http/front-page.ts'
 import { type OpenPage, type Probe, serve } from './http/serve.ts'
+import { readPair } from './http/tls.ts'
 import { fingerprint } from './ids.ts'
 import { metadataPages } from './integrations/metadata.ts'
 import { openLimiter } from './limits.ts'
@@ -71,7 +72,7 @@ export async function openService(
     limits: openLimiter(config.rateLimits),
     outside: openOutside(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
-    origin: () => config.publicUrl ?? boundOrigin(app) ?? `http://${config.host}:${config.port}`,
+    origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
@@ -129,7 +130,8 @@ function storeWatch(metrics: Metrics): StoreWatch {
 export function boundOrigin(app: FastifyInstance): string | undefined {
   const bound = app.server.address() as AddressInfo | null
   if (bound === null) return undefined
-  return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`
+  const scheme = 'setSecureContext' in app.server ? 'https' : 'http'
+  return `${scheme}://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`
 }
 
 function makeDataFolder({ dataFolder }: Config): void {
@@ -145,6 +147,7 @@ function makeDataFolder({ dataFolder }: Config): void {
 /** Only the engine that is used is loaded. */
 async function openStore(config: Config, log: Logger, store: Omit<SqliteOptions, 'file'>): Promise<Db> {
   mustOwnSuffix(config.domains)
+  if (config.tls) readPair(config.tls)
   makeDataFolder(config)
   const { database } = config
   if (database.engine === 'sqlite') {

@@ -75,7 +75,7 @@ export async function start(
   const running = launch(t, home, env, words)
   const address = await new Promise<string>((resolve, reject) => {
     const look = () => {
-      const found = /^berth listening on (http:\/\/\S+)\n/.exec(running.out())
+      const found = /^berth listening on (https?:\/\/\S+)\n/.exec(running.out())
       // The greeting is one write, and its last line names the page of operations.
       if (found && running.out().includes('/docs')) resolve(found[1]!)
     }

@@ -1,8 +1,9 @@
 /** Requests to the running service, at BERTH_PUBLIC_URL or HOST and PORT. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import { type Config, listenOrigin } from '../config.ts'
 import { BadUsage, isNoName } from './command.ts'
+import { openFetch } from './own-certificate.ts'
 
 export type Asking = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -64,7 +65,8 @@ export function pathOf(root: string, parts: readonly (string | undefined)[]): st
 }
 
 async function askOnce(config: Config, { method, path, body, as }: Asking): Promise<unknown> {
-  const origin = config.publicUrl ?? `http://${config.host}:${config.port}`
+  const origin = config.publicUrl ?? listenOrigin(config)
+  const fetch = await openFetch(config)
   const isText = typeof body === 'string'
   const headers = {
     authorization: `Bearer ${tokenOf(config, as)}`,

@@ -1,7 +1,6 @@
 /** The checks of `berth doctor`, in the order in which somebody would mend what they find. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { keyTroubles, proveKeys } from '../backup/proof.ts'
 import type { Config } from '../config.ts'
@@ -11,6 +10,8 @@ import { tryMailServer } from '../outside/mailer.ts'
 import { counted } from '../words.ts'
 import type { Check, Finding } from './doctor.ts'
 import { checkAddress } from './doctor-address.ts'
+import { checkCertificate } from './doctor-certificate.ts'
+import { checkOwnPort, checkPortForProxies } from './doctor-port.ts'
 import { checkClock, checkDatabase } from './doctor-store.ts'
 
 const MIB = 1024 * 1024
@@ -25,9 +26,9 @@ export const CHECKS: Record<string, Check> = {
   database: checkDatabase,
   clock: checkClock,
   'disk space': checkSpace,
-  port: async ({ host, port }) => [await checkPort('port', 'PORT', host, port)],
-  'port for proxies': async ({ host, edge }) =>
-    edge.port === undefined ? [] : [await checkPort('port for proxies', 'BERTH_EDGE_PORT', host, edge.port)],
+  certificate: checkCertificate,
+  port: checkOwnPort,
+  'port for proxies': checkPortForProxies,
   address: checkAddress,
   DNS: checkDns,
   'platform suffix': checkSuffix,
@@ -140,47 +141,6 @@ async function checkSpace({ dataFolder, database }: Config): Promise<Finding[]> 
     ]
   if (free < LITTLE_SPACE) return [{ about, is: 'worry', found, advice: 'make room before the disk is full' }]
   return [{ about, is: 'well', found }]
-}
-
-/** The port is free, or a Berth has it. */
-async function checkPort(about: string, setting: string, host: string, port: number): Promise<Finding> {
-  const place = `${host}:${port}`
-  const code = await tryToListen(host, port)
-  if (code === undefined)
-    return { about, is: 'well', found: port === 0 ? 'a free one is taken at each start' : `${place} is free` }
-  if (code === 'EADDRINUSE') {
-    if (await isBerth(`http://${place}`)) return { about, is: 'well', found: `a Berth answers at ${place}` }
-    return {
-      about,
-      is: 'wrong',
-      found: `${place} is taken by another program`,
-      advice: `end it, or set ${setting} to another port`,
-    }
-  }
-  const advice =
-    code === 'EACCES'
-      ? `ports below 1024 are for root: set ${setting} to a higher one, behind a proxy`
-      : 'set HOST to an address of this machine'
-  return { about, is: 'wrong', found: `cannot listen on ${place} (${code})`, advice }
-}
-
-function tryToListen(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve(undefined)))
-  })
-}
-
-/** The API says so by its document; the listener for proxies by its refusal of a question that it does not know. */
-async function isBerth(origin: string): Promise<boolean> {
-  try {
-    const answer = await fetch(`${origin}/openapi.json`, { signal: AbortSignal.timeout(5000) })
-    const text = await answer.text()
-    return text.includes('"Berth"') || text.includes('docs/edge.md') || text.includes('BERTH_EDGE_TOKEN')
-  } catch {
-    return false
-  }
 }
 
 /** Each resolver is asked by itself: one that is away makes every look-up slow. */

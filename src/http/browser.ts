@@ -156,8 +156,8 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
 
 /** The origins that pages of ours have: the one that the setting says; without it, also the one that was asked. */
 function originsOf(deps: Deps, { raw: { rawHeaders } }: BrowserRequest): string[] {
-  const own = new URL(deps.origin()).origin
-  return deps.config.publicUrl === undefined ? [own, `http://${soleHeader(rawHeaders, 'host')}`] : [own]
+  const { origin, protocol } = new URL(deps.origin())
+  return deps.config.publicUrl === undefined ? [origin, `${protocol}//${soleHeader(rawHeaders, 'host')}`] : [origin]
 }
 
 function signInFirst({ originalUrl }: BrowserRequest): string {

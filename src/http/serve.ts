@@ -1,4 +1,5 @@
 /** HTTP: routes, pages and screens on a server, and what goes wrong on it. The only file that knows fastify. */
+import type { Server } from 'node:https'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from '../context.ts'
 import { Refusal } from '../refusal.ts'
@@ -9,7 +10,8 @@ import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import type { Peer } from './guesses.ts'
 import { type Params, type Route, refusalsOf, unversioned, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
-import { isSpelledOut, maySpellOddly } from './spelling.ts'
+import { EXACT, nothingAt, takeOneSpelling } from './spelling.ts'
+import { isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from './watch.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */
@@ -25,6 +27,9 @@ type Said = { status: number; body: string | Buffer; headers?: Record<string, st
 const BODY_LIMIT = 64 * 1024
 /** Each may hold what it has not said yet (headers of 16 KB): what is above this is let go at once. */
 const MOST_CONNECTIONS = 10_000
+const TIMES = { headersTimeout: 10_000, connectionsCheckingInterval: 1000 }
+/** Half a year: browsers come back by https alone to a name of which the operator said that it is reached so. */
+const HSTS = 'max-age=15552000'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
 /** Answers what went wrong before an operation was reached. */
@@ -44,7 +49,7 @@ export function serve(
     unreached.end(request, { status, refusal })
     return reply
   }
-  const app = openServer(unreached, refuseUnreached)
+  const app = openServer(deps, unreached, refuseUnreached)
   const bodies = openBodies()
   // The handler parses: a stranger with a bad body gets 401, not 400.
   app.removeAllContentTypeParsers()
@@ -55,6 +60,7 @@ export function serve(
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.body !== undefined) bodies.release(request.body as Buffer)
     reply.headers(onEvery(request))
+    if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
     // Keep-alive clients let go, and the close does not wait for them.
     if (deps.stopping.aborted) reply.header('connection', 'close')
     done(null, payload)
@@ -76,14 +82,17 @@ function onEvery({ id }: FastifyRequest): Record<string, string> {
 }
 
 /** A server without a path: how requests are read, and what is said of those that cannot be. */
-function openServer(unreached: Watch, refuse: Refuse): FastifyInstance {
+function openServer(deps: Deps, unreached: Watch, refuse: Refuse): FastifyInstance {
   const nextId = openRequestIds()
+  const pair = deps.config.tls && readPair(deps.config.tls)
   const app = Fastify({
     requestIdHeader: false,
     genReqId: nextId,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 15_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
+    http: TIMES,
+    // Typed as absent: what the server is made of changes nothing of what is asked of it.
+    ...(pair && { https: { ...TIMES, ...secureOptions(pair) } as unknown as null }),
     return503OnClosing: false,
     rewriteUrl: (request) => withoutVersion(request.url!),
     routerOptions: {
@@ -96,6 +105,7 @@ function openServer(unreached: Watch, refuse: Refuse): FastifyInstance {
     // Of these the hook that all other answers go through is not told.
     frameworkErrors: (error, request, reply) => refuse(error, request, reply.headers(onEvery(request))),
     clientErrorHandler(error, socket) {
+      if (isOfTls(error)) return void socket.destroy()
       const id = nextId()
       const status = answerUnreadable(error, socket, id)
       if (status !== undefined) unreached.end({ id, method: '', raw: { rawHeaders: [] } }, { status })
@@ -106,21 +116,10 @@ function openServer(unreached: Watch, refuse: Refuse): FastifyInstance {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler<FastifyError>(refuse)
   app.setNotFoundHandler((request, reply) => refuse(nothingAt(request), request, reply))
-  app.addHook('onRequest', (request, _, done) => {
-    if (!maySpellOddly(request.raw.url!)) return done()
-    const { url, config } = request.routeOptions
-    if (url === undefined || isSpelledOut(request.raw.url!, url, 'exact' in config)) done()
-    else done(nothingAt(request))
-  })
+  takeOneSpelling(app)
+  if (pair !== undefined) keepSecure(app.server as Server, deps, deps.config.tls!, pair)
   return app
 }
-
-function nothingAt({ originalUrl }: FastifyRequest): Refusal {
-  return new Refusal('not_found', `There is nothing at ${originalUrl.split('?', 1)[0]!.slice(0, 200)}.`, {})
-}
-
-/** For what proxies shut: a slash at the end is another path. */
-const EXACT = { exact: true }
 
 function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
   app.get(page.path, { config: 'answer' in page ? EXACT : {} }, async (request, reply) => {

@@ -3,18 +3,34 @@
  * `/operator`: equivalent by RFC 3986 6.2.2.2, but a proxy that shuts `/operator` and compares what was sent would let it pass.
  */
 
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Refusal } from '../refusal.ts'
+
 const ODD = /[%#]|\/(?:[/?]|$)/
 
-/** Whether a request target holds what an odd spelling needs: an escape, a `#`, which the router cuts off, or a slash at the end or before another. */
-export function maySpellOddly(url: string): boolean {
-  return ODD.test(url)
+/** On a route whose `config` is this, a slash at the end is another path too: proxies shut such routes. */
+export const EXACT = { exact: true }
+
+/** Refuses with not_found 404, before anything is looked at, what was routed by another spelling. */
+export function takeOneSpelling(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _, done) => {
+    // What an odd spelling needs: an escape, a `#`, which the router cuts off, or a slash at the end or before another.
+    if (!ODD.test(request.raw.url!)) return done()
+    const { url, config } = request.routeOptions
+    if (url === undefined || isSpelledOut(request.raw.url!, url, 'exact' in config)) done()
+    else done(nothingAt(request))
+  })
+}
+
+export function nothingAt({ originalUrl }: Pick<FastifyRequest, 'originalUrl'>): Refusal {
+  return new Refusal('not_found', `There is nothing at ${originalUrl.split('?', 1)[0]!.slice(0, 200)}.`, {})
 }
 
 /**
  * Whether a request target (path and query, without the version) spells the fixed words of the pattern that it was routed to as they
  * are; what stands for a `:name` is free, but not nothing. One slash more at the end is let pass, unless `exact`.
  */
-export function isSpelledOut(url: string, pattern: string, exact: boolean): boolean {
+function isSpelledOut(url: string, pattern: string, exact: boolean): boolean {
   const end = url.indexOf('?')
   const path = end === -1 ? url : url.slice(0, end)
   if (path.includes('#')) return false

@@ -1,0 +1,126 @@
+/** https on the API's own listener: certificate and key from files, taken anew when they are renewed. docs/tls.md. */
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Server, ServerOptions } from 'node:https'
+import type { Socket } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import { BadSetting } from '../config.ts'
+import type { Deps } from '../context.ts'
+import type { TlsSettings } from '../settings/tls.ts'
+
+export type Pair = { cert: Buffer; key: Buffer; leaf: X509Certificate }
+
+/** Two files are compared so often: links that are turned, and mounts that are swapped, tell nobody. */
+const LOOK_MS = 2000
+/** A client says hello at once. Whoever is silent is cut off, the longest silent first when there are many. */
+const HANDSHAKE_MS = 5000
+const MOST_HANDSHAKES = 1000
+const SOON_MS = 14 * 86_400_000
+
+/** Reads certificate and key. Throws BadSetting, naming the setting, when one cannot be read or they do not belong together. */
+export function readPair({ cert, key }: TlsSettings): Pair {
+  return pairOf({ cert, key }, readPem('BERTH_TLS_CERT', cert), readPem('BERTH_TLS_KEY', key))
+}
+
+/** What a server is made of to speak https: TLS 1.2 or 1.3, and HTTP/1.1 inside. */
+export function secureOptions({ cert, key }: Pick<Pair, 'cert' | 'key'>): ServerOptions {
+  return { cert, key, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'], handshakeTimeout: HANDSHAKE_MS }
+}
+
+/** Bounds handshakes, and takes renewed files while the server listens. `pair`: what it was made with. */
+export function keepSecure(
+  server: Server,
+  deps: Pick<Deps, 'log' | 'stopping'>,
+  settings: TlsSettings,
+  pair: Pair,
+): void {
+  const endHandshakes = boundHandshakes(server)
+  // Who has not said hello by now has no request on its way.
+  deps.stopping.addEventListener('abort', () => setTimeout(endHandshakes, 1000).unref())
+  tellAge(deps, pair)
+  const renew = renewing(server, deps, settings, pair)
+  server.on('listening', () => {
+    const looking = setInterval(renew, LOOK_MS).unref()
+    server.on('close', () => clearInterval(looking))
+  })
+}
+
+/** Whether an error on a socket is of TLS, where no answer in HTTP would be read. */
+export function isOfTls({ code = '' }: NodeJS.ErrnoException): boolean {
+  return /^(ERR_SSL|ERR_TLS|EPROTO)/.test(code)
+}
+
+function readPem(setting: string, file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new BadSetting(`${setting}: cannot read ${file} (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+function pairOf(files: TlsSettings, cert: Buffer, key: Buffer): Pair {
+  const leaf = must(() => new X509Certificate(cert), `BERTH_TLS_CERT: ${files.cert} holds no certificate in PEM`)
+  const secret = must(
+    () => createPrivateKey(key),
+    `BERTH_TLS_KEY: ${files.key} holds no private key in PEM, or one with a passphrase`,
+  )
+  if (!leaf.checkPrivateKey(secret))
+    throw new BadSetting(`BERTH_TLS_KEY: the key in ${files.key} is not the key of the certificate in ${files.cert}`)
+  must(() => createSecureContext(secureOptions({ cert, key })), `BERTH_TLS_CERT: ${files.cert} cannot be used`)
+  return { cert, key, leaf }
+}
+
+function must<T>(make: () => T, otherwise: string): T {
+  try {
+    return make()
+  } catch (error) {
+    throw new BadSetting(`${otherwise} (${(error as Error).message})`)
+  }
+}
+
+/** Connections that are open go on as they are; new ones get the new certificate. Half a pair changes nothing, and is told once. */
+function renewing(server: Server, deps: Pick<Deps, 'log'>, settings: TlsSettings, first: Pair): () => Promise<void> {
+  let used = first
+  let told = ''
+  return async () => {
+    try {
+      const [cert, key] = await Promise.all([readFile(settings.cert), readFile(settings.key)])
+      const isSame = cert.equals(used.cert) && key.equals(used.key)
+      if (!isSame) {
+        used = pairOf(settings, cert, key)
+        server.setSecureContext(secureOptions(used))
+        deps.log.info({ validTo: used.leaf.validToDate }, 'took the renewed certificate')
+        tellAge(deps, used)
+      }
+      told = ''
+    } catch (error) {
+      const { message } = error as Error
+      if (message !== told) deps.log.warn(`the certificate in use stays: ${message}`)
+      told = message
+    }
+  }
+}
+
+function tellAge({ log }: Pick<Deps, 'log'>, { leaf }: Pair): void {
+  const left = leaf.validToDate.getTime() - Date.now()
+  if (left < SOON_MS)
+    log.warn({ validTo: leaf.validToDate }, `the certificate ${left < 0 ? 'has expired' : 'expires soon'}`)
+}
+
+/** Gives what ends those that are open. */
+function boundHandshakes(server: Server): () => void {
+  const open = new Map<string, Socket>()
+  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
+  server.on('connection', (socket) => {
+    const name = nameOf(socket)
+    open.set(name, socket)
+    socket.once('close', () => open.get(name) === socket && open.delete(name))
+    const [oldest] = open.values()
+    if (open.size > MOST_HANDSHAKES) oldest?.destroy()
+  })
+  server.on('secureConnection', (socket) => open.delete(nameOf(socket)))
+  return () => {
+    for (const socket of open.values()) socket.destroy()
+  }
+}
