@@ -256,7 +256,7 @@ async function startChild(folder: string, database: string) {
     PORT: '0',
     BERTH_LOG_LEVEL: 'error',
   }
-  const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'src', 'main.ts')], { env })
+  const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'bin', 'berth.mjs')], { env })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   let said = ''
   child.stderr.on('data', (chunk) => {
