@@ -19,6 +19,7 @@ import { readPair } from './http/tls.ts'
 import { fingerprint } from './ids.ts'
 import { metadataPages } from './integrations/metadata.ts'
 import { openLimiter } from './limits.ts'
+import { sealWaitingMail } from './mail/mail.ts'
 import { startPoster } from './mail/poster.ts'
 import { type Metrics, observe, openMetrics } from './metrics.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
@@ -77,7 +78,7 @@ export async function openService(
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS)
-  const stopBackground = startBackground(deps)
+  const stopBackground = await sealWaitingMail(deps).then(() => startBackground(deps), closed)
   let edge: Edge | undefined
   return {
     app,

@@ -21,7 +21,7 @@ import { forgetTransferCodes } from './projects/transfer.ts'
 import { completeTransfers } from './projects/transfer-job.ts'
 import { deliverDue } from './webhooks/deliver.ts'
 import { forgetOldDeliveries } from './webhooks/deliveries.ts'
-import { removeLongHeld } from './webhooks/held.ts'
+import { forgetEndedWebhooks, removeLongHeld } from './webhooks/held.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -43,6 +43,7 @@ export const TIMERS = {
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
   'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },
   'held-endpoints': { periodMs: HOUR_MS, sweep: removeLongHeld },
+  'ended-webhooks': { periodMs: HOUR_MS, sweep: forgetEndedWebhooks },
   'old-codes': { periodMs: HOUR_MS, sweep: forgetOldCodes },
   'kept-answers': { periodMs: HOUR_MS, sweep: forgetKeptAnswers },
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },

@@ -1,6 +1,7 @@
 /** Consent: who may give it, to what, for which projects, and what the integration is told. */
 import assert from 'node:assert/strict'
 import { type Client, openClient, PASSWORD, signedIn } from './browser-client.ts'
+import { lettersOf } from './letters.ts'
 import { makeProject } from './place.ts'
 import { onBothEngines, type World } from './world.ts'
 
@@ -542,7 +543,7 @@ onBothEngines(
     const { client } = await person(world, 'anna')
     await client.get('/integrations/app/new?state=canary-state')
     const { code } = told((await client.post('/integrations/app/new?state=canary-state', approve())).location)
-    const links = await world.deps.db.read.selectFrom('mail').select('body_text').execute()
+    const links = await lettersOf(world)
     const link = /link=(\w+)/.exec(links.map((mail) => mail.body_text).join(''))?.[1]
     const secrets = [PASSWORD, code, link, client.token(), ...client.cookies.values()]
     const { body } = await world.operator('GET', '/operator/v1/audit?limit=100')

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { configurationNow, eventsOf, install, makeIntegration } from './installed.ts'
+import { lettersOf } from './letters.ts'
 import { openPlace, PUBLIC, sampleOf } from './place.ts'
 import { leave, openTeam, SCOPES, setRole } from './team-installation.ts'
-import { onBothEngines, type World } from './world.ts'
+import { onBothEngines } from './world.ts'
 
-const letters = ({ deps }: World) => deps.db.read.selectFrom('mail').selectAll().orderBy('created_stamp').execute()
+const letters = lettersOf
 
 onBothEngines(
   'who falls below MEMBER, or leaves, has what they installed there disabled, and nothing else',

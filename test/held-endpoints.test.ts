@@ -1,13 +1,14 @@
 /** Webhooks and log drains whose maker has no access any more: held, taken over or removed. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { signedIn } from './browser-client.ts'
+import { lettersOf } from './letters.ts'
 import { receiver } from './receiver.ts'
 import { DAY, leave, setRole } from './team-installation.ts'
 import { onBothEngines, type World } from './world.ts'
 
 const PRIVATE = { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' }
 
-const letters = ({ deps }: World) => deps.db.read.selectFrom('mail').selectAll().orderBy('created_stamp').execute()
+const letters = lettersOf
 const deliver = (world: World) => world.operator('POST', '/operator/v1/timers/deliveries/run', {})
 
 /** A member with a webhook and a log drain on the team, which both go to `url`. */

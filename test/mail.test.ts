@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { BadSetting, readConfig } from '../src/config.ts'
-import { type Letter, queueMail } from '../src/mail/mail.ts'
+import { type Letter, queueMail, sealWaitingMail, textOf } from '../src/mail/mail.ts'
 import { postDue } from '../src/mail/poster.ts'
 import { openService, type Service } from '../src/service.ts'
 import { newHome, processOnBothEngines, start } from './process.ts'
@@ -355,3 +355,30 @@ test('settings of mail are checked, and a password in them is never repeated', (
   const { from: named } = read({ BERTH_MAIL_FROM: 'Berth, of Acme <b@acme.example>' })
   assert.deepEqual(named, { name: 'Berth, of Acme', address: 'b@acme.example' })
 })
+
+onBothEngines(
+  'the text of a letter that waits is sealed, also one that an earlier version left (logs a fault)',
+  async (world) => {
+    const { deps } = world
+    const secret = 'https://berth.example.com/password?link=very-secret'
+    await deps.db.write((db) =>
+      queueMail({ db, deps, now: deps.clock.now() }, { recipient: 'a@example.com', subject: 'new', text: secret }),
+    )
+    const waiting = () => deps.db.read.selectFrom('mail').selectAll().orderBy('created_stamp').execute()
+    const [first] = await waiting()
+    const old = { ...first!, id: 'mail_old', subject: 'old', body_text: secret, created_stamp: deps.clock.stamp() }
+    await deps.db.write((db) => db.insertInto('mail').values(old).execute())
+    assert.equal(await textOf(deps, old), secret)
+    await sealWaitingMail(deps)
+    const sealed = await waiting()
+    assert.equal(sealed.length, 2)
+    for (const row of sealed) {
+      assert.doesNotMatch(JSON.stringify(row), /very-secret/)
+      assert.equal(await textOf(deps, row), secret)
+    }
+    // Moved to another letter, it does not open.
+    assert.equal(await textOf(deps, { ...sealed[0]!, id: sealed[1]!.id }), undefined)
+    await sealWaitingMail(deps)
+    assert.deepEqual(await waiting(), sealed, 'what is sealed stays as it is')
+  },
+)

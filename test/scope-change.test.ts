@@ -6,6 +6,7 @@ import { changeScopes, confirmScopes, pendingScopes } from '../src/integrations/
 import { Refusal } from '../src/refusal.ts'
 import { asOperation, configurationNow, eventsOf, type Installed, install, makeIntegration } from './installed.ts'
 import { install as installApp, makeIntegration as makeApp } from './integration-world.ts'
+import { lettersOf } from './letters.ts'
 import { onBothEngines, type World } from './world.ts'
 
 const scopesOf = (row: { scopes_json: string }) => JSON.parse(row.scopes_json) as string[]
@@ -29,7 +30,7 @@ async function pendingOf(world: World, { configuration }: Installed) {
   return pendingScopes(await integrationNow(world, now.integration_id), now)
 }
 
-const letters = ({ deps }: World) => deps.db.read.selectFrom('mail').selectAll().orderBy('created_stamp').execute()
+const letters = lettersOf
 
 onBothEngines(
   'a removal or downgrade ends with the commit for tokens that are out, and no letter is sent',

@@ -16,6 +16,7 @@ const OPEN_ONLY = new Set([
   'project_in_transfer',
   'delivery_due',
   'delivery_held',
+  'delivery_held_endpoint',
 ])
 /** The test's own, from place.ts. */
 const OWN = /^update "(project_domain|account_domain|delivery)" set (?!.* where )/

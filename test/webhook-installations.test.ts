@@ -349,3 +349,41 @@ onBothEngines(
   },
   LOCAL,
 )
+
+onBothEngines(
+  'a webhook that an installation registered hears the end of that installation, then nothing, and goes once it is told',
+  async (world, t) => {
+    const team = `?teamId=${world.credentials.teamId}`
+    const own = await receiver(t)
+    const app = await appWithHook(world, await receiver(t), 'helper', [...ALL, 'read-write:integration-configuration'])
+    const { configuration, token } = await install(world, app.integration, onTeam(world))
+    const events = ['integration-configuration.removed', 'project.created']
+    const made = await world.as(token)('POST', `/v1/webhooks${team}`, { url: own.url, events })
+    assert.equal(made.status, 200, made.text)
+    const other = await world.as(token)('POST', `/v1/webhooks${team}`, { url: own.url, events: ['project.created'] })
+    assert.equal(other.status, 200, other.text)
+    own.answer((response) => response.writeHead(500).end())
+    const gone = await world.call('DELETE', `/v1/integrations/configuration/${configuration.id}${team}`)
+    assert.equal(gone.status, 204, gone.text)
+    await makeProject(world, 'after', team)
+    assert.equal((await world.call('GET', `/v1/webhooks/${made.body.id}${team}`)).status, 404)
+    assert.deepEqual((await world.call('GET', `/v1/webhooks${team}`)).body, [])
+    await deliver(world)
+    assert.deepEqual(types(own), ['integration-configuration.removed'])
+    assert.equal(own.got[0]!.body.payload.configuration.id, configuration.id)
+    const hooks = async () =>
+      (await world.deps.db.read.selectFrom('webhook').select('id').where('ended_at', 'is not', null).execute()).map(
+        ({ id }) => id,
+      )
+    const sweep = () => world.operator('POST', '/operator/v1/timers/ended-webhooks/run', {})
+    await sweep()
+    assert.deepEqual(await hooks(), [made.body.id], 'what is still to be told is told')
+    own.answer((response) => response.end())
+    await deliver(world, Date.now() + 60_000)
+    assert.deepEqual(types(own), ['integration-configuration.removed', 'integration-configuration.removed'])
+    new Webhook(made.body.secret).verify(own.got[1]!.text, own.got[1]!.headers)
+    await sweep()
+    assert.deepEqual(await hooks(), [])
+  },
+  LOCAL,
+)

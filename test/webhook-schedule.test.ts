@@ -1,8 +1,9 @@
 /** When a delivery is attempted again, and when an endpoint is disabled. decisions.md: Webhooks; docs/webhooks.md. */
 import assert from 'node:assert/strict'
+import { lettersOf } from './letters.ts'
 import { makeProject } from './place.ts'
 import { deliver, deliveries, LOCAL, receiver, register, verify } from './receiver.ts'
-import { onBothEngines, type World } from './world.ts'
+import { onBothEngines } from './world.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -10,9 +11,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const WAITS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
 
-async function mails({ deps }: World) {
-  return deps.db.read.selectFrom('mail').selectAll().orderBy('created_stamp').execute()
-}
+const mails = lettersOf
 
 onBothEngines(
   'what fails is attempted ten times over 75 h 35 min with one webhook-id, then given up',

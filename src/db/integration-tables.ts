@@ -88,6 +88,8 @@ export type IntegrationTables = {
     /** Since when who made it has no access any more, and nothing is sent. */
     held_at: number | null
     held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | null
+    /** Since when its installation is gone: it hears of that, and nothing else. */
+    ended_at: number | null
   }
   log_drain: {
     id: string
@@ -147,6 +149,7 @@ export type IntegrationTables = {
     id: string
     recipient: string
     subject: string
+    /** Sealed, until it is done with; then empty. */
     body_text: string
     created_stamp: number
     attempts: number

@@ -23,7 +23,7 @@ export type Safe = {
   openSecret(kind: SecretKind, id: string, sealed: string): string | undefined
 }
 
-type SecretKind = 'client-secret' | 'webhook' | 'log-drain' | 'git-credential' | 'protection-bypass'
+type SecretKind = 'client-secret' | 'webhook' | 'mail' | 'log-drain' | 'git-credential' | 'protection-bypass'
 
 /** What of a context is asked for here. */
 type Place = { db: Queries; deps: { outside: Pick<Outside, 'keyring'>; log: Pick<Logger, 'error'> } }

@@ -9,7 +9,7 @@ import { removeVariables } from '../env/write.ts'
 export const REMOVAL_EVENTS = ['integration-configuration.removed', 'project.env-variable.deleted'] as const
 
 /**
- * Removes an installation: its tokens and codes end, its variables, webhooks and log drains go, what was waiting to be
+ * Removes an installation: its tokens and codes end, its variables and log drains go, its webhooks hear of this and nothing else, what was waiting to be
  * delivered to it is dropped, and the account hears `integration-configuration.removed`. The row stays, found by nothing, for
  * that last event. Of several at once one does it; gives whether it was this one.
  */
@@ -56,21 +56,10 @@ async function removeItsVariables(ctx: OperatorCtx, owner: EventOwner, configura
 /** Its webhooks and log drains; and nothing of what waits for it, there or at the integration's webhook, is sent any more. */
 async function removeItsEndpoints(ctx: OperatorCtx, configurationId: string): Promise<void> {
   const dropped = { status: 'dropped', due_at: null, done_at: ctx.now } as const
-  for (const table of ['webhook', 'log_drain'] as const) {
-    const gone = await ctx.db
-      .deleteFrom(table)
-      .where('configuration_id', '=', configurationId)
-      .returning('id')
-      .execute()
-    for (const { id } of gone) {
-      await ctx.db
-        .updateTable('delivery')
-        .set(dropped)
-        .where('endpoint_id', '=', id)
-        .where('status', '=', 'pending')
-        .execute()
-    }
-  }
+  // They hear of this end; who sends it needs their address and secret. `forgetEndedWebhooks` removes them.
+  const ending = ctx.db.updateTable('webhook').set({ ended_at: ctx.now })
+  await ending.where('configuration_id', '=', configurationId).execute()
+  await ctx.db.deleteFrom('log_drain').where('configuration_id', '=', configurationId).execute()
   await ctx.db
     .updateTable('delivery')
     .set(dropped)

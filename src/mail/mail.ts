@@ -1,25 +1,33 @@
 /** Mail is queued in the transaction that gives the reason for it, and sent afterwards: `poster.ts`. */
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
+import type { Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { openSafe, openSafeToWrite } from '../env/values.ts'
 import { newId } from '../ids.ts'
 import { lineOf } from './text.ts'
 
 /** What one person is told. `text` is plain text; a link stands on a line of its own. */
 export type Letter = { recipient: string; subject: string; text: string }
 
+/** Whose data key seals letters: no account has this id. A link in a letter opens something, and backups carry what waits. */
+const OWNER = 'mail'
+const SEALED = /^v1\.dk_/
 const MAIL_KEPT_MS = 30 * 86_400_000
 /** In most cases the transaction is committed by then; the poster's own look finds what is not. */
 const SOON_MS = 20
 
 /** Puts a letter in the queue. It leaves when the transaction commits, and never when it does not. */
 export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, letter: Letter): Promise<void> {
+  const id = newId('mail')
+  const safe = await openSafeToWrite(ctx, OWNER)
   await ctx.db
     .insertInto('mail')
     .values({
-      id: newId('mail'),
+      id,
       recipient: letter.recipient,
       subject: lineOf(letter.subject),
-      body_text: letter.text,
+      body_text: safe.sealSecret('mail', id, letter.text),
       created_stamp: ctx.deps.clock.stamp(),
       attempts: 0,
       due_at: ctx.now,
@@ -29,6 +37,29 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
     })
     .execute()
   setTimeout(() => ctx.deps.nudges.mail(), SOON_MS).unref()
+}
+
+/** The text of a letter; undefined when it does not open. One from before texts were sealed is in clear. */
+export async function textOf(
+  deps: Pick<OperatorCtx, 'deps'>['deps'],
+  { id, body_text }: Pick<Row<'mail'>, 'id' | 'body_text'>,
+): Promise<string | undefined> {
+  if (!SEALED.test(body_text)) return body_text
+  return (await openSafe({ db: deps.db.read, deps }, OWNER)).openSecret('mail', id, body_text)
+}
+
+/** Seals what an earlier version left waiting in clear. Once, when the service starts: no migration has the keyring. */
+export async function sealWaitingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): Promise<void> {
+  const waiting = (db: Queries) => db.selectFrom('mail').select(['id', 'body_text']).where('due_at', '>=', 0).execute()
+  const isClear = ({ body_text }: { body_text: string }) => !SEALED.test(body_text)
+  if (!(await waiting(deps.db.read)).some(isClear)) return
+  await deps.db.write(async (db) => {
+    const safe = await openSafeToWrite({ db, deps }, OWNER)
+    for (const { id, body_text } of (await waiting(db)).filter(isClear)) {
+      const sealed = safe.sealSecret('mail', id, body_text)
+      await db.updateTable('mail').set({ body_text: sealed }).where('id', '=', id).execute()
+    }
+  })
 }
 
 /** Sweep: what was sent, or given up, goes 30 days after it was queued. */

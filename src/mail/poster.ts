@@ -7,6 +7,7 @@ import { momentOf } from '../clock.ts'
 import type { Deps } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Posted } from '../outside/mailer.ts'
+import { textOf } from './mail.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -79,8 +80,12 @@ function take({ db, clock }: Deps): Promise<Row<'mail'>[]> {
 async function postOne(deps: Deps, letter: Row<'mail'>, leave: AbortSignal): Promise<void> {
   const signal = AbortSignal.any([leave, AbortSignal.timeout(LONGEST_POST_MS)])
   const at = momentOf(letter.created_stamp)
-  const { id, recipient, subject, body_text: text } = letter
-  const posted = await deps.outside.mailer.post({ id, at, recipient, subject, text }, signal)
+  const { id, recipient, subject } = letter
+  const text = await textOf(deps, letter)
+  const posted: Posted =
+    text === undefined
+      ? { end: 'refused', reason: 'the text of the letter does not open: the keyring lacks its key' }
+      : await deps.outside.mailer.post({ id, at, recipient, subject, text }, signal)
   const end = columnsOf(posted, letter, deps.clock.now())
   await deps.db.write((tx) =>
     tx

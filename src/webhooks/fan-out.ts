@@ -95,6 +95,7 @@ const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoin
     // Said so that no engine looks for it in the index of integrations, where all other webhooks are null.
     .where(sql`coalesce(webhook.integration_id, '')`, '=', '')
     .where('webhook.disabled_at', 'is', null)
+    .where((eb) => eb.or([eb('webhook.ended_at', 'is', null), eb('webhook.configuration_id', '=', value.aboutId)]))
     .unionAll(
       db
         .selectFrom('configuration')

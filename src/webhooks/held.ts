@@ -150,3 +150,16 @@ export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<n
   }
   return count
 }
+
+/** Sweep: webhooks of installations that are gone go too, once nothing is to be sent there any more. */
+export async function forgetEndedWebhooks(ctx: OperatorCtx, limit: number): Promise<number> {
+  const ended = await ctx.db.selectFrom('webhook').select('id').where('ended_at', '>=', 0).limit(limit).execute()
+  let count = 0
+  for (const { id } of ended) {
+    const waiting = ctx.db.selectFrom('delivery').select('id').where('endpoint_id', '=', id)
+    if ((await waiting.where('status', '=', 'pending').limit(1).execute()).length > 0) continue
+    await ctx.db.deleteFrom('webhook').where('id', '=', id).execute()
+    count++
+  }
+  return count
+}

@@ -48,6 +48,7 @@ export async function createWebhook(
     disabled_reason: null,
     held_at: null,
     held_reason: null,
+    ended_at: null,
   }
   await ctx.db.insertInto('webhook').values(row).execute()
   return { ...showWebhook(row, agent), secret }
@@ -65,6 +66,7 @@ async function allOf(ctx: Ctx): Promise<Row<'webhook'>[]> {
     .selectFrom('webhook')
     .selectAll()
     .where('account_id', '=', ctx.account.id)
+    .where('ended_at', 'is', null)
     .orderBy('created_stamp', 'desc')
     .execute()
   return rows.filter((row) => row.integration_id === null)
@@ -79,6 +81,7 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
     .where('id', '=', id)
     .where('account_id', '=', ctx.account.id)
     .where('integration_id', 'is', null)
+    .where('ended_at', 'is', null)
     .executeTakeFirst()
   if (row === undefined || !isKnown(ctx, row)) refuse('not_found', `There is no webhook "${id.slice(0, 100)}".`)
   return row

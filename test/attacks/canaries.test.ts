@@ -14,6 +14,7 @@ import { postDue } from '../../src/mail/poster.ts'
 import { openClient } from '../browser-client.ts'
 import { openEdgeOf } from '../edge-world.ts'
 import { exchange, install, makeIntegration } from '../integration-world.ts'
+import { lettersOf } from '../letters.ts'
 import { deliver, LOCAL, type Receiver, receiver } from '../receiver.ts'
 import { openSmtp } from '../smtp.ts'
 import { type Answer, type Call, type Method, onBothEngines, type World } from '../world.ts'
@@ -271,7 +272,7 @@ async function settings(world: World, watched: (call: Call) => Call, keep: Keep)
 async function people(world: World, watched: (call: Call) => Call, pages: World, keep: Keep): Promise<void> {
   const { userId } = world.credentials
   const link = await good(watched(world.operator)('POST', `/operator/v1/users/${userId}/password-link`))
-  const letters = await world.deps.db.read.selectFrom('mail').select('body_text').execute()
+  const letters = await lettersOf(world)
   const secret = /link=(\w+)/.exec(link.text + letters.map((one) => one.body_text).join(''))?.[1]
   // Its letter is forgotten once it was sent; the file of the store keeps what was free until it is used again.
   keep('the link for a password', secret ?? '', /password-link$|\/set-password/, ['mail', 'store'])
