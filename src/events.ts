@@ -163,6 +163,8 @@ export const EVENTS = {
   'deployment.canceled': ofDeployment,
   /** Somebody made it the one that serves production. */
   'deployment.promoted': ofDeployment,
+  /** It was removed. */
+  'deployment.cleanup': ofDeployment,
 } as const
 
 export type EventName = keyof typeof EVENTS

@@ -1,6 +1,7 @@
 /** TABLE what can be asked. `npm run routes` prints it. */
 import { accountRoutes } from './accounts/routes.ts'
 import { aliasRoutes } from './deployments/alias-routes.ts'
+import { clientDeploymentRoutes } from './deployments/client-routes.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
 import { accountDomainRoutes } from './domains/account-routes.ts'
 import { domainRoutes } from './domains/routes.ts'
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   ...envRoutes,
   ...environmentRoutes,
   ...deploymentRoutes,
+  ...clientDeploymentRoutes,
   ...aliasRoutes,
   ...accountRoutes,
   ...invitationRoutes,

@@ -17,6 +17,8 @@ export type Place = {
   idleKeyId: string
   /** A READY production deployment of `web`, to which its domains lead. */
   deploymentId: string
+  /** READY previews that no name leads to, for each of the routes that remove one. */
+  oldDeploymentIds: Record<'deleteDeployment' | 'deleteDeploymentAsCli', string>
   /** A code by which the first user can take over a project of the rival. */
   transferCode: string
   /** An invitation of the first user to the rival's team, and one of somebody to the first team. */
@@ -54,6 +56,11 @@ export async function openPlace(world: World): Promise<Place> {
   }
   await world.deps.db.write((tx) => tx.updateTable('account_domain').set({ proven_at: 1 }).execute())
   const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+  const old = (url: string) => makeDeployment(world, projectId, { url, target: 'preview' })
+  const oldDeploymentIds = {
+    deleteDeployment: await old('old-1.apps.example.net'),
+    deleteDeploymentAsCli: await old('old-2.apps.example.net'),
+  }
   const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
   const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
@@ -102,6 +109,7 @@ export async function openPlace(world: World): Promise<Place> {
     envId,
     idleKeyId,
     deploymentId,
+    oldDeploymentIds,
     transferCode: offered.body.code,
     invitationId,
     sentInvitationId,
@@ -200,6 +208,8 @@ const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
   putProjectEnvFile: 'target=preview',
   exportProjectEnv: 'target=preview',
+  getDeploymentByUrl: 'url=web-1.apps.example.net',
+  getDeploymentByUrlAsActions: 'url=https://web-1.apps.example.net/',
 }
 const BODIES_THAT_NAME_A_USER: Record<string, string> = {
   operatorCreateTeam: 'ownerId',
@@ -223,7 +233,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     idOrSlug: 'team',
     id: idFor(route, place),
     deploymentId: place.deploymentId,
-    idOrUrl: 'web-1.apps.example.net',
+    idOrUrl: place.oldDeploymentIds[route.operationId as 'deleteDeployment'] ?? 'web-1.apps.example.net',
     idOrAlias: route.operationId === 'deleteAliasAsCli' ? 'taken.example.com' : 'kept.example.com',
     secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',
     target: 'preview',

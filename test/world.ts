@@ -150,7 +150,8 @@ export function callerOf({ app }: Pick<Service, 'app'>, token: string | undefine
         ...headers,
       },
     })
-    const json = String(answer.headers['content-type'] ?? '').includes('json') && answer.payload !== ''
+    // Lines of JSON are no JSON.
+    const json = /(?<!stream\+)json/.test(String(answer.headers['content-type'] ?? '')) && answer.payload !== ''
     return {
       status: answer.statusCode,
       headers: answer.headers,

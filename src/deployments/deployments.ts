@@ -126,7 +126,7 @@ export async function updateDeployment(
 
 /** The deployment of the account that `idOrUrl` (or `id`) says, by its id or host name. Refuses: not_found 404. */
 export async function findDeployment(ctx: Ctx, params: Params): Promise<Row<'deployment'>> {
-  const said = (params.idOrUrl ?? params.id ?? params.deploymentId ?? '').replace(/^https:\/\//, '')
+  const said = (params.idOrUrl ?? params.id ?? params.deploymentId ?? '').replace(/^https:\/\/|\/$/g, '')
   const row = await ctx.db
     .selectFrom('deployment')
     .selectAll()

@@ -75,7 +75,7 @@ async function request(
   columns: Partial<Row<'project'>>,
 ): Promise<void> {
   await supersedeRequests(ctx, project.id)
-  await forgetRequests(ctx, project.id, type)
+  await forgetRequests(ctx, project.id, { type })
   const id = newId('areq')
   await ctx.db
     .insertInto('alias_request')
@@ -96,12 +96,17 @@ async function request(
   await foldDeployments(ctx, project.id)
 }
 
-/** Only the last request of a kind is ever asked for. */
-async function forgetRequests(ctx: Ctx, projectId: string, type: 'promote' | 'rollback'): Promise<void> {
+/** Forgets those of a kind, of which only the last is ever asked for, or those to a deployment that goes. */
+export async function forgetRequests(
+  ctx: Ctx,
+  projectId: string,
+  which: { type: 'promote' | 'rollback' } | { toDeploymentId: string },
+): Promise<void> {
+  const [column, value] = 'type' in which ? ['type', which.type] : ['to_deployment_id', which.toDeploymentId]
   const gone = await ctx.db
     .deleteFrom('alias_request')
     .where('project_id', '=', projectId)
-    .where('type', '=', type)
+    .where(column as 'type' | 'to_deployment_id', '=', value)
     .returning('id')
     .execute()
   for (const { id } of gone) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()

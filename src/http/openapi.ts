@@ -114,7 +114,10 @@ function mediaType(text: true | undefined): string {
 function successOf(route: Route): object {
   if (route.textReply) return { description: 'done', content: { [mediaType(true)]: { schema: { type: 'string' } } } }
   if (!route.reply) return { description: 'done; no content' }
-  return { description: 'done', content: { 'application/json': { schema: route.reply } } }
+  const lines = { 'application/stream+json': { schema: route.reply.items ?? route.reply } }
+  const json = { 'application/json': { schema: route.reply } }
+  if (!route.lines) return { description: 'done', content: json }
+  return { description: 'done', content: route.reply.items ? { ...json, ...lines } : lines }
 }
 
 function refusalResponses(route: Route): Record<string, object> {

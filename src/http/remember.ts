@@ -1,11 +1,15 @@
 /** Answers as they leave, and those that are given again as they were until the next commit. docs/decisions/0039. */
+import type { TSchema } from 'typebox'
 import { pageLinks } from './page.ts'
+import { splitQuery } from './query.ts'
 import type { Route } from './route.ts'
 import { serialize } from './serialize.ts'
 
 /** An answer in the form in which it is sent. */
 export type Written = {
   links: string | undefined
+  /** When it is not the route's own. */
+  contentType?: string
   body: string | Buffer | undefined
   /** Of an answer that was kept: the route's may be another today. */
   status?: number
@@ -20,7 +24,14 @@ const LONGEST = 65_536
 export function writeAnswer(route: Route, answer: unknown, url: string): Written {
   const links = pageLinks(answer, url)
   if (route.textReply) return { links, body: answer as string }
+  if (route.lines && (!Array.isArray(answer) || splitQuery(url).values.format === 'lines'))
+    return { links, body: linesOf(route.reply!, answer), contentType: 'application/stream+json' }
   return { links, body: route.reply && serialize(route.reply, answer) }
+}
+
+function linesOf(reply: TSchema & { items?: TSchema }, answer: unknown): string {
+  const rows = Array.isArray(answer) ? answer : [answer]
+  return rows.map((row) => `${serialize(reply.items ?? reply, row)}\n`).join('')
 }
 
 /** The answer that is kept under the key, or the one that is made. `kept` is taken before anything is read: a commit replaces it. */

@@ -68,6 +68,11 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R
+  /**
+   * Lines of JSON (`application/stream+json`): each row of a list when the query says `format=lines`, and always an answer that is
+   * no list. Clients read such an answer as a stream that ends.
+   */
+  lines?: true
   /** The answer is plain text rather than JSON; `run` gives a string. */
   textReply?: true
   /** The answer holds a secret: no cache keeps it. */

@@ -8,6 +8,7 @@ import { openBodies } from './bodies.ts'
 import { answerBrowser } from './browser.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import type { Peer } from './guesses.ts'
+import { notServed } from './not-served.ts'
 import { type Params, type Route, refusalsOf, unversioned, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
 import { EXACT, nothingAt, takeOneSpelling } from './spelling.ts'
@@ -30,7 +31,6 @@ const MOST_CONNECTIONS = 10_000
 const TIMES = { headersTimeout: 10_000, connectionsCheckingInterval: 1000 }
 /** Half a year: browsers come back by https alone to a name of which the operator said that it is reached so. */
 const HSTS = 'max-age=15552000'
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
 /** Answers what went wrong before an operation was reached. */
 type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
@@ -69,7 +69,7 @@ export function serve(
   for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
   for (const route of routes) addRoute(app, deps, route, watch(route.operationId))
   for (const screen of screens) addScreen(app, deps, screen, watch(screen.name))
-  refuseOtherMethods(app, refuseUnreached, [
+  refuseNotServed(app, refuseUnreached, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
     ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
     ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
@@ -158,6 +158,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch):
       try {
         const {
           links,
+          contentType = route.textReply ? 'text/plain' : 'application/json',
           body,
           status = route.status,
           headers,
@@ -174,7 +175,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch):
         if (headers) reply.headers(headers)
         if (links) reply.header('link', links)
         if (body === undefined) return reply.send()
-        return reply.type(`${route.textReply ? 'text/plain' : 'application/json'}; charset=utf-8`).send(body)
+        return reply.type(`${contentType}; charset=utf-8`).send(body)
       } catch (error) {
         if (error instanceof Refusal && !declared.has(error.key)) {
           deps.log.error(
@@ -210,26 +211,16 @@ function routed(route: Route): string {
   return route.door === 'operator' ? route.path : unversioned(route.path)
 }
 
-/** Every path answers 405 with `Allow` to the methods it does not take. */
-function refuseOtherMethods(
-  app: FastifyInstance,
-  refuse: Refuse,
-  served: { method: Route['method']; url: string }[],
-): void {
-  for (const url of new Set(served.map((one) => one.url))) {
-    const taken: string[] = served.filter((one) => one.url === url).map((one) => one.method)
-    // The server framework answers HEAD wherever there is a GET.
-    if (taken.includes('GET')) taken.push('HEAD')
-    const method = METHODS.filter((other) => !taken.includes(other))
-    if (method.length === 0) continue
+/** Before a body is read or a token looked at. */
+function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameters<typeof notServed>[0]): void {
+  for (const { method, url, allow, refusal } of notServed(served)) {
     app.route({
       method,
       url,
       exposeHeadRoute: false,
       onRequest: async (request, reply) => {
-        reply.header('allow', taken.join(', '))
-        const message = `${request.method} is not a method of this path; it takes ${taken.join(', ')}.`
-        await refuse(new Refusal('method_unknown', message, {}), request, reply)
+        if (allow !== undefined) reply.header('allow', allow)
+        await refuse(refusal(request.method), request, reply)
       },
       handler: () => undefined,
     })

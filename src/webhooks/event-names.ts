@@ -30,12 +30,12 @@ const HAPPENS: Record<EventName, string | null> = {
   'deployment.error': '1.1.0',
   'deployment.canceled': '1.1.0',
   'deployment.promoted': '1.1.0',
+  'deployment.cleanup': '1.11.4',
 }
 
 /** Of what Berth does not have (certificates, DNS records, a marketplace, flags): the Terraform provider names them, and they are never sent. */
 const NEVER: Record<string, string | null> = {
   'deployment.check-rerequested': '1.1.0',
-  'deployment.cleanup': '1.11.4',
   'deployment.integration.action.start': '1.1.0',
   'deployment.integration.action.cancel': '1.1.0',
   'deployment.integration.action.cleanup': '1.1.0',

@@ -1,0 +1,113 @@
+/** What clients ask of one deployment beside reading it: the SDKs at their paths and, with `now` in them, older programs and the CLI. */
+import { route } from '../http/route.ts'
+import { Type } from '../http/type.ts'
+import { refuse } from '../refusal.ts'
+import { answerDeployment, findDeployment } from './deployments.ts'
+import {
+  Builds,
+  DeploymentEvents,
+  EventsQuery,
+  listBuilds,
+  listDeploymentEvents,
+  RuntimeLog,
+  readRuntimeLogs,
+} from './logs.ts'
+import { findPromotion } from './promote.ts'
+import { DeleteDeploymentQuery, DeletedDeployment, deleteDeployment } from './remove.ts'
+import { Deployment } from './shape.ts'
+
+const tag = 'deployments'
+const read = ['deployment:read'] as const
+const ByUrl = Type.Object({
+  url: Type.Optional(Type.String({ maxLength: 300, description: 'the own host name of the deployment' })),
+  id: Type.Optional(Type.String({ maxLength: 100 })),
+})
+
+export const clientDeploymentRoutes = [
+  ...[
+    { path: '/v13/deployments/get', operationId: 'getDeploymentByUrl' },
+    { path: '/v11/now/deployments/get', operationId: 'getDeploymentByUrlAsActions' },
+  ].map((at) =>
+    route({
+      method: 'GET',
+      ...at,
+      summary: 'Get a deployment by its own host name in the query, as GitHub Actions do',
+      tag,
+      needs: read,
+      query: ByUrl,
+      run: async (ctx, _: undefined, { query }) => {
+        const idOrUrl = query.url ?? query.id
+        if (idOrUrl === undefined) refuse('bad_request', 'Invalid request: name the deployment by `url` or `id`.')
+        return answerDeployment(ctx, await findDeployment(ctx, { idOrUrl }))
+      },
+      refuses: ['not_found'],
+      status: 200,
+      reply: Deployment,
+    }),
+  ),
+  ...[
+    { path: '/v13/deployments/:idOrUrl', operationId: 'deleteDeployment' },
+    { path: '/now/deployments/:idOrUrl', operationId: 'deleteDeploymentAsCli' },
+  ].map((at) =>
+    route({
+      method: 'DELETE',
+      ...at,
+      summary: 'Remove a deployment, and end where the names lead that led to it',
+      tag,
+      // As to promote: it can take production off line.
+      needs: ['project:write', 'deployment:write'],
+      query: DeleteDeploymentQuery,
+      run: deleteDeployment,
+      emits: ['deployment.cleanup'],
+      refuses: ['not_found', 'in_transfer'],
+      status: 200,
+      reply: DeletedDeployment,
+    }),
+  ),
+  ...[
+    { path: '/v3/deployments/:idOrUrl/events', operationId: 'getDeploymentEvents' },
+    { path: '/v3/now/deployments/:idOrUrl/events', operationId: 'getDeploymentEventsAsCli' },
+  ].map((at) =>
+    route({
+      method: 'GET',
+      ...at,
+      summary: 'Read which states a deployment went through, and who has the log of its build',
+      tag,
+      needs: read,
+      query: EventsQuery,
+      on: findDeployment,
+      run: listDeploymentEvents,
+      refuses: ['not_found'],
+      status: 200,
+      reply: DeploymentEvents,
+      lines: true,
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/v11/deployments/:id/builds',
+    operationId: 'listDeploymentBuilds',
+    summary: 'List the builds of a deployment: none, since Berth does not build',
+    tag,
+    needs: read,
+    on: findDeployment,
+    run: listBuilds,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Builds,
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/projects/:projectId/deployments/:deploymentId/runtime-logs',
+    operationId: 'getRuntimeLogs',
+    summary: 'Read one line that says that Berth keeps no logs',
+    tag,
+    needs: read,
+    on: findPromotion,
+    run: readRuntimeLogs,
+    refuses: ['not_found'],
+    status: 200,
+    reply: RuntimeLog,
+    lines: true,
+  }),
+]

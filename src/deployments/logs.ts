@@ -1,0 +1,84 @@
+/** What clients ask about builds and logs. Berth does neither, and says so where a client would wait for ever. docs/deployments.md. */
+
+import type { Static } from 'typebox'
+import { momentOf } from '../clock.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { Moment, OneOf } from '../http/schema.ts'
+import { Type } from '../http/type.ts'
+
+/** `lines` is read where the answer is written: `lines` of `Route`. The rest asks for parts of a log that is not here. */
+export const EventsQuery = Type.Object({
+  format: Type.Optional(Type.String({ maxLength: 20, description: '`lines`: one event a line instead of a list' })),
+})
+
+const DeploymentEvent = Type.Object({
+  id: Type.String(),
+  deploymentId: Type.String(),
+  created: Moment,
+  date: Moment,
+  serial: Type.String(),
+  type: OneOf('deployment-state'),
+  info: Type.Object({ type: OneOf('build'), name: OneOf('berth'), readyState: Type.String() }),
+  text: Type.String(),
+})
+export const DeploymentEvents = Type.Array(DeploymentEvent)
+export const Builds = Type.Object({ builds: Type.Array(Type.Object({})) })
+export const RuntimeLog = Type.Object({
+  rowId: Type.String(),
+  level: OneOf('error'),
+  source: OneOf('delimiter'),
+  message: Type.String(),
+  messageTruncated: Type.Boolean(),
+  domain: Type.String(),
+  requestMethod: Type.String(),
+  requestPath: Type.String(),
+  responseStatusCode: Type.Integer(),
+  timestampInMs: Moment,
+})
+
+/** The states that Berth was told of, oldest first, and who has the log of the build. The list ends, also where a client follows it. */
+export function listDeploymentEvents(_ctx: Ctx, row: Row<'deployment'>): Static<typeof DeploymentEvents> {
+  const told: [number, string, string][] = [
+    [momentOf(row.created_stamp), 'QUEUED', 'The build system registered the deployment.'],
+  ]
+  if (row.building_at !== null) told.push([row.building_at, 'BUILDING', 'The build began.'])
+  const ended = row.ready_at ?? row.failed_at
+  if (ended !== null) told.push([ended, row.ready_state, `The deployment is ${row.ready_state}.`])
+  const [lastAt, lastState] = told.at(-1)!
+  told.push([lastAt, lastState, 'Berth does not build: the log of the build is in the build system.'])
+  return told.map(([created, readyState, text], at) => ({
+    id: `${row.id}-${at}`,
+    deploymentId: row.id,
+    created,
+    date: created,
+    serial: String(at),
+    type: 'deployment-state',
+    info: { type: 'build', name: 'berth', readyState },
+    text,
+  }))
+}
+
+/** No builds: Berth was told of the deployment, and of none of its parts. */
+export function listBuilds(): Static<typeof Builds> {
+  return { builds: [] }
+}
+
+/** The one line that clients end at: they print its message. */
+export function readRuntimeLogs(
+  ctx: Ctx,
+  { deployment }: { deployment: Row<'deployment'> },
+): Static<typeof RuntimeLog> {
+  return {
+    rowId: '',
+    level: 'error',
+    source: 'delimiter',
+    message: 'Berth keeps no logs of what runs. A log drain sends them on: docs/webhooks.md, Log drains.',
+    messageTruncated: false,
+    domain: deployment.url,
+    requestMethod: '',
+    requestPath: '',
+    responseStatusCode: 0,
+    timestampInMs: ctx.now,
+  }
+}
