@@ -68,6 +68,11 @@ test('only config.ts reads settings: nothing else names process.env, but main.ts
   assert.deepEqual(readers, ['src/main.ts'])
 })
 
+test('files are made by outside/whole-file.ts, whole and under names that nobody can guess, and in no other place', () => {
+  const making = /writeFile|appendFile|createWriteStream|\bopen(Sync)?\([^)]*, '(w|a|wx|ax|w\+|a\+)'|\.part\b|tmpdir/
+  assert.deepEqual(pathsWith(making), ['src/outside/whole-file.ts'])
+})
+
 test('machinery imports no feature', () => {
   const crossing = offenders((file, named) => {
     const [from, to] = [folderOf(file.path), folderOf(named)]

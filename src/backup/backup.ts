@@ -1,5 +1,5 @@
 /** A backup: one portable file with every table, consistent, taken while the service writes. docs/backup.md. */
-import { chmodSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -7,8 +7,9 @@ import type { Config } from '../config.ts'
 import { migrate, schemaOf } from '../db/db.ts'
 import { openSqliteFile } from '../db/open-sqlite.ts'
 import { makeFolder } from '../outside/folder.ts'
+import { makeBeside, writeWhole } from '../outside/whole-file.ts'
 import { copyRows } from './copy.ts'
-import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath, writeWhole } from './manifest.ts'
+import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
 import { countAll, type KeyProof, mustBeWhole, proveKeys } from './proof.ts'
 
@@ -30,12 +31,10 @@ export async function makeBackup(
   process.umask(0o077)
   const begunAt = new Date().toISOString()
   const file = placeFor(to, begunAt)
-  const half = `${file}.part`
-  rmSync(half, { force: true })
+  const half = makeBeside(file)
   const made = [half, `${half}-journal`]
   try {
     await (config.database.engine === 'sqlite' ? copySqlite : copyPostgres)(config, half, progress)
-    chmodSync(half, 0o600)
     syncPath(half)
     const { keys, ...proven } = await prove(half, config)
     const { bytes, sha256 } = await fingerprintFile(half, statSync(half).size, progress)

@@ -1,15 +1,6 @@
 /** What lies beside a backup and says what it must be: `<backup>.json`. Without it, or against it, nothing is restored. */
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  createReadStream,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Progress } from './progress.ts'
 
@@ -72,17 +63,6 @@ export async function fingerprintFile(file: string, total: number, progress: Pro
     progress('check', bytes, total)
   }
   return { bytes, sha256: hash.digest('hex') }
-}
-
-/** Writes a text that only its owner reads; it is there whole or not at all, also after a power cut. */
-export function writeWhole(file: string, text: string): void {
-  const half = `${file}.part`
-  const handle = openSync(half, 'w', 0o600)
-  chmodSync(half, 0o600)
-  writeSync(handle, text)
-  fsyncSync(handle)
-  closeSync(handle)
-  renameDurably(half, file)
 }
 
 /** A rename is on disk once its folder is. */

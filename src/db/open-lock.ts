@@ -1,7 +1,8 @@
 /** One process a store: an exclusive lock on a side file, which the kernel frees however the process ends. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
+import { writeWhole } from '../outside/whole-file.ts'
 import { BUSY, familyOf, LOCKED } from './sqlite-result.ts'
 
 /**
@@ -20,7 +21,7 @@ export function lockStore(store: string, advice: string, patienceMs = 0): Databa
   }
   // A file of its own: who opens and closes a file with a lock on it loses the lock (POSIX), also where it only looks.
   try {
-    writeFileSync(`${store}-pid`, `${process.pid} ${hostname()}\n`)
+    writeWhole(`${store}-pid`, `${process.pid} ${hostname()}\n`)
   } catch {
     // It only tells others whom to ask: the lock is had.
   }

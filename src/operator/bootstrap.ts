@@ -1,12 +1,13 @@
 /** First start: one user, one team, one token, so that the first call needs nothing but what was printed. operator-api.md. */
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tokenRow } from '../accounts/tokens.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { newId, newToken } from '../ids.ts'
-import { keepName, makeFolder } from '../outside/folder.ts'
+import { makeFolder } from '../outside/folder.ts'
+import { writeWhole } from '../outside/whole-file.ts'
 
 type FirstCredentials = { userId: string; teamId: string; token: string }
 /** The first ones are there when this data folder was there on the first start of the store. */
@@ -108,12 +109,5 @@ function writeWhenNew(file: string, credentials: Record<string, string | undefin
   const text = `${JSON.stringify(credentials, null, 2)}\n`
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return
   makeFolder(dirname(file))
-  const fresh = `${file}.new`
-  const handle = openSync(fresh, 'w', 0o600)
-  chmodSync(fresh, 0o600)
-  writeSync(handle, text)
-  fsyncSync(handle)
-  closeSync(handle)
-  renameSync(fresh, file)
-  keepName(file)
+  writeWhole(file, text)
 }

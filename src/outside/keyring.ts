@@ -1,22 +1,12 @@
 /** The keyring: root keys with ids, in a file of their own or handed in whole. It never lies beside what it seals, in the database. */
 import type { KeyObject } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { BadSetting } from '../config.ts'
 import { randomText } from '../ids.ts'
-import { keepName, makeFolder } from './folder.ts'
+import { makeFolder } from './folder.ts'
 import { keyFrom, newKeyBytes } from './seal.ts'
+import { writeFirst, writeWhole } from './whole-file.ts'
 
 export type Keyring = {
   /** Where it is, for sentences. */
@@ -63,9 +53,7 @@ function ringOf(place: string, first: Entry[], file: string | undefined): Keyrin
   const change = (to: (read: Entry[]) => Entry[]) => {
     if (file === undefined) throw new Error('a keyring that was handed in whole cannot be changed')
     const changed = to(readEntries(file) ?? entries)
-    writeDurably(`${file}.new`, changed)
-    renameSync(`${file}.new`, file)
-    keepName(file)
+    writeWhole(file, textOf(changed))
     take(changed)
   }
   take(first)
@@ -93,16 +81,7 @@ function newEntry(): Entry {
 /** Of two instances that start together one makes the file; the other takes that one's. */
 function makeFile(file: string): Entry[] {
   makeFolder(dirname(file))
-  const fresh = `${file}.${randomText(8)}`
-  writeDurably(fresh, [newEntry()])
-  try {
-    linkSync(fresh, file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    rmSync(fresh)
-  }
-  keepName(file)
+  writeFirst(file, textOf([newEntry()]))
   return readEntries(file)!
 }
 
@@ -147,10 +126,6 @@ function parse(text: string, place: string): Entry[] {
   return entries as Entry[]
 }
 
-function writeDurably(file: string, keys: Entry[]): void {
-  const handle = openSync(file, 'w', 0o600)
-  chmodSync(file, 0o600)
-  writeSync(handle, `${JSON.stringify({ keys }, null, 2)}\n`)
-  fsyncSync(handle)
-  closeSync(handle)
+function textOf(keys: Entry[]): string {
+  return `${JSON.stringify({ keys }, null, 2)}\n`
 }

@@ -1,8 +1,8 @@
 /** Letters leave by SMTP, or, where no server is set, as `.eml` files that any mail program opens. */
-import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MailSettings } from '../config.ts'
 import { makeFolder } from './folder.ts'
+import { writeWholeLater } from './whole-file.ts'
 
 /** A letter as it is handed over. `id` names it for ever: handed over twice, it has the same Message-ID or file. */
 type Post = { id: string; at: number; recipient: string; subject: string; text: string }
@@ -45,7 +45,8 @@ export function openMailer(settings: MailSettings): Mailer {
     const writer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
     const { message } = await writer.sendMail(messageOf(letter, from))
     const moment = new Date(letter.at).toISOString().replaceAll(':', '-')
-    await writeWhole(settings.folder, `${moment}-${letter.id}.eml`, message as Buffer)
+    makeFolder(settings.folder)
+    await writeWholeLater(join(settings.folder, `${moment}-${letter.id}.eml`), message as Buffer)
     return { end: 'sent' }
   }
 }
@@ -108,25 +109,4 @@ function guarded(post: PostOne): PostOne {
 function isForGood(error: unknown): boolean {
   const { code, responseCode = 0 } = error as { code?: string; responseCode?: number }
   return responseCode >= 500 && (code === 'EENVELOPE' || code === 'EMESSAGE')
-}
-
-/** A file is there whole or not at all, also after a power cut, and only its owner reads it. */
-async function writeWhole(folder: string, name: string, bytes: Buffer): Promise<void> {
-  makeFolder(folder)
-  const half = join(folder, `.${name}.part`)
-  try {
-    const file = await open(half, 'w', 0o600)
-    try {
-      await file.writeFile(bytes)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(half, join(folder, name))
-  } catch (error) {
-    await rm(half, { force: true })
-    throw error
-  }
-  const directory = await open(folder, 'r')
-  await directory.sync().finally(() => directory.close())
 }

@@ -1,0 +1,77 @@
+/**
+ * The one place that makes files: each is there whole or not at all, also after a power cut, and only its owner reads it. It is
+ * written under a name that nobody can guess and that must be new, so that no link or file of somebody else waits there.
+ */
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { randomText } from '../ids.ts'
+import { keepName } from './folder.ts'
+
+/** Writes a file, in the place of one that is there. Throws what the system says, and leaves nothing behind then. */
+export function writeWhole(file: string, text: string): void {
+  const fresh = makeBeside(file, text)
+  try {
+    renameSync(fresh, file)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
+  }
+  keepName(file)
+}
+
+/** As `writeWhole`, where there is no file yet: gives false, and changes nothing, when there is one. */
+export function writeFirst(file: string, text: string): boolean {
+  const fresh = makeBeside(file, text)
+  try {
+    linkSync(fresh, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return false
+  } finally {
+    rmSync(fresh)
+  }
+  keepName(file)
+  return true
+}
+
+/** As `writeWhole`, without holding up the process while the disk works. */
+export async function writeWholeLater(file: string, bytes: Buffer): Promise<void> {
+  const fresh = nameBeside(file)
+  try {
+    const handle = await open(fresh, 'wx', 0o600)
+    try {
+      await handle.writeFile(bytes)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(fresh, file)
+  } catch (error) {
+    await rm(fresh, { force: true })
+    throw error
+  }
+  const folder = await open(dirname(file), 'r')
+  await folder.sync().finally(() => folder.close())
+}
+
+/** Makes a file beside the one that it is to become, for others to fill, and gives its name. Empty unless `text` is said. */
+export function makeBeside(file: string, text = ''): string {
+  const fresh = nameBeside(file)
+  const handle = openSync(fresh, 'wx', 0o600)
+  try {
+    writeSync(handle, text)
+    fsyncSync(handle)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
+  } finally {
+    closeSync(handle)
+  }
+  return fresh
+}
+
+/** Short whatever the name of the file is: a name may have 255 bytes. */
+function nameBeside(file: string): string {
+  return join(dirname(file), `.${basename(file).slice(0, 40)}.${randomText(16)}.part`)
+}
