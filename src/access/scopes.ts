@@ -17,6 +17,7 @@ export const SCOPES = [
 export type Scope = (typeof SCOPES)[number]
 
 /** How a scope is written when granted: `read:project`, `read-write:domain`. */
+export const GRANT_WORDS = `read or read-write, a colon and a scope: ${SCOPES.join(', ')}`
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`
 
 type Bridge = { read: readonly Permission[]; write: readonly Permission[] }

@@ -1,7 +1,7 @@
 /** What callers send and get for users, teams, members and tokens. */
 import type { Static } from 'typebox'
 import { ROLES } from '../access/roles.ts'
-import { GRANT_PATTERN } from '../access/scopes.ts'
+import { GRANT_PATTERN, GRANT_WORDS } from '../access/scopes.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
@@ -15,7 +15,7 @@ export const Id = Type.String({ minLength: 1, maxLength: 64 })
 export const Named = Type.String({ minLength: 1, maxLength: 254, description: 'id, slug, username or email' })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
-export const Email = Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254 })
+export const Email = Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254, description: 'an email address' })
 
 export const NewUser = Type.Object({
   email: Email,
@@ -70,7 +70,9 @@ export const NewToken = Type.Object({
   userId: Named,
   name: Type.Optional(Name),
   teamId: Type.Optional(Named),
-  scopes: Type.Optional(Type.Array(Type.String({ pattern: GRANT_PATTERN }), { maxItems: 22 })),
+  scopes: Type.Optional(
+    Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), { maxItems: 22 }),
+  ),
   projectIds: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
   expiresAt: Type.Optional(Moment),
 })

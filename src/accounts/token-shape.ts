@@ -1,5 +1,5 @@
 /** What people send and get for their own tokens. wire.md 6: tokens. */
-import { GRANT_PATTERN } from '../access/scopes.ts'
+import { GRANT_PATTERN, GRANT_WORDS } from '../access/scopes.ts'
 import { Moment, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
@@ -7,7 +7,9 @@ export const NewUserToken = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100 }),
   expiresAt: Type.Optional(Moment),
   projectId: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'id or name: only this project' })),
-  scopes: Type.Optional(Type.Array(Type.String({ pattern: GRANT_PATTERN }), { maxItems: 22 })),
+  scopes: Type.Optional(
+    Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), { maxItems: 22 }),
+  ),
 })
 
 const AuthToken = Type.Object(

@@ -2,6 +2,8 @@
 import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
 import { EVENTS } from '../events.ts'
+import { VERSION } from '../version.ts'
+import { FIELD_WORDS } from './field-words.ts'
 import { familyName } from './query.ts'
 import { ErrorBody } from './refusal-shape.ts'
 import { type Route, refusalsOf, takesKey } from './route.ts'
@@ -27,19 +29,21 @@ export function openApiDocument(routes: readonly Route[]): object {
     paths[path] ??= {}
     paths[path][route.method.toLowerCase()] = operationOf(route)
   }
-  const webhooks = Object.fromEntries(Object.entries(EVENTS).map(([name, event]) => [name, eventOf(event)]))
+  const webhooks = Object.fromEntries(Object.entries(EVENTS).map(([name, event]) => [name, eventOf(name, event)]))
   return {
     openapi: '3.1.0',
     info: {
       title: 'Berth',
-      version: '1',
+      version: VERSION,
+      license: { name: 'MIT', identifier: 'MIT' },
       description:
         'Each public operation also answers at any /v1 to /v13 and without a version. Errors: {"error": {"code", "message"}}.',
     },
+    servers: [{ url: '/', description: 'where this document was read' }],
     security: [{ bearer: [] }],
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
-    paths: named(paths, schemas),
-    webhooks,
+    paths: named(worded(paths), schemas),
+    webhooks: worded(webhooks),
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' }, client: { type: 'http', scheme: 'basic' } },
       schemas,
@@ -57,10 +61,26 @@ function named(value: unknown, schemas: Record<string, unknown>): unknown {
   return { $ref: `#/components/schemas/${copy.title}` }
 }
 
-function eventOf({ payload, sentWhileDisabled }: (typeof EVENTS)[keyof typeof EVENTS]): object {
+/** A copy in which each property that has no words of its own, and whose name has some, has those. */
+function worded(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(worded)
+  if (typeof value !== 'object' || value === null) return value
+  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, worded(inner)])) as Schema
+  for (const [name, property] of Object.entries(copy.properties ?? {}))
+    if (property.description === undefined && FIELD_WORDS[name] !== undefined)
+      copy.properties![name] = { ...property, description: FIELD_WORDS[name] }
+  return copy
+}
+type Schema = { properties?: Record<string, { description?: string }> }
+
+function eventOf(name: string, { payload, sentWhileDisabled }: (typeof EVENTS)[keyof typeof EVENTS]): object {
   return {
     post: {
-      description: sentWhileDisabled ? 'Still sent while the integration configuration is disabled.' : '',
+      operationId: `on.${name}`,
+      summary: `Hear of ${name}`,
+      description: sentWhileDisabled
+        ? 'Still sent while the integration configuration is disabled.'
+        : 'Not sent while the integration configuration is disabled.',
       requestBody: { content: { 'application/json': { schema: payload } } },
       responses: { '2XX': { description: 'heard' } },
     },
@@ -71,6 +91,7 @@ function operationOf(route: Route): object {
   return {
     operationId: route.operationId,
     summary: route.summary,
+    description: wordsOf(route),
     tags: [route.tag],
     ...(route.needs?.length && { 'x-permissions': route.needs }),
     parameters: [...pathParameters(route), ...queryParameters(route), ...(takesKey(route) ? [KEY_PARAMETER] : [])],
@@ -79,6 +100,26 @@ function operationOf(route: Route): object {
     ...(route.body && { requestBody: { content: contentOf(route) } }),
     responses: { [route.status]: successOf(route), ...refusalResponses(route) },
   }
+}
+
+const ASKERS: Record<Route['door'], string> = {
+  public: 'Acts for the account of the token, or for the team that `teamId` or `slug` names.',
+  operator: 'For whoever runs Berth: the operator token and no other.',
+  client: 'For apps, which prove themselves by their client secret, as HTTP Basic or in the body.',
+}
+
+/** What the table says of an operation beyond its shape: who may ask, what it needs, tells and promises. */
+export function wordsOf({ door, method, needs = [], emits = [], noStore }: Route): string {
+  const named = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(', ')
+  return [
+    ASKERS[door],
+    needs.length > 0 && `Needs ${named(needs)}.`,
+    emits.length > 0 && `Tells ${named(emits)}.`,
+    noStore && 'The answer holds a secret and is kept by no cache.',
+    method !== 'GET' && 'A refused request changes nothing.',
+  ]
+    .filter(Boolean)
+    .join(' ')
 }
 
 function pathParameters(route: Route): object[] {

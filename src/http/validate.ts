@@ -6,7 +6,7 @@ import { refuse } from '../refusal.ts'
 const MOST_CHOICES = 50
 
 /** Nothing is coerced, filled in or removed here: a value is what its schema says or is refused. */
-const ajv = new Ajv({ allowUnionTypes: true })
+const ajv = new Ajv({ allowUnionTypes: true, verbose: true })
 ajv.addKeyword({ keyword: 'x-unsupported', validate: (_: string, value: unknown) => asksForNothing(value) })
 const validators = new WeakMap<TSchema, ValidateFunction>()
 
@@ -58,6 +58,8 @@ function sentence(faults: ErrorObject[]): string {
     return `${place} should be one of ${choices(allowedValues)}`
   }
   if (fault.keyword === 'x-unsupported') return `${place} is not a setting that Berth has; leave it out`
+  // A pattern is for programs: every one has its words (test/openapi.test.ts).
+  if (fault.keyword === 'pattern') return `${place} should be ${fault.parentSchema?.description}`
   return `${place} ${fault.message?.replace(/^must /, 'should ')}`
 }
 

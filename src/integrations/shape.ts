@@ -1,13 +1,16 @@
 /** What callers send and get for integrations and their installations. wire.md 6; operator-api.md. */
 import type { Static } from 'typebox'
-import { GRANT_PATTERN } from '../access/scopes.ts'
+import { GRANT_PATTERN, GRANT_WORDS } from '../access/scopes.ts'
 import { Named } from '../accounts/shape.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
 const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Url = Type.String({ minLength: 1, maxLength: 2000 })
-const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN }), { maxItems: 11, description: 'each scope once' })
+const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), {
+  maxItems: 11,
+  description: 'each scope once',
+})
 
 /** Words that begin other paths below /integrations, where the page to install stands at /integrations/<slug>/new. */
 const RESERVED_SLUGS = 'apps|configuration|configurations|confirm|installed|log-drains|new'

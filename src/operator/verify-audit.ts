@@ -16,7 +16,13 @@ const SLICE = 1000
 const LATE = 60_000 * STAMPS_PER_MS
 
 export const VerifyQuery = Type.Object({
-  head: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}\\.[A-Za-z0-9_-]{43}$', maxLength: 60 })),
+  head: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{1,15}\\.[A-Za-z0-9_-]{43}$',
+      maxLength: 60,
+      description: 'the head that an earlier call gave',
+    }),
+  ),
 })
 export const Verified = Type.Object({
   verified: Type.Boolean(),

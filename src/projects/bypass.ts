@@ -13,7 +13,7 @@ const LENGTH = 32
 const MOST = 20
 
 const Note = Type.String({ maxLength: 100 })
-const Secret = Type.String({ pattern: '^[A-Za-z0-9]{32}$' })
+const Secret = Type.String({ pattern: '^[A-Za-z0-9]{32}$', description: '32 letters and digits' })
 export const UpdateBypass = Type.Object({
   revoke: Type.Optional(
     Type.Object({

@@ -12,8 +12,13 @@ import { refuse } from '../refusal.ts'
 
 const BASE_URLS: Record<Provider, string> = { gitlab: 'https://gitlab.com', bitbucket: 'https://api.bitbucket.org' }
 
-const Url = Type.String({ pattern: '^https?://[^\\s]+$', maxLength: 2048 })
-const Secret = Type.String({ minLength: 1, maxLength: 1024, pattern: '^[\\x21-\\x7e]+$' })
+const Url = Type.String({ pattern: '^https?://[^\\s]+$', maxLength: 2048, description: 'an http or https URL' })
+const Secret = Type.String({
+  minLength: 1,
+  maxLength: 1024,
+  pattern: '^[\\x21-\\x7e]+$',
+  description: 'visible ASCII characters, without spaces',
+})
 export const SetGitCredential = Type.Object({
   token: Secret,
   baseUrl: Type.Optional(Url),

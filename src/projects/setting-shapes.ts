@@ -52,10 +52,13 @@ export const OidcTokenConfig = Type.Object({
   issuerMode: Type.Optional(OneOf('team', 'global')),
 })
 export const OptionsAllowlist = Type.Object({
-  paths: Type.Array(Type.Object({ value: Type.String({ pattern: '^/', maxLength: 1024 }) }), {
-    minItems: 1,
-    maxItems: 5,
-  }),
+  paths: Type.Array(
+    Type.Object({ value: Type.String({ pattern: '^/', maxLength: 1024, description: 'a path that begins with /' }) }),
+    {
+      minItems: 1,
+      maxItems: 5,
+    },
+  ),
 })
 export const GitComments = Type.Object({ onPullRequest: Flag, onCommit: Flag })
 export const GitProviderOptions = Type.Object({
