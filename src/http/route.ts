@@ -166,7 +166,8 @@ export function versionOf(url: string): number | undefined {
 export function withoutVersion(url: string): string {
   const path = originForm(url)
   const bare = versionOf(path) === undefined ? path : path.slice(path.indexOf('/', 1))
-  return bare.startsWith('/operator/') ? path : bare
+  // Nothing is at `/v9/`: the page at the root has no version.
+  return bare.startsWith('/operator/') || /^\/(\?|$)/.test(bare) ? path : bare
 }
 
 /** `http://host/path`, as some proxies ask (RFC 9112, 3.2.2), is `/path`. */
