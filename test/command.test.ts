@@ -239,6 +239,8 @@ test('every command has help with an example that the command itself understands
     assert.equal(code, 0)
     assert.match(out, /^usage: berth keys retire <key>\n[\s\S]*example: berth keys retire/)
   }
+  assert.match(all, /^Berth \d+\.\d+\.\d+: .*\n\nusage: berth <command>/)
+  for (const group of ['service', 'keys', 'team', 'env']) assert.match(all, new RegExp(`^${group}:$`, 'm'))
   assert.match((await berth(['keys', '--help'])).out, /berth keys rotate[\s\S]*berth keys retire/)
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'))
   assert.equal((await berth(['--version'])).out, `${version}\n`)

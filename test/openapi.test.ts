@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { docsPage } from '../src/http/docs-page.ts'
 import { openApiText } from '../src/http/documents.ts'
 import { ROUTES } from '../src/routes.ts'
 
@@ -56,4 +57,19 @@ test('each reference leads somewhere, and what a resource has is said in words',
     const bare = Object.entries(document.components.schemas[name].properties as Record<string, object>)
     assert.ok(bare.filter(([, one]) => 'description' in one || '$ref' in one).length / bare.length > 0.7, name)
   }
+})
+
+test('/docs shows fields with type and mark, the shape of answers, and finds operations without script', () => {
+  const docs = docsPage(ROUTES)
+  const all = docs('/docs')
+  for (const { operationId } of ROUTES) assert.ok(all.includes(`<details id="${operationId}">`), operationId)
+  const found = docs('/docs?search=pause+project')
+  const shown = [...found.matchAll(/<details id="(\w+)">/g)].map(([, id]) => id)
+  assert.deepEqual(shown, ['pauseProject', 'unpauseProject'])
+  assert.match(found, /2 found for “pause project”/)
+  const create = docs('/docs?search=createProject').split('<details id="createProject">')[1]!
+  assert.match(create, /<h3>Body<\/h3>\s*<ul><li><code>name<\/code> <b>\*<\/b> <i>string<\/i>/)
+  assert.match(create, /<h3>Answers 200<\/h3>[\s\S]*<code>accountId<\/code> <b>\*<\/b> <i>string<\/i> – /)
+  assert.ok(docs(`/docs?search=${encodeURIComponent('"><script>')}`).includes('0 found for “&quot;&gt;&lt;script&gt;”'))
+  assert.ok(docs('/docs?search=%zz&search=a').length > 0)
 })

@@ -1,4 +1,5 @@
 /** Help, for people: of a command, of the commands behind a word, of all. */
+import { VERSION } from '../version.ts'
 import type { Command, Option } from './command.ts'
 import { COMMON } from './commands.ts'
 
@@ -41,10 +42,21 @@ export function helpOfMany(commands: readonly Command[]): string {
     command.summary,
   ])
   return [
-    ...columns(rows),
+    `Berth ${VERSION}: a self-hosted control plane for deployment platforms`,
+    '',
+    'usage: berth <command> [options]',
+    ...grouped(commands, rows),
     '',
     'Every command takes --help and --json. Settings are environment variables: see the README.',
   ].join('\n')
+}
+
+/** The lines of each group under its name, all in the same columns: commands of one word, then those that share their first. */
+function grouped(commands: readonly Command[], rows: [string, string][]): string[] {
+  const lines = columns(rows)
+  const groupOf = ({ words }: Command) => (words.includes(' ') ? words.split(' ')[0]! : 'service')
+  const groups = Map.groupBy(commands.keys(), (at) => groupOf(commands[at]!))
+  return [...groups].flatMap(([group, members]) => ['', `${group}:`, ...[...members].map((at) => lines[at]!)])
 }
 
 /** An option as it is typed. */

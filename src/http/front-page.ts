@@ -6,7 +6,7 @@ import type { OpenPage, Probe } from './serve.ts'
 /** `/` and `/favicon.ico`. Nothing here needs a token, and nothing of the store is told. */
 export function frontPages(): (OpenPage | Probe)[] {
   return [
-    { path: '/', contentType: 'application/json; charset=utf-8', answer: (_, __, accept) => frontPage(accept) },
+    { path: '/', contentType: 'application/json; charset=utf-8', answer: (_, __, { accept }) => frontPage(accept) },
     { path: '/favicon.ico', contentType: 'image/x-icon', body: () => ICON },
   ]
 }

@@ -21,8 +21,9 @@ export type OpenPage = { path: string; contentType: string; body: () => string |
 export type Probe = {
   path: string
   contentType: string
-  answer: (authorization: string | undefined, peer: Peer, accept: string | undefined) => Said | Promise<Said>
+  answer: (authorization: string | undefined, peer: Peer, asked: Asked) => Said | Promise<Said>
 }
+type Asked = { accept: string | undefined; url: string }
 type Said = { status: number; body: string | Buffer; headers?: Record<string, string> }
 
 const BODY_LIMIT = 64 * 1024
@@ -124,17 +125,17 @@ function openServer(deps: Deps, unreached: Watch, refuse: Refuse): FastifyInstan
 function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
   app.get(page.path, { config: 'answer' in page ? EXACT : {} }, async (request, reply) => {
     const since = watch.begin()
+    const { accept, authorization } = request.headers
     try {
       const said: Said =
         'answer' in page
-          ? await page.answer(request.headers.authorization, request.raw.socket, request.headers.accept)
+          ? await page.answer(authorization, request.raw.socket, { accept, url: request.originalUrl })
           : { status: 200, body: page.body() }
       if ('answer' in page) reply.header('cache-control', 'no-store')
       watch.end(request, { since, status: said.status })
       return reply
         .code(said.status)
-        .type(page.contentType)
-        .headers(said.headers ?? {})
+        .headers({ 'content-type': page.contentType, ...said.headers })
         .send(said.body)
     } catch (error) {
       const { status, key: refusal } = sendError(deps, error as Error, request, reply)
