@@ -382,3 +382,22 @@ onBothEngines(
     assert.deepEqual(await waiting(), sealed, 'what is sealed stays as it is')
   },
 )
+
+onBothEngines(
+  'a person gets so many letters a day, those that somebody asked for apart, and a topic once',
+  async (world) => {
+    const waiting = () => world.deps.db.read.selectFrom('mail').select(['recipient', 'subject', 'asked']).execute()
+    for (let at = 0; at < 3; at++) await queue(world, { topic: 'scopes oac_1', subject: `told ${at}` })
+    assert.equal((await waiting()).length, 1, 'a topic is told once a day')
+    await queue(world, { topic: 'scopes oac_2' })
+    await queue(world, { topic: 'scopes oac_1', recipient: 'bob@example.com' })
+    assert.equal((await waiting()).length, 3)
+    for (let at = 0; at < 60; at++) await queue(world, { subject: `more ${at}` })
+    assert.equal((await waiting()).filter(({ recipient }) => recipient === 'ada@example.com').length, 50)
+    await queue(world, { subject: 'asked', asked: true })
+    assert.equal((await waiting()).filter(({ subject }) => subject === 'asked').length, 1)
+    world.deps.clock.set(world.deps.clock.now() + 86_400_000 + 1000)
+    await queue(world, { topic: 'scopes oac_1', subject: 'the next day' })
+    assert.equal((await waiting()).filter(({ subject }) => subject === 'the next day').length, 1)
+  },
+)

@@ -231,3 +231,25 @@ onBothEngines(
   },
   LOCAL,
 )
+
+onBothEngines(
+  'a delivery that waits for its next attempt is sent now when that is asked',
+  async (world, t) => {
+    const hook = await receiver(t)
+    await register(world, hook.url, ['project.created'])
+    await makeProject(world, 'web')
+    hook.answer((response) => response.writeHead(500).end())
+    await deliver(world)
+    await deliver(world, Date.now() + 10_000)
+    assert.equal(hook.got.length, 2)
+    const [{ id, dueAt }] = await deliveries(world)
+    assert.ok(dueAt > Date.now() + 60_000)
+    hook.answer((response) => response.end())
+    const asked = await world.operator('POST', `/operator/v1/webhook-deliveries/${id}/replay`)
+    assert.deepEqual([asked.status, asked.body.status], [202, 'pending'])
+    await deliver(world)
+    const [told] = await deliveries(world)
+    assert.deepEqual([hook.got.length, told.status, told.attempts.length], [3, 'delivered', 3])
+  },
+  LOCAL,
+)

@@ -20,6 +20,7 @@ export async function makePasswordLink(ctx: OperatorCtx, user: Row<'account'>) {
   const url = `${ctx.deps.origin()}/set-password?link=${secret}`
   await queueMail(ctx, {
     recipient: user.email ?? '',
+    asked: true,
     subject: 'Set your password',
     text: `Hello ${user.name ?? user.slug},\n\nopen this link to set the password with which you sign in. It works once, for 24 hours:\n\n${url}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
   })

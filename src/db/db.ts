@@ -20,6 +20,7 @@ import * as growth from './migrations/0020-growth.ts'
 import * as edgeStamps from './migrations/0021-edge-stamps.ts'
 import * as heldEndpoints from './migrations/0024-held-endpoints.ts'
 import * as endedWebhooks from './migrations/0025-ended-webhooks.ts'
+import * as mailBudgets from './migrations/0026-mail-budgets.ts'
 import * as invitations from './migrations/0028-invitations.ts'
 import * as reservedSlugs from './migrations/0029-reserved-slugs.ts'
 import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
@@ -88,6 +89,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0042-released-proofs': releasedProofs,
   '0024-held-endpoints': heldEndpoints,
   '0025-ended-webhooks': endedWebhooks,
+  '0026-mail-budgets': mailBudgets,
   '0029-reserved-slugs': reservedSlugs,
 }
 

@@ -151,6 +151,10 @@ export type IntegrationTables = {
     subject: string
     /** Sealed, until it is done with; then empty. */
     body_text: string
+    /** 1: somebody asked for it. */
+    asked: number
+    /** What it tells of, where that is told once a day. */
+    topic: string | null
     created_stamp: number
     attempts: number
     due_at: number | null

@@ -120,6 +120,7 @@ async function mailPending(ctx: OperatorCtx, integration: Asking, requested: str
   const name = lineOf(integration.name)
   for (const [recipient, installations] of waiting) {
     await queueMail(ctx, {
+      topic: `scopes ${integration.id}`,
       recipient,
       subject: `${name} asks for more access`,
       text: letterOf(ctx, name, installations),

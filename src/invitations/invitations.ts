@@ -88,7 +88,7 @@ async function mailInvitation(
     'You did not expect this? Then do nothing, or say no.',
     '',
   ].join('\n')
-  await queueMail(ctx, { recipient: said.email, subject: `Invitation to the team ${team.slug}`, text })
+  await queueMail(ctx, { asked: true, recipient: said.email, subject: `Invitation to the team ${team.slug}`, text })
 }
 
 /** The invitations of a team that still wait for an answer. */

@@ -8,7 +8,19 @@ import { newId } from '../ids.ts'
 import { lineOf } from './text.ts'
 
 /** What one person is told. `text` is plain text; a link stands on a line of its own. */
-export type Letter = { recipient: string; subject: string; text: string }
+export type Letter = {
+  recipient: string
+  subject: string
+  text: string
+  /** Somebody asked for it (a password, an invitation), so it has a budget that what Berth writes by itself does not use up. */
+  asked?: true
+  /** Told once a day: a second letter of it would lead to where the first one leads. */
+  topic?: string
+}
+
+/** Letters to a person in a day, of those that somebody asked for and of the others. */
+const MOST_A_DAY = 50
+const DAY_MS = 86_400_000
 
 /** Whose data key seals letters: no account has this id. A link in a letter opens something, and backups carry what waits. */
 const OWNER = 'mail'
@@ -17,8 +29,28 @@ const MAIL_KEPT_MS = 30 * 86_400_000
 /** In most cases the transaction is committed by then; the poster's own look finds what is not. */
 const SOON_MS = 20
 
-/** Puts a letter in the queue. It leaves when the transaction commits, and never when it does not. */
+/**
+ * Puts a letter in the queue. It leaves when the transaction commits, and never when it does not. What is over the budget of a person and
+ * day, or tells of a topic that was told today, is not written: the log says so.
+ */
 export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, letter: Letter): Promise<void> {
+  const asked = Number(letter.asked ?? false)
+  const today = await ctx.db
+    .selectFrom('mail')
+    .select('topic')
+    .where('recipient', '=', letter.recipient)
+    .where('asked', '=', asked)
+    .where('created_stamp', '>', (ctx.now - DAY_MS) * STAMPS_PER_MS)
+    .limit(MOST_A_DAY)
+    .execute()
+  if (letter.topic !== undefined && today.some(({ topic }) => topic === letter.topic)) return
+  if (today.length >= MOST_A_DAY) {
+    ctx.deps.log.warn(
+      { subject: lineOf(letter.subject) },
+      'a letter is not written: its reader had 50 of its kind today',
+    )
+    return
+  }
   const id = newId('mail')
   const safe = await openSafeToWrite(ctx, OWNER)
   await ctx.db
@@ -29,6 +61,8 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
       subject: lineOf(letter.subject),
       body_text: safe.sealSecret('mail', id, letter.text),
       created_stamp: ctx.deps.clock.stamp(),
+      asked,
+      topic: letter.topic ?? null,
       attempts: 0,
       due_at: ctx.now,
       sent_at: null,

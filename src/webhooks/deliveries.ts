@@ -7,6 +7,7 @@ import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
+import { LEASE_MS } from './queue.ts'
 import { type Delivery, type DeliveryList, type ListDeliveriesQuery, showDelivery } from './shape.ts'
 
 const KEPT_MS = 30 * 86_400_000
@@ -69,7 +70,7 @@ export async function findDelivery(ctx: OperatorCtx, params: Params) {
 }
 
 /**
- * Sends a delivery once more, at once, with the same `webhook-id` and signed anew. When it fails it goes on in the schedule
+ * Sends a delivery once more, or one that waits for its next attempt now, with the same `webhook-id` and signed anew. When it fails it goes on in the schedule
  * where it was. Refuses: not_replayable 409 (its endpoint is gone or disabled, its lines are not kept, or it is under way or held).
  */
 export async function replayDelivery(
@@ -92,11 +93,16 @@ export async function replayDelivery(
     .updateTable('delivery')
     .set({ status: 'pending', due_at: ctx.now, done_at: null })
     .where('id', '=', row.id)
-    .where('due_at', 'is', null)
-    .where('status', '!=', 'pending')
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('due_at', 'is', null), eb('status', '!=', 'pending')]),
+        // It waits for its next attempt. What is due sooner is under way, or about to be.
+        eb.and([eb('held_at', 'is', null), eb('due_at', '>', ctx.now + LEASE_MS)]),
+      ]),
+    )
     .returningAll()
     .executeTakeFirst()
-  if (again === undefined) refuse('not_replayable', 'The delivery is still to be made: it is due or held.')
+  if (again === undefined) refuse('not_replayable', 'The delivery is about to be made, or is held.')
   ctx.deps.nudges.deliveries()
   const attempts = await attemptsOf(ctx, [again])
   return showDelivery({ ...again, event_id: row.event_id }, attempts.get(row.id) ?? [])

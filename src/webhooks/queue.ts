@@ -8,7 +8,7 @@ import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 
 /** Longer than an attempt can take with all that is around it. */
-const LEASE_MS = 20_000
+export const LEASE_MS = 20_000
 
 /** A delivery whose `due_at` says how long it is ours. */
 export type Leased = Row<'delivery'> & { due_at: number }
