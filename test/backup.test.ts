@@ -228,7 +228,7 @@ processOnBothEngines(
     assert.equal(without.code, 1)
     assert.deepEqual(JSON.parse(without.out).keys.missing, [id])
     assert.match(without.err, new RegExp(`lacks the key ${id}`))
-    assert.equal((await ended(t, fresh)).code, 1)
+    assert.equal((await ended(t, fresh)).code, 78)
     const doctor = await berth(['doctor', '--json'], fresh.env)
     assert.equal(doctor.code, 1)
 
