@@ -52,7 +52,7 @@ onBothEngines(
     assert.equal((await patch('a', { redirect: 'b.example.com' })).body.error.code, 'branch_and_redirect')
     assert.equal((await patch('a', { redirect: null, redirectStatusCode: 301 })).body.error.code, 'bad_request')
     assert.equal((await patch('b', { redirectStatusCode: 302 })).body.redirectStatusCode, 302)
-    assert.equal((await patch('b', { redirectStatusCode: null })).body.redirectStatusCode, null)
+    assert.equal((await patch('b', { redirectStatusCode: null })).body.redirectStatusCode, 307)
     assert.equal((await patch('b', {})).body.redirect, 'c.example.com')
   },
 )

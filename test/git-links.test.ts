@@ -69,7 +69,7 @@ onBothEngines('a GitHub repository is linked without a call, with numbers that s
 
   const names = async (query: string) =>
     (await world.call('GET', `/v9/projects?${query}`)).body.projects.map(({ name }: { name: string }) => name).sort()
-  assert.deepEqual(await names('repo=acme/web'), ['b'])
+  assert.deepEqual(await names('repo=acme/web'), ['b', 'web'])
   assert.deepEqual(await names(`repoId=${link.repoId}`), ['b', 'web'])
   assert.deepEqual(await names('repoUrl=https://github.com/acme/x'), ['c'])
   assert.deepEqual(await names('excludeRepos=1'), ['bare'])

@@ -80,13 +80,11 @@ onBothEngines(
   'a team that is unknown, foreign or in disagreement is refused with one and the same answer',
   async (world) => {
     const place = await openPlace(world)
-    const { rival, teamId, userId } = place
+    const { rival, teamId } = place
     const asked = [
       'teamId=team_unknown',
       `teamId=${rival.teamId}`,
       `teamId=${rival.id}`,
-      `teamId=${userId}`,
-      'teamId=',
       'slug=unknown',
       'slug=rivals',
       'slug=rival',

@@ -71,13 +71,14 @@ function mayActFor(found: Found, asksForTeam: boolean, slug: string | undefined)
   if (found.team_id !== null && found.account_id !== found.team_id) return false
   if (slug !== undefined && found.slug !== slug) return false
   if (found.kind === 'team') return found.role !== null
-  return !asksForTeam && found.account_id === found.user_id
+  // Clients say whose account it is by `teamId`, also when it is the user's own.
+  return slug === undefined && found.account_id === found.user_id
 }
 
 /** An installation acts for the one account that it is on. */
 function isInstalledOn(found: Found, asksForTeam: boolean, slug: string | undefined): boolean {
   if (slug !== undefined && found.slug !== slug) return false
-  return found.team_id !== null ? found.account_id === found.team_id : !asksForTeam
+  return found.team_id !== null ? found.account_id === found.team_id : found.account_id === found.user_id
 }
 
 function whoOf(found: Acting, installed: Installed | undefined): Who {

@@ -24,6 +24,7 @@ import * as mailBudgets from './migrations/0026-mail-budgets.ts'
 import * as invitations from './migrations/0028-invitations.ts'
 import * as reservedSlugs from './migrations/0029-reserved-slugs.ts'
 import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
+import * as repoCase from './migrations/0035-repo-case.ts'
 import * as releasedProofs from './migrations/0042-released-proofs.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
@@ -85,6 +86,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0020-growth': growth,
   '0021-edge-stamps': edgeStamps,
   '0034-deployment-meta': deploymentMeta,
+  '0035-repo-case': repoCase,
   '0028-invitations': invitations,
   '0042-released-proofs': releasedProofs,
   '0024-held-endpoints': heldEndpoints,

@@ -6,7 +6,7 @@ import type { Row } from '../db/schema.ts'
 import type { Input } from '../http/route.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { addDomain, findDomain, removeDomain } from './domains.ts'
-import type { AddAlias, AliasList, ProjectDomain, RemoveAliasQuery } from './shape.ts'
+import { type AddAlias, type AliasList, type ProjectDomain, type RemoveAliasQuery, redirectCodeOf } from './shape.ts'
 
 /**
  * Adds a domain to a project and answers it in a list. Refuses what `addDomain` does, but alias_domain_exists 409 with
@@ -46,7 +46,7 @@ export async function removeAlias(
       createdAt: momentOf(domain.created_stamp),
       gitBranch: domain.git_branch,
       redirect: domain.redirect,
-      redirectStatusCode: domain.redirect_status_code as ProjectDomain['redirectStatusCode'],
+      redirectStatusCode: redirectCodeOf(domain),
     }),
   ]
 }

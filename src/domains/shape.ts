@@ -140,8 +140,14 @@ export function showRouting(row: Row<'project_domain'>) {
     verified: row.verified_at !== null,
     gitBranch: row.git_branch,
     redirect: row.redirect,
-    redirectStatusCode: row.redirect_status_code as ProjectDomain['redirectStatusCode'],
+    redirectStatusCode: redirectCodeOf(row),
   }
+}
+
+/** What the edge answers: 307 where a redirect says no code. */
+export function redirectCodeOf(row: Pick<Row<'project_domain'>, 'redirect' | 'redirect_status_code'>) {
+  const code = row.redirect_status_code as ProjectDomain['redirectStatusCode']
+  return row.redirect === null ? null : (code ?? 307)
 }
 
 function Switch(description: string) {

@@ -145,15 +145,16 @@ function read(ctx: Ctx, safe: Safe, row: Row<'env_var'>, asked: boolean): Readin
 export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
   const { variable: row } = subject
   const before = showTargets(targetsIn(row))
-  const moved = body.target !== undefined || body.customEnvironmentIds !== undefined
+  const said = body.customEnvironmentIds
+  const customEnvironmentIds = said === undefined && body.customEnvironmentId !== undefined ? [] : said
+  const moved = body.target !== undefined || customEnvironmentIds !== undefined
   const { value, ...wanted } = draftOf(subject, {
     ...body,
     key: body.key ?? row.key,
     value: body.value ?? '',
     type: body.type ?? row.type,
     target: body.target === undefined ? before.target : body.target,
-    customEnvironmentIds:
-      body.customEnvironmentIds === undefined ? before.customEnvironmentIds : body.customEnvironmentIds,
+    customEnvironmentIds: customEnvironmentIds === undefined ? before.customEnvironmentIds : customEnvironmentIds,
     gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
   })
   // A comment or a name alone leaves a variable as it is, also under a policy that came after it.

@@ -106,15 +106,15 @@ function mustBePlaced({ key, type, targets, gitBranch }: Wanted, where: string):
   }
 }
 
-type Said = Pick<NewVariable, 'target' | 'customEnvironmentIds'>
+type Said = Pick<NewVariable, 'target' | 'customEnvironmentIds' | 'customEnvironmentId'>
 
 /**
  * The targets that a request names, each once and in one order; a single standard one may come bare, and a custom environment
  * by its slug. `where` says of which of several. Refuses: bad_request 400 (a custom environment that the project does not have).
  */
-export function targetsOf(project: Row<'project'>, { target, customEnvironmentIds }: Said, where = ''): Target[] {
+export function targetsOf(project: Row<'project'>, { target, customEnvironmentIds, customEnvironmentId }: Said, where = ''): Target[] {
   const named = new Set<string>([target ?? []].flat())
-  for (const id of customEnvironmentIds ?? []) {
+  for (const id of [...(customEnvironmentIds ?? []), ...(customEnvironmentId ? [customEnvironmentId] : [])]) {
     const environment = environmentOf(project, id)
     if (environment === undefined) refuseUnknown(`${where}\`customEnvironmentIds\``, id)
     named.add(environment.id)

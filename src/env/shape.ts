@@ -43,6 +43,7 @@ const fields = {
   customEnvironmentIds: Type.Optional(
     Nullable(Type.Array(Id, { maxItems: 20, description: 'custom environments of the project, by id or slug' })),
   ),
+  customEnvironmentId: Type.Optional(Nullable(Type.String({ maxLength: 100, description: 'one more of them' }))),
   contentHint: Type.Optional(Nullable(ContentHint)),
   edgeConfigId: Type.Optional(Nullable(Id)),
   edgeConfigTokenId: Type.Optional(Nullable(Id)),
@@ -96,6 +97,7 @@ const answered = {
   edgeConfigId: Nullable(Type.String()),
   edgeConfigTokenId: Nullable(Type.String()),
   contentHint: Nullable(Type.Object({}, { additionalProperties: true })),
+  customEnvironmentId: Type.Optional(Type.String({ description: 'the first of `customEnvironmentIds`' })),
   customEnvironmentIds: Type.Array(Type.String()),
   decrypted: Type.Boolean(),
   version: Type.Integer({ description: 'goes up by one with every change' }),
@@ -156,12 +158,15 @@ export type Reading = { clear: string } | 'hidden' | 'broken'
  */
 export function showEnv(row: Row<'env_var'>, reading: Reading): EnvVar {
   const clear = typeof reading === 'object'
+  const places = showTargets(targetsIn(row))
+  const [customEnvironmentId] = places.customEnvironmentIds
   return {
     id: row.id,
     key: row.key,
     value: clear ? reading.clear : row.type === 'sensitive' || reading === 'broken' ? '' : opaque(row),
     type: row.type,
-    ...showTargets(targetsIn(row)),
+    ...places,
+    ...(customEnvironmentId !== undefined && { customEnvironmentId }),
     ...(row.git_branch !== '' && { gitBranch: row.git_branch }),
     ...(row.comment !== null && { comment: row.comment }),
     configurationId: row.configuration_id,

@@ -32,7 +32,8 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
   const query = splitQuery(request.url)
   const credentials = {
     authorization: soleHeader(request.headers, 'authorization'),
-    teamId: query.values.teamId,
+    // Clients that act for nobody's team say `teamId=`.
+    teamId: query.values.teamId || undefined,
     slug: query.values.slug,
   }
   const now = deps.clock.now()

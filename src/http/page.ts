@@ -66,8 +66,9 @@ export function pageLinks(answer: unknown, url: string): string | undefined {
   if (next === null || next === undefined) return undefined
   const [path, query] = url.split('?', 2)
   const parameters = new URLSearchParams(query)
-  if (isCursor(Number(parameters.get('from')))) parameters.delete('from')
+  const rising = parameters.get('order') === 'ASC'
+  for (const name of ['from', 'since']) if (!rising && isCursor(Number(parameters.get(name)))) parameters.delete(name)
   // A list in rising order goes on from where it stopped, and keeps the `until` that ends it.
-  parameters.set(parameters.get('order') === 'ASC' ? 'since' : 'until', String(next))
+  parameters.set(rising ? 'since' : 'until', String(next))
   return `<${path}?${parameters}>; rel="next"`
 }

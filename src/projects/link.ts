@@ -81,7 +81,9 @@ export async function linkProject(
 /** The columns that say what a project is linked to. */
 export function linkColumns(ctx: Pick<Ctx, 'now'>, { repo, repoId, repoUrl, link }: Connected) {
   const stored: StoredLink = { ...link, createdAt: ctx.now, updatedAt: ctx.now }
-  return { repo, repo_id: repoId, repo_url: repoUrl, link_json: JSON.stringify(stored) }
+  // What lists are filtered by: names of repositories do not differ by case alone. The link shows them as they are.
+  const found = { repo: repo.toLowerCase(), repo_id: repoId, repo_url: repoUrl.toLowerCase() }
+  return { ...found, link_json: JSON.stringify(stored) }
 }
 
 /** Removes the webhook of a link that is about to end, as well as can be: a provider that is away holds nobody up. */
@@ -119,7 +121,7 @@ export async function setProductionBranch(
 function mustBeUnlinked(project: Row<'project'>, { type, repo }: GitRepository): boolean {
   const link = linkOf(project)
   if (link === undefined) return false
-  if (link.type !== type || project.repo !== repo)
+  if (link.type !== type || project.repo !== repo.toLowerCase())
     refuse('already_linked', `The project is linked to ${project.repo}. End that link first.`)
   return true
 }

@@ -23,10 +23,11 @@ export async function listProjects(
   { query }: Input<Query>,
 ): Promise<Static<typeof ProjectList>> {
   const { limit = DEFAULT_LIMIT } = query
-  // A `from` that is a cursor is how SDK users page: their getProjects has no `until` (wire.md 3.4).
-  const continues = query.from !== undefined && isCursor(query.from)
-  const until = continues ? query.from : query.until
-  const since = continues ? undefined : query.from
+  // A `from` that is a cursor is how SDK users page, whose getProjects has no `until` (wire.md 3.4), and a `since` how Infisical does.
+  const from = query.from ?? query.since
+  const continues = from !== undefined && isCursor(from)
+  const until = continues ? from : query.until
+  const since = continues ? undefined : from
 
   const wanted = ctx.db
     .selectFrom('project')
@@ -90,9 +91,9 @@ function placed(eb: Builder, until: number | undefined, since: number | undefine
 function filters(eb: Builder, query: Query, projectIds: string[] | null): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
   if (projectIds !== null) all.push(eb('id', 'in', projectIds))
-  if (query.repo !== undefined) all.push(eb('repo', '=', query.repo))
+  if (query.repo !== undefined) all.push(eb('repo', '=', query.repo.toLowerCase()))
   if (query.repoId !== undefined) all.push(eb('repo_id', '=', query.repoId))
-  if (query.repoUrl !== undefined) all.push(eb('repo_url', '=', query.repoUrl))
+  if (query.repoUrl !== undefined) all.push(eb('repo_url', '=', urlOf(query.repoUrl)))
   if (query.excludeRepos) all.push(withoutRepos(eb, query.excludeRepos))
   if (query.gitForkProtection !== undefined) all.push(eb('git_fork_protection', '=', Number(query.gitForkProtection)))
   if (query.edgeConfigId !== undefined) all.push(hasEdgeConfig(eb, 'edge_config_id', query.edgeConfigId))
@@ -103,7 +104,12 @@ function filters(eb: Builder, query: Query, projectIds: string[] | null): Expres
 
 function withoutRepos(eb: Builder, excluded: string): Expression<SqlBool> {
   const none = eb('repo', 'is', null)
-  return /^(1|true)$/.test(excluded) ? none : eb.or([none, eb('repo', 'not in', excluded.split(','))])
+  return /^(1|true)$/.test(excluded) ? none : eb.or([none, eb('repo', 'not in', excluded.toLowerCase().split(','))])
+}
+
+/** A repository's address as it is stored: also as git clones it. */
+function urlOf(said: string): string {
+  return said.toLowerCase().replace(/\/$/, '').replace(/\.git$/, '')
 }
 
 /** Names are lower case, so a lower-case pattern makes the search blind to case on both engines. */

@@ -92,10 +92,11 @@ export const protectionInPlan = guard(
     const body = input.body as UpdateProject
     const enterprise = ctx.account.plan === 'enterprise'
     if (body.trustedIps && !enterprise) refuse('trusted_ips_enterprise_only')
-    if (body.passwordProtection && !enterprise && !ctx.account.addOns.includes('advanced-deployment-protection')) {
+    const hasAddOn = ctx.account.addOns.includes('advanced-deployment-protection')
+    if (body.passwordProtection && !enterprise && !hasAddOn) {
       refuse('protection_addon_required')
     }
-    if (body.ssoProtection?.deploymentType === 'all' && ctx.account.plan === 'hobby')
+    if (body.ssoProtection?.deploymentType === 'all' && ctx.account.plan === 'hobby' && !hasAddOn)
       refuse('advanced_protection_unavailable')
   },
 )

@@ -50,6 +50,7 @@ export const ListProjectsQuery = Type.Object({
       description: 'only projects updated after this timestamp; or `next` of the page before',
     }),
   ),
+  since: Type.Optional(Type.Integer({ minimum: 0, description: 'as `from`' })),
   search: Text,
   repo: Text,
   repoId: Text,
@@ -79,7 +80,9 @@ export const Project = Type.Object(
     customEnvironments: Type.Array(ShownEnvironment),
     dataCache: Type.Object({ userDisabled: Type.Boolean() }),
     deploymentExpiration: Type.Object({}),
-    env: Type.Optional(Type.Array(EnvVar)),
+    env: Type.Optional(
+      Type.Array(EnvVar, { description: 'left out in a list where the variables have more than 300 places' }),
+    ),
     gitForkProtection: Type.Boolean(),
     ...ShownDeployments,
     link: Type.Optional(Link),
