@@ -42,7 +42,7 @@ export async function authenticate(db: Queries, credentials: Credentials, now: n
   const installed = found.configuration_id === null ? undefined : await readInstallation(db, found.configuration_id)
   const asksForTeam = teamId !== undefined || slug !== undefined
   if (installed && found.team_id !== null && !asksForTeam) refuse('team_id_required')
-  const may = installed ? isInstalledOn(found, asksForTeam, slug) : mayActFor(found, asksForTeam, slug)
+  const may = installed ? isInstalledOn(found, slug) : mayActFor(found, slug)
   if (found.account_id === null || !may) refuse('team_forbidden')
   return whoOf(found as Acting, installed)
 }
@@ -67,7 +67,7 @@ export function bearerOf(authorization: string | undefined): string | undefined 
 }
 
 /** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */
-function mayActFor(found: Found, asksForTeam: boolean, slug: string | undefined): boolean {
+function mayActFor(found: Found, slug: string | undefined): boolean {
   if (found.team_id !== null && found.account_id !== found.team_id) return false
   if (slug !== undefined && found.slug !== slug) return false
   if (found.kind === 'team') return found.role !== null
@@ -76,7 +76,7 @@ function mayActFor(found: Found, asksForTeam: boolean, slug: string | undefined)
 }
 
 /** An installation acts for the one account that it is on. */
-function isInstalledOn(found: Found, asksForTeam: boolean, slug: string | undefined): boolean {
+function isInstalledOn(found: Found, slug: string | undefined): boolean {
   if (slug !== undefined && found.slug !== slug) return false
   return found.team_id !== null ? found.account_id === found.team_id : found.account_id === found.user_id
 }

@@ -112,7 +112,11 @@ type Said = Pick<NewVariable, 'target' | 'customEnvironmentIds' | 'customEnviron
  * The targets that a request names, each once and in one order; a single standard one may come bare, and a custom environment
  * by its slug. `where` says of which of several. Refuses: bad_request 400 (a custom environment that the project does not have).
  */
-export function targetsOf(project: Row<'project'>, { target, customEnvironmentIds, customEnvironmentId }: Said, where = ''): Target[] {
+export function targetsOf(
+  project: Row<'project'>,
+  { target, customEnvironmentIds, customEnvironmentId }: Said,
+  where = '',
+): Target[] {
   const named = new Set<string>([target ?? []].flat())
   for (const id of [...(customEnvironmentIds ?? []), ...(customEnvironmentId ? [customEnvironmentId] : [])]) {
     const environment = environmentOf(project, id)

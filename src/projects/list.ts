@@ -109,7 +109,10 @@ function withoutRepos(eb: Builder, excluded: string): Expression<SqlBool> {
 
 /** A repository's address as it is stored: also as git clones it. */
 function urlOf(said: string): string {
-  return said.toLowerCase().replace(/\/$/, '').replace(/\.git$/, '')
+  return said
+    .toLowerCase()
+    .replace(/\/$/, '')
+    .replace(/\.git$/, '')
 }
 
 /** Names are lower case, so a lower-case pattern makes the search blind to case on both engines. */
