@@ -1,6 +1,7 @@
 /** What an operation may touch, handed to it: no globals, no decorators. */
 import type { Logger } from 'pino'
 import type { Permission, Role } from './access/roles.ts'
+import type { Seen } from './access/seen.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Db, Queries } from './db/db.ts'
@@ -20,6 +21,8 @@ export type Deps = {
   metrics: Metrics
   limits: Limiter
   operatorTokenHash: string
+  /** Who was here. access/seen.ts. */
+  seen: Seen
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */

@@ -13,6 +13,7 @@ import { integrationRoutes } from './integrations/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
+import { peopleRoutes } from './people/routes.ts'
 import { linkRoutes } from './projects/link-routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { transferRoutes } from './projects/transfer-routes.ts'
@@ -35,5 +36,6 @@ export const ROUTES: readonly Route[] = [
   ...drainRoutes,
   ...integrationRoutes,
   ...operatorRoutes,
+  ...peopleRoutes,
   ...keyRoutes,
 ]

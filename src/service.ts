@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { openSeen, startSeen } from './access/seen.ts'
 import { openClock } from './clock.ts'
 import { BadSetting, type Config, listenOrigin } from './config.ts'
 import type { Deps } from './context.ts'
@@ -72,6 +73,7 @@ export async function openService(
     metrics,
     limits: openLimiter(config.rateLimits),
     outside: openOutside(config, keyring),
+    seen: openSeen(),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
@@ -110,7 +112,7 @@ function pagesOf(deps: Deps): (OpenPage | Probe)[] {
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
 function startBackground(deps: Deps): () => Promise<void> {
   const workers = deps.config.timers ? [startDeliveries, startTimers, startPoster] : []
-  const stops = [startFigures, ...workers].map((begin) => begin(deps))
+  const stops = [startFigures, startSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all(stops.map((stop) => stop())))
 }
 

@@ -102,10 +102,33 @@ processOnBothEngines('users, teams, members, tokens and integrations are made an
   await json('integration', 'rm', app.id)
   assert.deepEqual((await json('integration', 'list')).integrations, [])
 
+  await json('user', 'set', 'ada', '--email', 'ada@acme.example')
+  const [found] = (await json('user', 'list', '--search', 'acme.example')).users
+  assert.deepEqual([found.id, found.username, found.suspended], [user.id, 'ada', false])
+  const personal = (await json('token', 'add', 'ada@acme.example')).token
+  const comes = async () =>
+    (await fetch(`${running.address}/v2/user`, { headers: { authorization: `Bearer ${personal}` } })).status
+  assert.equal((await json('user', 'suspend', 'ada')).suspended, true)
+  assert.equal(await comes(), 401)
+  assert.equal((await json('user', 'resume', 'ada')).suspended, false)
+  assert.equal(await comes(), 200)
+  assert.equal((await json('user', 'show', 'ada')).tokens.length, 1)
+  assert.equal((await json('token', 'list', '--user', 'ada', '--unused-days', '30')).tokens.length, 0)
+  assert.equal((await berth(['token', 'revoke'], env, `${personal}\n`)).code, 0)
+  assert.equal(await comes(), 401)
+  assert.equal((await json('account', 'plan', 'acme', 'pro')).plan, 'pro')
+  assert.deepEqual((await json('team', 'list', '--search', 'acm')).teams[0].plan, 'pro')
+  assert.equal((await json('team', 'show', 'acme')).members[0].username, 'admin')
+  assert.deepEqual(await json('team', 'delete', 'acme'), { done: true })
+  assert.deepEqual(await json('user', 'delete', 'ada', '--force'), { done: true })
+  assert.equal(await comes(), 401)
+  assert.equal((await berth(['user', 'show', 'ada'], env)).code, 1)
+  await json('user', 'add', 'ada@example.com', 'ada-2')
+
   const taken = await berth(['user', 'add', 'ada@example.com', 'ada', '--json'], env)
   assert.equal(taken.code, 1)
   assert.match(JSON.parse(taken.out).error.message, /ada/)
-  const late = await berth(['token', 'add', user.id, '--expires', 'soon'], env)
+  const late = await berth(['token', 'add', 'ada-2', '--expires', 'soon'], env)
   assert.deepEqual([late.code, /days or a moment/.test(late.err)], [64, true])
 })
 

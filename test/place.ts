@@ -167,6 +167,7 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  operatorRevokeToken: { token: 'berth_unknown' },
   updateProjectProtectionBypass: { generate: {} },
   linkProject: { type: 'github', repo: 'acme/web' },
   updateProjectBranch: { branch: 'trunk' },
@@ -206,6 +207,7 @@ const DOMAINS: Record<string, string> = {
 }
 const QUERIES: Record<string, string> = {
   removeProjectAlias: 'domain=alias.example.com',
+  operatorDeleteUser: 'force=true',
   putProjectEnvFile: 'target=preview',
   exportProjectEnv: 'target=preview',
   getDeploymentByUrl: 'url=web-1.apps.example.net',
@@ -243,6 +245,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     name: 'old-events',
     code: place.transferCode,
     inviteId: place.sentInvitationId,
+    ...(route.operationId === 'operatorDeleteTeam' && { teamId: place.rival.teamId }),
     ...(route.operationId === 'joinTeam' && { idOrSlug: place.rival.teamId }),
     provider: 'bitbucket',
     domain: DOMAINS[route.operationId] ?? 'www.example.com',

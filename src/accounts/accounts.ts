@@ -7,6 +7,7 @@ import type { Row } from '../db/schema.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { bindInvitations, withdrawInvitation } from '../invitations/invitations.ts'
+import { setSuspended } from '../people/suspend.ts'
 import { refuse } from '../refusal.ts'
 import { addMember, changeRole, endMembership, membership } from './members.ts'
 import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './shape.ts'
@@ -117,7 +118,14 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
     await takeSlug(ctx, slug, [user.id])
     await reserveSlug(ctx, user.slug, user.id)
   }
-  const columns = { default_team_id: defaultTeamId, name, slug, email }
+  const columns = {
+    default_team_id: defaultTeamId,
+    name,
+    slug,
+    email,
+    operator_at: momentFor(body.operator, user.operator_at, ctx.now),
+  }
+  if (body.suspended !== undefined) await setSuspended(ctx, user, body.suspended)
   const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))
   if (email !== null && email !== user.email) {
     await ctx.db.deleteFrom('password_link').where('user_id', '=', user.id).execute()
@@ -174,8 +182,18 @@ export type OperatorUser = {
   username: string
   name: string | null
   defaultTeamId: string | null
+  suspended: boolean
+  operator: boolean
 }
 
 function showOperatorUser(row: Row<'account'>): OperatorUser {
-  return { id: row.id, email: row.email ?? '', username: row.slug, name: row.name, defaultTeamId: row.default_team_id }
+  return {
+    id: row.id,
+    email: row.email ?? '',
+    username: row.slug,
+    name: row.name,
+    defaultTeamId: row.default_team_id,
+    suspended: row.suspended_at !== null,
+    operator: row.operator_at !== null,
+  }
 }

@@ -21,6 +21,8 @@ export const ACCOUNT_REFUSALS = {
     'conflict',
     '100 invitations of the team wait for an answer, which is the most. Take some back first.',
   ],
+  account_has_projects: [409, 'conflict', 'The account has projects. Remove them first, or say force.'],
+  user_suspended: [409, 'conflict', 'The user is suspended. Let them in again first.'],
   last_owner: [409, 'conflict', 'The team would be left without an OWNER. Make another member OWNER first.'],
   email_taken: [409, 'conflict', 'A user with this email already exists.'],
 } as const satisfies Record<string, readonly [number, string, string]>

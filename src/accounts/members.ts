@@ -1,5 +1,5 @@
 /** Who is in a team, as rows: added, given another role, taken out. A team always keeps an OWNER. docs/decisions/0086. */
-import { type ExpressionBuilder, sql } from 'kysely'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { waitForWritesOfPerson } from '../access/person.ts'
 import type { Role } from '../access/roles.ts'
 import type { OperatorCtx } from '../context.ts'
@@ -71,18 +71,22 @@ function putAt(ctx: OperatorCtx, role: Role) {
 
 /**
  * Takes a user out of a team; their tokens stop acting for it with the commit, those that act for nothing else end for good, so
- * that they are nothing if the user comes back, and what they had set up ends (`accessEnded`). `leaves`: they go by themselves; then who
- * was made the last OWNER by others goes too.
+ * that they are nothing if the user comes back, and what they had set up ends (`accessEnded`).
  * Refuses: not_found 404 (no member), last_owner 409.
  */
-export async function endMembership(ctx: OperatorCtx, team: Team, userId: string, leaves = false): Promise<void> {
+export async function endMembership(
+  ctx: OperatorCtx,
+  team: Team,
+  userId: string,
+  how: Ending = 'ended',
+): Promise<void> {
   await waitForWritesOfPerson(ctx.db, userId)
   const anOwner = anOwnerStays(team.id, userId)
   const gone = await ctx.db
     .deleteFrom('member')
     .where('team_id', '=', team.id)
     .where('user_id', '=', userId)
-    .where((eb) => (leaves ? eb.or([anOwner(eb), eb('member.owner_put_at', 'is not', null)]) : anOwner(eb)))
+    .where((eb) => MAY_END[how](eb, anOwner(eb)))
     .returning('user_id')
     .executeTakeFirst()
   if (gone === undefined) await refuseToEnd(ctx, team, userId)
@@ -100,6 +104,18 @@ export async function endMembership(ctx: OperatorCtx, team: Team, userId: string
     .execute()
   await withdrawInvitationsBy(ctx, team.id, userId)
   await accessEnded(ctx, team, userId, 'original-owner-left-the-team')
+}
+
+/** Who ends a membership: others; the person (who was made the last OWNER by others goes too); or the account of one of both is removed. */
+type Ending = 'ended' | 'left' | 'removed'
+
+const MAY_END: Record<
+  Ending,
+  (eb: ExpressionBuilder<Schema, 'member'>, another: Expression<SqlBool>) => Expression<SqlBool>
+> = {
+  ended: (_, another) => another,
+  left: (eb, another) => eb.or([another, eb('member.owner_put_at', 'is not', null)]),
+  removed: (eb) => eb.lit(true),
 }
 
 /** That the member is no OWNER, or another one stays: part of the statement that ends the one, so that no two pass each other. */

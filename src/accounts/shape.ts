@@ -29,6 +29,8 @@ export const PatchUser = Type.Object({
   username: Type.Optional(Slug),
   name: Type.Optional(Name),
   defaultTeamId: Type.Optional(Nullable(Named)),
+  suspended: Type.Optional(Type.Boolean()),
+  operator: Type.Optional(Type.Boolean({ description: 'whether the pages of operators are open to them' })),
 })
 export type PatchUser = Static<typeof PatchUser>
 
@@ -38,6 +40,8 @@ export const OperatorUser = Type.Object({
   username: Type.String(),
   name: Nullable(Type.String()),
   defaultTeamId: Nullable(Type.String()),
+  suspended: Type.Boolean(),
+  operator: Type.Boolean(),
 })
 
 export const MadePasswordLink = Type.Object({ url: Type.String(), expiresAt: Moment })

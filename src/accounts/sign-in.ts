@@ -23,6 +23,7 @@ export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, 
     .leftJoin('sign_in', 'sign_in.user_id', 'account.id')
     .select(['account.id', 'sign_in.password_hash'])
     .where('account.kind', '=', 'user')
+    .where('account.suspended_at', 'is', null)
     .where(name.includes('@') ? 'account.email' : 'account.slug', '=', name.trim().toLowerCase())
     .executeTakeFirst()
   const matches = await isPassword(password, found?.password_hash)
@@ -40,6 +41,9 @@ export async function admitUser(ctx: Place, checked: Checked): Promise<string | 
 }
 
 async function openDoor(ctx: Place, { userId, passwordHash }: NonNullable<Checked>): Promise<string | undefined> {
+  // Read in the transaction of the session: who is suspended meanwhile gets none.
+  const user = await ctx.db.selectFrom('account').select('suspended_at').where('id', '=', userId).executeTakeFirst()
+  if (user?.suspended_at !== null) return undefined
   const opened = await ctx.db
     .updateTable('sign_in')
     .set({ failures: 0, locked_until: null })

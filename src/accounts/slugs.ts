@@ -49,7 +49,7 @@ export async function reserveSlug(ctx: Place, slug: string, holderId: string): P
 }
 
 /** Keeps a slug for a holder, however many they have: its account is removed. */
-async function keepSlug(ctx: Place, slug: string, holderId: string): Promise<void> {
+export async function keepSlug(ctx: Place, slug: string, holderId: string): Promise<void> {
   const until = { expires_at: ctx.now + RESERVED_MS }
   await ctx.db
     .insertInto('reserved_slug')

@@ -127,7 +127,7 @@ export async function removeTeamMember(
   const uid = params.uid ?? ''
   const leaves = uid === ctx.who.userId
   mustBeInTeam(ctx, team, leaves ? 'member:leave' : 'member:write')
-  if (!(await withdrawInvitation(ctx, team.id, uid))) await endMembership(ctx, team, uid, leaves)
+  if (!(await withdrawInvitation(ctx, team.id, uid))) await endMembership(ctx, team, uid, leaves ? 'left' : 'ended')
   return { id: team.id }
 }
 

@@ -10,11 +10,16 @@ import type { NewToken } from './shape.ts'
 
 /**
  * Makes a token that does what its user may, or less: one team, some scopes, some projects, until a moment.
- * Refuses: unknown_user 400, unknown_team 400 (not a team of the user), bad_request 400 (a moment that has passed).
+ * Refuses: unknown_user 400, user_suspended 409, unknown_team 400 (not a team of the user), bad_request 400 (a moment that has passed).
  */
 export async function createToken(ctx: OperatorCtx, _: undefined, { body }: Input<unknown, NewToken>) {
-  const user = await ctx.db.selectFrom('account').select('kind').where('id', '=', body.userId).executeTakeFirst()
+  const user = await ctx.db
+    .selectFrom('account')
+    .select(['kind', 'suspended_at'])
+    .where('id', '=', body.userId)
+    .executeTakeFirst()
   if (user?.kind !== 'user') refuse('unknown_user', `There is no user "${body.userId}".`)
+  if (user.suspended_at !== null) refuse('user_suspended')
   if (body.teamId !== undefined && !(await membership(ctx, body.teamId, body.userId))) {
     refuse('unknown_team', `The user is not a member of a team "${body.teamId}".`)
   }
@@ -47,6 +52,7 @@ export function tokenRow(stamp: number, wanted: NewToken, token: string): Row<'t
 export async function endToken(ctx: Pick<OperatorCtx, 'db'>, { id, user_id }: OwnedToken): Promise<void> {
   await waitForWritesOfPerson(ctx.db, user_id)
   await ctx.db.deleteFrom('token').where('id', '=', id).execute()
+  await ctx.db.deleteFrom('seen').where('id', '=', id).execute()
 }
 
 type OwnedToken = Pick<Row<'token'>, 'id' | 'user_id'>

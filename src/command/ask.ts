@@ -6,7 +6,7 @@ import { BadUsage, isNoName } from './command.ts'
 import { openFetch } from './own-certificate.ts'
 
 export type Asking = {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   /** An object is sent as JSON, a text as text. */
   body?: object | string

@@ -2,10 +2,12 @@
 import { ROLES } from '../access/roles.ts'
 import type { Argument, Command, Option } from './command.ts'
 
-const userId: Argument = { name: 'user', about: 'id of a user' }
-const teamId: Argument = { name: 'team', about: 'id of a team' }
-const integrationId: Argument = { name: 'integration', about: 'id of an integration' }
+const userId: Argument = { name: 'user', about: 'id, username or email of a user' }
+const teamId: Argument = { name: 'team', about: 'id or slug of a team' }
+const integrationId: Argument = { name: 'integration', about: 'id or slug of an integration' }
 const name: Option = { value: 'name', about: 'as people see it' }
+const search: Option = { value: 'text', about: 'only those whose name has it' }
+const force: Option = { about: 'also with projects, and as the last OWNER of a team' }
 const scope: Option = { value: 'grant', about: 'such as read:project or read-write:domain', many: true }
 
 const ROWS: readonly Omit<Command, 'load'>[] = [
@@ -45,6 +47,48 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     example: 'berth user add ada@example.com ada --name "Ada Lovelace"',
   },
   {
+    words: 'user list',
+    summary: 'List the users',
+    options: { search },
+    example: 'berth user list --search ada',
+  },
+  {
+    words: 'user show',
+    summary: 'Show a user with teams, sessions and tokens',
+    takes: [userId],
+    example: 'berth user show ada',
+  },
+  {
+    words: 'user set',
+    summary: 'Change the email, username or name of a user',
+    takes: [userId],
+    options: {
+      email: { value: 'email', about: 'where letters go' },
+      username: { value: 'username', about: 'lower case letters, digits, . _ -' },
+      name,
+    },
+    example: 'berth user set admin --email ops@example.com',
+  },
+  {
+    words: 'user suspend',
+    summary: 'Shut a user out: tokens and sessions end at once, what they set up is held, nothing is lost',
+    takes: [userId],
+    example: 'berth user suspend ada',
+  },
+  {
+    words: 'user resume',
+    summary: 'Let a suspended user in again',
+    takes: [userId],
+    example: 'berth user resume ada',
+  },
+  {
+    words: 'user delete',
+    summary: 'Remove a user for good, with email and name in every row',
+    takes: [userId],
+    options: { force },
+    example: 'berth user delete ada@example.com',
+  },
+  {
     words: 'user password-link',
     summary: 'Make and mail a link by which a user sets a password: once, within 24 hours',
     takes: [userId],
@@ -55,15 +99,43 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     summary: 'Create a team; its owner becomes OWNER',
     takes: [{ name: 'slug', about: 'lower case letters, digits, . _ -' }],
     options: {
-      owner: { value: 'user', about: 'id of the user who owns it', required: true },
+      owner: { value: 'user', about: 'id, username or email of who owns it', required: true },
       name: { value: 'name', about: 'as people see it; the slug when not said' },
       plan: { value: 'plan', about: 'what it pays for', oneOf: ['hobby', 'pro', 'enterprise'] },
     },
-    example: 'berth team add acme --owner usr_1234 --name "Acme Inc." --plan pro',
+    example: 'berth team add acme --owner ada --name "Acme Inc." --plan pro',
+  },
+  {
+    words: 'team list',
+    summary: 'List the teams',
+    options: { search },
+    example: 'berth team list',
+  },
+  {
+    words: 'team show',
+    summary: 'Show a team with its members',
+    takes: [teamId],
+    example: 'berth team show acme',
+  },
+  {
+    words: 'team delete',
+    summary: 'Remove a team for good',
+    takes: [teamId],
+    options: { force },
+    example: 'berth team delete acme --force',
+  },
+  {
+    words: 'account plan',
+    summary: 'Put a user or a team on another plan',
+    takes: [
+      { name: 'account', about: 'id, slug, username or email' },
+      { name: 'plan', about: 'hobby, pro or enterprise', oneOf: ['hobby', 'pro', 'enterprise'] },
+    ],
+    example: 'berth account plan acme enterprise',
   },
   {
     words: 'team member add',
-    summary: 'Put a user into a team, or change the role',
+    summary: 'Place a user in a team without asking them, or change the role',
     takes: [teamId, userId],
     options: { role: { value: 'role', about: 'what the user may do', required: true, oneOf: ROLES } },
     example: 'berth team member add team_1234 usr_1234 --role DEVELOPER',
@@ -80,12 +152,28 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     takes: [userId],
     options: {
       name,
-      team: { value: 'team', about: 'id of the only team it acts for' },
+      team: { value: 'team', about: 'id or slug of the only team it acts for' },
       scope,
       project: { value: 'id', about: 'one of the only projects it sees', many: true },
       expires: { value: 'days or moment', about: 'such as 30, or 2027-01-31T00:00:00Z; without it, never' },
     },
     example: 'berth token add usr_1234 --name ci --expires 90 --scope read:project',
+  },
+  {
+    words: 'token list',
+    summary: 'List the tokens, never their value',
+    options: {
+      search,
+      user: { value: 'user', about: 'only those of this user' },
+      'unused-days': { value: 'days', about: 'only those that were not used for so long' },
+    },
+    example: 'berth token list --unused-days 90',
+  },
+  {
+    words: 'token revoke',
+    summary: 'End a token by its value, read from stdin',
+    more: 'The value is no argument, since those are seen by others on the machine. It ends well also where there is no such token.',
+    example: 'berth token revoke < leaked.txt',
   },
   {
     words: 'token rm',
@@ -98,7 +186,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     summary: 'Register an integration of a team; its secret is shown this once',
     takes: [{ name: 'slug', about: 'lower case letters, digits and -' }],
     options: {
-      team: { value: 'team', about: 'id of the team that runs it', required: true },
+      team: { value: 'team', about: 'id or slug of the team that runs it', required: true },
       name: { value: 'name', about: 'as people see it; the slug when not said' },
       'redirect-url': { value: 'URL', about: 'where people go with the code', required: true },
       'webhook-url': { value: 'URL', about: 'where its events go' },

@@ -1,4 +1,5 @@
 /** Commands that are one request of the operator API. */
+import { readFileSync } from 'node:fs'
 import { type Asking, askService, pathOf } from './ask.ts'
 import { BadUsage, type Given, type Run } from './command.ts'
 
@@ -21,11 +22,29 @@ const REQUESTS: Record<string, (given: Given) => Request> = {
     path: path('users'),
     body: { email: said('email'), username: said('username'), name: said('name') },
   }),
+  'user list': ({ said }) => listed('users', { search: said('search') }),
+  'user show': ({ said }) => ({ method: 'GET', path: path('users', said('user')) }),
+  'user set': ({ said }) => ({
+    method: 'PATCH',
+    path: path('users', said('user')),
+    body: { email: said('email'), username: said('username'), name: said('name') },
+  }),
+  'user suspend': ({ said }) => ({ method: 'PATCH', path: path('users', said('user')), body: { suspended: true } }),
+  'user resume': ({ said }) => ({ method: 'PATCH', path: path('users', said('user')), body: { suspended: false } }),
+  'user delete': (given) => removal('users', 'user', given),
   'user password-link': ({ said }) => ({ method: 'POST', path: path('users', said('user'), 'password-link') }),
   'team add': ({ said }) => ({
     method: 'POST',
     path: path('teams'),
     body: { slug: said('slug'), name: said('name') ?? said('slug'), ownerId: said('owner'), plan: said('plan') },
+  }),
+  'team list': ({ said }) => listed('teams', { search: said('search') }),
+  'team show': ({ said }) => ({ method: 'GET', path: path('teams', said('team')) }),
+  'team delete': (given) => removal('teams', 'team', given),
+  'account plan': ({ said }) => ({
+    method: 'PATCH',
+    path: path('accounts', said('account')),
+    body: { plan: said('plan') },
   }),
   'team member add': ({ said }) => ({
     method: 'PUT',
@@ -47,6 +66,13 @@ const REQUESTS: Record<string, (given: Given) => Request> = {
       projectIds: unlessNone(all('project')),
       expiresAt: momentIn(said('expires')),
     },
+  }),
+  'token list': ({ said }) =>
+    listed('tokens', { search: said('search'), userId: said('user'), unusedSince: daysAgo(said('unused-days')) }),
+  'token revoke': () => ({
+    method: 'POST',
+    path: path('tokens', 'revoke'),
+    body: { token: readFileSync(0, 'utf8').trim() },
   }),
   'token rm': ({ said }) => ({ method: 'DELETE', path: path('tokens', said('token')) }),
   'integration add': ({ said, all }) => ({
@@ -92,6 +118,21 @@ export function operatorCommand(words: string): Run {
 
 function path(...parts: (string | undefined)[]): string {
   return pathOf('/operator/v1', parts)
+}
+
+function listed(name: string, filters: Record<string, string | undefined>): Request {
+  const said = Object.entries(filters).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return { method: 'GET', path: `${path(name)}?${new URLSearchParams([['limit', '100'], ...said])}`, list: name }
+}
+
+function removal(list: string, name: string, { said, has }: Given): Request {
+  return { method: 'DELETE', path: `${path(list, said(name))}${has('force') ? '?force=true' : ''}` }
+}
+
+function daysAgo(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,5}$/.test(text)) throw new BadUsage(`--unused-days must be a number of days, not "${text}"`)
+  return String(Date.now() - Number(text) * DAY_MS)
 }
 
 function unlessNone(values: string[]): string[] | undefined {

@@ -21,6 +21,10 @@ export type AccountTables = {
     /** Settings that clients keep here and Berth does nothing with, as accounts/teams.ts reads them; null: none. */
     settings_json: string | null
     created_stamp: number
+    /** Users only: since when they may not come in. people/suspend.ts. */
+    suspended_at: number | null
+    /** Users only: since when they are an operator, for pages that ask. */
+    operator_at: number | null
   }
   /** Who is in a team: by consent, or placed. Who is only invited has no row here, and so is a stranger everywhere. */
   member: {
@@ -48,6 +52,8 @@ export type AccountTables = {
   }
   /** A slug that was given up, kept for who had it. accounts/slugs.ts. */
   reserved_slug: { id: string; slug_hash: string; holder_id: string; expires_at: number }
+  /** When a person or a token was last seen, to the hour. access/seen.ts. */
+  seen: { id: string; at: number }
   token: {
     id: string
     hash: string

@@ -23,6 +23,7 @@ import * as endedWebhooks from './migrations/0025-ended-webhooks.ts'
 import * as mailBudgets from './migrations/0026-mail-budgets.ts'
 import * as invitations from './migrations/0028-invitations.ts'
 import * as reservedSlugs from './migrations/0029-reserved-slugs.ts'
+import * as people from './migrations/0030-people.ts'
 import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
 import * as repoCase from './migrations/0035-repo-case.ts'
 import * as releasedProofs from './migrations/0042-released-proofs.ts'
@@ -93,6 +94,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0025-ended-webhooks': endedWebhooks,
   '0026-mail-budgets': mailBudgets,
   '0029-reserved-slugs': reservedSlugs,
+  '0030-people': people,
 }
 
 /**

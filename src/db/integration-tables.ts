@@ -43,7 +43,7 @@ export type IntegrationTables = {
     /** When the first code was exchanged. */
     completed_at: number | null
     disabled_at: number | null
-    disabled_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | null
+    disabled_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null
     /** When it was last taken over: what was held until then is sent in order. */
     resumed_at: number | null
     /** The row stays for its last event; nothing else finds it. */
@@ -87,7 +87,7 @@ export type IntegrationTables = {
     disabled_reason: 'gone' | 'failing' | null
     /** Since when who made it has no access any more, and nothing is sent. */
     held_at: number | null
-    held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | null
+    held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null
     /** Since when its installation is gone: it hears of that, and nothing else. */
     ended_at: number | null
   }
@@ -111,7 +111,7 @@ export type IntegrationTables = {
     disabled_reason: 'gone' | 'failing' | null
     /** Since when who made it has no access any more, and nothing is sent. */
     held_at: number | null
-    held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | null
+    held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null
   }
   /** One thing to send to one endpoint, written in the transaction that made the reason for it. */
   delivery: {

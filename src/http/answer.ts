@@ -39,6 +39,7 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
   const now = deps.clock.now()
   const who = await admitFirst(deps, route, credentials, now, request.peer)
   if (route.door === 'operator') mustBeKnown(route.query, query)
+  if (who !== undefined) noteSeen(deps, who, now)
   const limit = who && countRequest(deps, route, who, now)
   const input: Input = {
     params: readParams(request.params),
@@ -120,6 +121,11 @@ async function writeOnce(
   if (isReplay(written)) await route.undo?.(before, asked)
   else if (route.wakes !== undefined) deps.nudges.timer(route.wakes)
   return written
+}
+
+function noteSeen({ seen }: Deps, { actor, userId, configurationId }: Who, now: number): void {
+  if (actor.tokenId !== null) seen.note(actor.tokenId, now)
+  if (configurationId === null) seen.note(userId, now)
 }
 
 /** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */

@@ -82,6 +82,7 @@ async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<G
   const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findVisitor(deps.db.read, session, now)
   if (visitor !== undefined) {
+    deps.seen.note(visitor.userId, now)
     if (visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor.sessionHash, now))
     }

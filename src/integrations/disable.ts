@@ -75,8 +75,10 @@ async function tellOwners(ctx: OperatorCtx, team: Team, userId: string, reason: 
     '',
     ...integrations.map(({ name }) => `  ${lineOf(name)}`),
     '',
-    'It is disabled: its access is refused and its webhooks are held. An owner of the team can take it over; after 30 days',
-    'it is deleted, with the environment variables that it made. See what is installed:',
+    'It is disabled: its access is refused and its webhooks are held. An owner of the team can take it over;',
+    reason === 'disabled-by-admin'
+      ? 'until then it stays as it is. See what is installed:'
+      : 'after 30 days it is deleted, with the environment variables that it made. See what is installed:',
     `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
   ].join('\n')
   await mailOwners(ctx, team.id, { subject: `Integrations of ${team.slug} are disabled`, text })
@@ -85,6 +87,7 @@ async function tellOwners(ctx: OperatorCtx, team: Team, userId: string, reason: 
 const WHY: Record<Reason, string> = {
   'original-owner-left-the-team': 'left the team',
   'original-owner-role-downgraded': 'may not run integrations any more',
+  'disabled-by-admin': 'is suspended by the operator',
 }
 
 /** Sweep: installations that nobody took over in 30 days are removed. */
@@ -93,6 +96,8 @@ export async function removeLongDisabled(ctx: OperatorCtx, limit: number): Promi
     .selectFrom('configuration')
     .selectAll()
     .where('disabled_at', '<=', ctx.now - DISABLED_KEPT_MS)
+    // Who is suspended may come back to all of it.
+    .where('disabled_reason', '!=', 'disabled-by-admin')
     .where('deleted_at', 'is', null)
     .orderBy('disabled_at')
     .limit(limit)

@@ -147,6 +147,10 @@ ${
 
 function disabledNotice({ disabled_at, disabled_reason }: Installation['configuration']): Html | undefined {
   if (disabled_at === null) return undefined
+  if (disabled_reason === 'disabled-by-admin') {
+    return html`<p class="notice bad">It is disabled, because the operator suspended whoever owns it: its access is refused. An OWNER of the
+team can take it over.</p>`
+  }
   const why =
     disabled_reason === 'original-owner-left-the-team'
       ? 'whoever owned it left the team'

@@ -104,7 +104,9 @@ export const Configuration = Type.Object(
     updatedAt: Moment,
     completedAt: Type.Optional(Moment),
     disabledAt: Type.Optional(Moment),
-    disabledReason: Type.Optional(OneOf('original-owner-left-the-team', 'original-owner-role-downgraded')),
+    disabledReason: Type.Optional(
+      OneOf('original-owner-left-the-team', 'original-owner-role-downgraded', 'disabled-by-admin'),
+    ),
     integration: Type.Object({
       name: Type.String(),
       icon: Type.String({ description: 'the URL of its logo, or empty' }),

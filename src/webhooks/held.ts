@@ -68,7 +68,7 @@ async function tellOwners(
     ...held,
     '',
     'It is held: nothing is sent to it. Events wait, log lines are not kept. An owner of the team can take it over, and what waits is then sent;',
-    'after 30 days it is removed. Take over what you know, and only that:',
+    `${reason === 'disabled-by-admin' ? 'until then it stays' : 'after 30 days it is removed'}. Take over what you know, and only that:`,
     `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
     '',
   ]
@@ -89,6 +89,7 @@ function hostOf(url: string): string {
 const WHY: Record<Reason, string> = {
   'original-owner-left-the-team': 'left the team',
   'original-owner-role-downgraded': 'may not have webhooks and log drains any more',
+  'disabled-by-admin': 'is suspended by the operator',
 }
 
 /**
@@ -143,6 +144,8 @@ export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<n
       .selectFrom(table)
       .select('id')
       .where('held_at', '<=', ctx.now - HELD_KEPT_MS)
+      // Who is suspended may come back to all of it.
+      .where('held_reason', '!=', 'disabled-by-admin')
       .limit(limit - count)
     const gone = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
     count += gone.length

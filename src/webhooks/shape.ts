@@ -27,7 +27,9 @@ export const ListWebhooksQuery = Type.Object({ projectId: Type.Optional(Id) })
 /** Nothing is sent until an OWNER takes it over; 30 days after `heldAt` it is removed. */
 export const HeldFields = {
   heldAt: Type.Optional(Moment),
-  heldReason: Type.Optional(OneOf('original-owner-left-the-team', 'original-owner-role-downgraded')),
+  heldReason: Type.Optional(
+    OneOf('original-owner-left-the-team', 'original-owner-role-downgraded', 'disabled-by-admin'),
+  ),
 }
 
 const fields = {

@@ -1,0 +1,116 @@
+import { findAccount } from '../accounts/accounts.ts'
+import { operatorRoute } from '../http/route.ts'
+import { EMPTYING_EVENTS } from './empty-account.ts'
+import { listAllTeams, listAllTokens, listPeople } from './list.ts'
+import { removeTeam, removeUser } from './remove.ts'
+import { revokeToken } from './revoke.ts'
+import {
+  ForceQuery,
+  PeopleQuery,
+  PersonList,
+  RevokeToken,
+  TeamList,
+  TokenList,
+  TokensQuery,
+  WholePerson,
+  WholeTeam,
+} from './shape.ts'
+import { showPerson, showWholeTeam } from './show.ts'
+
+const tag = 'operator'
+
+export const peopleRoutes = [
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/users',
+    operationId: 'operatorListUsers',
+    summary: 'List and find users',
+    tag,
+    query: PeopleQuery,
+    run: listPeople,
+    status: 200,
+    reply: PersonList,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/users/:userId',
+    operationId: 'operatorGetUser',
+    summary: 'Get a user with teams, sessions and tokens',
+    tag,
+    on: findAccount,
+    run: showPerson,
+    refuses: ['not_found'],
+    status: 200,
+    reply: WholePerson,
+  }),
+  operatorRoute({
+    method: 'DELETE',
+    path: '/operator/v1/users/:userId',
+    operationId: 'operatorDeleteUser',
+    summary: 'Remove a user, with email and name in every row',
+    tag,
+    query: ForceQuery,
+    on: findAccount,
+    run: removeUser,
+    emits: EMPTYING_EVENTS,
+    refuses: ['not_found', 'last_owner', 'account_has_projects', 'in_transfer', 'integration_installed'],
+    status: 204,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/teams',
+    operationId: 'operatorListTeams',
+    summary: 'List and find teams',
+    tag,
+    query: PeopleQuery,
+    run: listAllTeams,
+    status: 200,
+    reply: TeamList,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/teams/:teamId',
+    operationId: 'operatorGetTeam',
+    summary: 'Get a team with its members',
+    tag,
+    on: findAccount,
+    run: showWholeTeam,
+    refuses: ['not_found'],
+    status: 200,
+    reply: WholeTeam,
+  }),
+  operatorRoute({
+    method: 'DELETE',
+    path: '/operator/v1/teams/:teamId',
+    operationId: 'operatorDeleteTeam',
+    summary: 'Remove a team',
+    tag,
+    query: ForceQuery,
+    on: findAccount,
+    run: removeTeam,
+    emits: EMPTYING_EVENTS,
+    refuses: ['not_found', 'account_has_projects', 'in_transfer', 'integration_installed'],
+    status: 204,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/tokens',
+    operationId: 'operatorListTokens',
+    summary: 'List and find tokens, never their value',
+    tag,
+    query: TokensQuery,
+    run: listAllTokens,
+    status: 200,
+    reply: TokenList,
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/operator/v1/tokens/revoke',
+    operationId: 'operatorRevokeToken',
+    summary: 'End the token with this value, if there is one',
+    tag,
+    body: RevokeToken,
+    run: revokeToken,
+    status: 204,
+  }),
+]
