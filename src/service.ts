@@ -71,9 +71,8 @@ export async function openService(
     clock,
     log,
     metrics,
-    limits: openLimiter(config.rateLimits),
+    ...openCounters(config),
     outside: openOutside(config, keyring),
-    seen: openSeen(),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
@@ -102,6 +101,11 @@ export async function openService(
       await db.close()
     },
   }
+}
+
+/** What is counted and noted in memory. */
+function openCounters({ rateLimits }: Config): Pick<Deps, 'limits' | 'seen'> {
+  return { limits: openLimiter(rateLimits), seen: openSeen() }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */

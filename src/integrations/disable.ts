@@ -84,7 +84,8 @@ async function tellOwners(ctx: OperatorCtx, team: Team, userId: string, reason: 
   await mailOwners(ctx, team.id, { subject: `Integrations of ${team.slug} are disabled`, text })
 }
 
-const WHY: Record<Reason, string> = {
+/** Of who owned it. */
+export const WHY: Record<Reason, string> = {
   'original-owner-left-the-team': 'left the team',
   'original-owner-role-downgraded': 'may not run integrations any more',
   'disabled-by-admin': 'is suspended by the operator',

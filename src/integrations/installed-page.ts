@@ -7,7 +7,7 @@ import { Type } from '../http/type.ts'
 import { lineOf } from '../mail/text.ts'
 import { heldSection } from '../webhooks/held-page.ts'
 import { logoOf } from './consent-page.ts'
-import { DISABLED_KEPT_MS } from './disable.ts'
+import { DISABLED_KEPT_MS, WHY } from './disable.ts'
 import {
   findInstallation,
   findOwnInstallation,
@@ -147,16 +147,9 @@ ${
 
 function disabledNotice({ disabled_at, disabled_reason }: Installation['configuration']): Html | undefined {
   if (disabled_at === null) return undefined
-  if (disabled_reason === 'disabled-by-admin') {
-    return html`<p class="notice bad">It is disabled, because the operator suspended whoever owns it: its access is refused. An OWNER of the
-team can take it over.</p>`
-  }
-  const why =
-    disabled_reason === 'original-owner-left-the-team'
-      ? 'whoever owned it left the team'
-      : 'whoever owned it may not run integrations of the team any more'
-  return html`<p class="notice bad">It is disabled, because ${why}: its access is refused. An OWNER of the team can take it over
-until ${day(disabled_at + DISABLED_KEPT_MS)}; then it is deleted, with the environment variables that it made.</p>`
+  const ends = `until ${day(disabled_at + DISABLED_KEPT_MS)}; then it is deleted, with the environment variables that it made`
+  return html`<p class="notice bad">It is disabled, because whoever owned it ${WHY[disabled_reason!]}: its access is refused. An OWNER of the team can take it over
+${disabled_reason === 'disabled-by-admin' ? '' : ends}.</p>`
 }
 
 async function projectNames(ctx: PersonCtx, { configuration }: Installation): Promise<string> {
