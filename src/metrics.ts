@@ -11,6 +11,8 @@ export const METRICS = {
   berth_http_requests_total: counter('requests answered', 'operation', 'method', 'status'),
   berth_http_request_duration_seconds: histogram('from the handler to the answer', SECONDS, 'operation'),
   berth_http_requests_in_flight: gauge('requests that wait for their answer'),
+  berth_unsent_bytes: gauge('answers that have not left, in bytes; at most 64 MiB'),
+  berth_slow_readers_ended_total: counter('connections ended because they did not take their answers'),
   berth_refusals_total: counter('refusals, by their row in errors.ts', 'key'),
   berth_commit_writes: histogram('writes that shared a commit (embedded store)', WRITES),
   berth_commit_duration_seconds: histogram('a commit; on PostgreSQL a whole transaction', SECONDS),

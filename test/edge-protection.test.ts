@@ -84,6 +84,40 @@ onBothEngines(
 )
 
 onBothEngines(
+  'guesses from one address shut out neither another address at the site nor another site, however an IPv6 network is spelled',
+  async (world) => {
+    const { ask, web, settle } = await openProtected(world, {
+      passwordProtection: { deploymentType: 'all', password: PASSWORD },
+    })
+    const other = await world.call('POST', '/v10/projects', { name: 'other' })
+    await world.operator('POST', `/operator/v1/projects/${other.body.id}/deployments`, {
+      ...{ url: 'other.host.test', target: 'production', readyState: 'READY', upstream: 'http://127.0.0.1:9' },
+    })
+    const passwordProtection = { deploymentType: 'all', password: 'right' }
+    assert.equal((await world.call('PATCH', '/v9/projects/other', { passwordProtection })).status, 200)
+    await web.deploy({ url: 'also.host.test', upstream: 'http://127.0.0.1:9' })
+    await settle()
+    const visit = async (host: string, address: string, password: string) =>
+      (await ask(CHECK, { host, 'x-forwarded-for': address, ...basic(password) })).status
+    // Whoever has a /64 is one, and so is who asks by another name of the site.
+    const guesses = Array.from({ length: 300 }, (_, at) =>
+      visit(at % 2 === 0 ? ONE : 'also.host.test', `2001:db8:1:2::${at.toString(16)}`, `guess ${at}`),
+    )
+    // All of them are there before the others come.
+    assert.equal(await Promise.race(guesses), 503)
+    const others = await Promise.all([
+      visit(ONE, '2001:db8:1:3::1', PASSWORD),
+      visit('other.host.test', '2001:db8:1:2::1', 'right'),
+    ])
+    assert.deepEqual(others, [200, 200])
+    const counts: Record<number, number> = {}
+    for (const status of await Promise.all(guesses)) counts[status] = (counts[status] ?? 0) + 1
+    assert.ok(counts[401]! >= 16 && counts[503]! > 200, JSON.stringify(counts))
+  },
+  SETTINGS,
+)
+
+onBothEngines(
   'trusted addresses come in by the address that the proxy in front names last, and nobody by one that is claimed',
   async (world) => {
     const { status, protect } = await openProtected(world, {

@@ -133,7 +133,7 @@ test('a full disk refuses writes with 507, serves reads, keeps what it acknowled
     const create = async (at: number) => {
       const answer = await call('POST', '/v10/projects', {
         name: `p${at}`,
-        trustedSources: { pad: 'x'.repeat(20_000) },
+        trustedSources: { pad: 'x'.repeat(16_000) },
       })
       if (answer.status === 200) made.push(`p${at}`)
       else assert.deepEqual([answer.status, answer.body.error.code], [507, 'storage_full'], answer.text)

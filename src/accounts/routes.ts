@@ -27,6 +27,7 @@ export const accountRoutes = [
     needs: ['team:read'],
     query: TeamsQuery,
     run: listTeams,
+    list: { rows: 100, rowBytes: 4 * 1024 },
     status: 200,
     reply: TeamList,
   }),

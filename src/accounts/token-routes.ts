@@ -23,6 +23,7 @@ export const tokenRoutes = [
     query: UserTokenQuery,
     guards: [notOfSomeProjects],
     run: listUserTokens,
+    list: { rows: 100, rowBytes: 64 * 1024 },
     status: 200,
     reply: UserTokenList,
   }),

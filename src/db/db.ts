@@ -41,9 +41,9 @@ export type Db = {
   /**
    * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run more than once (a lost race
    * is run again), so it awaits nothing but the database and keeps its effects in it. What it throws undoes what it did.
-   * Refuses: busy 503 (races lost again and again).
+   * Refuses: busy 503 (races lost again and again). `owner`: the account that it is for; where writes queue, owners take turns.
    */
-  write<T>(work: (tx: Queries) => Promise<T>): Promise<T>
+  write<T>(work: (tx: Queries) => Promise<T>, owner?: string): Promise<T>
   /** Where what was read may be kept until the next commit, which replaces it: take it before you read. Undefined where others commit too. */
   answers(): Map<string, unknown> | undefined
   /** Whoever reads after it sees what is in the store now, also what came from elsewhere than this process. */

@@ -1,7 +1,12 @@
 /**
  * Group commit: writers queue, all that wait run one after another, each in a savepoint, and one COMMIT (one fsync) makes
- * them durable together. Nobody is answered before it, refused or not, so that no answer rests on what may be lost.
+ * them durable together. Nobody is answered before it, refused or not, so that no answer rests on what may be lost. Owners take
+ * turns, and what does not fit into a short while waits for the next commit: nobody waits for all of what another one brought.
  */
+import { openFairLine } from '../fair-line.ts'
+
+/** A group that has run for so long is committed, and what came meanwhile is read before the next one begins. */
+const LONGEST_GROUP_MS = 20
 
 /** What the queue needs of the one writing connection. */
 export type Writer = {
@@ -19,31 +24,35 @@ type Outcome = { value: unknown } | { error: unknown }
 /** What is heard of commits. `onFailed` may end the process. */
 type Heard = { onDone: (writes: number, ms: number) => void; onFailed: (error: unknown) => void }
 
-/** `limit`: the most jobs that share a commit; those behind them wait for the next. */
+/** `limit`: the most jobs that share a commit; those behind them wait for the next. Each job is of an owner, as the line knows it. */
 export function groupCommit(writer: Writer, limit: number, heard: Heard) {
-  const queue: Job[] = []
+  const queue = openFairLine<Job>()
   let draining = false
 
   const drain = async (): Promise<void> => {
-    const group = queue.slice(0, limit)
+    const group = [queue.shift()!]
     let outcomes: Outcome[] = []
+    const began = performance.now()
     try {
       writer.exec('BEGIN IMMEDIATE')
-      for (const job of group) outcomes.push(await runInSavepoint(writer, job))
+      for (const job of group) {
+        outcomes.push(await runInSavepoint(writer, job))
+        const hasRoom = group.length < limit && performance.now() - began < LONGEST_GROUP_MS
+        if (hasRoom && queue.size() > 0) group.push(queue.shift()!)
+      }
       commit(writer, group.length, heard)
     } catch (error) {
       if (writer.inTransaction()) writer.exec('ROLLBACK')
       outcomes = group.map(() => ({ error }))
     }
-    queue.splice(0, group.length)
     for (const [at, job] of group.entries()) job.settle(outcomes[at]!)
-    if (queue.length > 0) setImmediate(drain)
+    if (queue.size() > 0) setImmediate(drain)
     else draining = false
   }
 
-  return <T>(work: () => Promise<T>): Promise<T> =>
+  return <T>(work: () => Promise<T>, owner = ''): Promise<T> =>
     new Promise<T>((resolve, reject) => {
-      queue.push({ work, settle: (end) => ('error' in end ? reject(end.error) : resolve(end.value as T)) })
+      queue.push(owner, { work, settle: (end) => ('error' in end ? reject(end.error) : resolve(end.value as T)) })
       if (draining) return
       draining = true
       setImmediate(drain)

@@ -50,8 +50,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
     },
   })
   const listeners: (() => void)[] = []
-  const write = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
-    const value = await attempt(() => commitTogether(() => work(queries)))
+  const write = async <T>(work: (tx: Queries) => Promise<T>, owner = ''): Promise<T> => {
+    const value = await attempt(() => commitTogether(() => work(queries), owner))
     for (const listener of listeners) listener()
     return value
   }

@@ -32,6 +32,7 @@ export const accountDomainRoutes = [
     needs: ['domain:read'],
     query: ListAccountDomainsQuery,
     run: listAccountDomains,
+    list: { rows: 100, rowBytes: 8 * 1024 },
     status: 200,
     reply: AccountDomainList,
   }),

@@ -22,6 +22,7 @@ const listing = {
   tag,
   needs: ['drain:read'],
   run: listDrains,
+  list: { rows: 20, rowBytes: 32 * 1024 },
   status: 200,
   reply: LogDrainList,
 } as const

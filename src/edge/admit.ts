@@ -1,14 +1,13 @@
 /** Whom the protection of a project lets in. The rule is projects/protection.ts; here passwords are checked, few at a time. docs/decisions/0076. */
 
+import { networkOf } from '../http/guesses.ts'
 import { fingerprint } from '../ids.ts'
 import { passwordMatches } from '../outside/outside.ts'
 import { admits } from '../projects/protection.ts'
 import type { Guard } from './hosts.ts'
+import { openPasswordLine } from './password-line.ts'
 import type { EdgeError, Visitor } from './verdict.ts'
 
-/** A check costs 19 MiB and some 30 ms of a core. Those that wait behind them are asked to come again. */
-const MOST_AT_ONCE = 2
-const MOST_WAITING = 32
 const MOST_REMEMBERED = 10_000
 
 type Refused = { status: 401 | 403 | 503; error: EdgeError }
@@ -20,7 +19,7 @@ export type Admit = (guard: Guard, visitor: Visitor) => Promise<Refused | undefi
  */
 export function openAdmission(): Admit {
   const right = new Set<string>()
-  const line = openLine()
+  const line = openPasswordLine()
 
   return async ({ protection, kind, throughDomain }, { ip, bypass, password }) => {
     const visit = { kind, throughDomain, ip, bypass }
@@ -31,7 +30,8 @@ export function openAdmission(): Admit {
     const { hash } = protection.password!
     const key = fingerprint(`${hash} ${password}`)
     if (!right.has(key)) {
-      const knowsPassword = await line(() => passwordMatches(password, hash))
+      const check = line(hash, networkOf(ip), () => passwordMatches(password, hash))
+      const knowsPassword = await check
       if (knowsPassword === undefined) return { status: 503, error: 'TOO_MANY_PASSWORDS' }
       if (!knowsPassword) return { status: 401, error: 'PASSWORD_REQUIRED' }
       if (right.size >= MOST_REMEMBERED) right.clear()
@@ -47,23 +47,4 @@ export function keepsOut(guard: Guard | undefined): boolean {
   if (guard === undefined) return false
   const { protection, kind, throughDomain } = guard
   return admits(protection, { kind, throughDomain, ip: '' }) !== 'admitted'
-}
-
-/** Runs few at once, lets some wait, and gives undefined to all others. */
-function openLine() {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async <T>(run: () => Promise<T>): Promise<T | undefined> => {
-    if (running >= MOST_AT_ONCE) {
-      if (waiting.length >= MOST_WAITING) return undefined
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else running++
-    try {
-      return await run()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next()
-    }
-  }
 }

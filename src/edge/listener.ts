@@ -6,6 +6,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Deps } from '../context.ts'
+import { addressOf } from '../http/guesses.ts'
+import { openUnsent, type Unsent } from '../http/unsent.ts'
 import { openAdmission } from './admit.ts'
 import { type Answer, checkForNginx, checkForProxy, checkHostForNginx, showPage } from './answers.ts'
 import { type Followed, followHosts } from './follow.ts'
@@ -29,11 +31,13 @@ const KEEP_ALIVE_MS = 125_000
 const HEADER_BYTES = 64 * 1024
 /** Younger than this, what is known is fresh: a poll may take its time. */
 const STALE_MS = 5000
+const MOST_CONNECTIONS = 10_000
 
 /** Reads all hosts and makes the listener. Throws when the hosts cannot be read. */
 export async function openEdge(deps: Deps): Promise<Edge> {
   const followed = await followHosts(deps)
   const answer = answering(deps, followed)
+  const unsent = openUnsent()
   deps.metrics.beforeTold(() => {
     deps.metrics.gauge('berth_edge_hosts').value = followed.hosts().size()
     deps.metrics.gauge('berth_edge_stale_seconds').value = followed.staleMs() / 1000
@@ -46,9 +50,10 @@ export async function openEdge(deps: Deps): Promise<Edge> {
           deps.log.error({ err: error, path: ownPath(pathOf(request)) }, 'the edge failed to answer')
           return plain(500, 'Something failed on our side.')
         })
-        .then((said) => send(deps, followed, response, said))
+        .then((said) => send(deps, followed, unsent, request, response, said))
     },
   )
+  server.maxConnections = MOST_CONNECTIONS
   return {
     followed,
     listen: (host, port) => listen(server, host, port),
@@ -73,12 +78,23 @@ function listen(server: Server, host: string, port: number): Promise<string> {
   })
 }
 
-function send({ stopping }: Deps, followed: Followed, response: ServerResponse, { status, headers, body }: Answer) {
+function send(
+  { stopping }: Deps,
+  followed: Followed,
+  unsent: Unsent,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+): void {
   const stale = followed.staleMs()
   if (stale > STALE_MS) headers['x-edge-stale'] = String(Math.round(stale / 1000))
   if (stopping.aborted) headers.connection = 'close'
-  if (status !== 304) headers['content-length'] = String(Buffer.byteLength(body))
-  response.writeHead(status, headers).end(body)
+  const bytes = Buffer.from(body)
+  if (status !== 304) headers['content-length'] = String(bytes.length)
+  response.writeHead(status, headers)
+  const held = request.method === 'HEAD' ? bytes : unsent.hold(request, response, addressOf(request.socket), bytes)
+  if (Buffer.isBuffer(held)) response.end(held)
+  else held.pipe(response)
 }
 
 /** A question without a body but the path; `check` is asked with the visitor's own method by some proxies. */

@@ -4,6 +4,7 @@ import { permit } from '../access/authenticate.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import { prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
+import { mapInTurns } from '../http/turn.ts'
 import { refuse } from '../refusal.ts'
 import { createDrafts } from './draft.ts'
 import { addLogos } from './logos.ts'
@@ -12,8 +13,11 @@ import { isVisible, visibleTo } from './rules.ts'
 import { type EnvVar, type NewVariable, showEnv } from './shape.ts'
 import { removeVariables } from './write.ts'
 
-/** In a list of projects, a project with more places than this is answered without `env`: a page stays a page. */
-const MOST_IN_A_LIST = 300
+/** In a list of projects, one whose variables are in more places than this, or weigh more bytes, is answered without `env`: a page stays a page. */
+const MOST_PLACES = 300
+const MOST_BYTES = 48 * 1024
+/** Variables of so many places are read at once; then others are let in. */
+const PLACES_AT_ONCE = 600
 
 /** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
 export async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
@@ -23,7 +27,7 @@ export async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[
   return shown
 }
 
-/** The same for each project of a page. Those with very many variables are not in the answer. */
+/** The same for each project of a page. Those with very many or very heavy variables are not in the answer. docs/limits.md. */
 export async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string, EnvVar[]>> {
   const all = new Map<string, EnvVar[]>(projectIds.map((id) => [id, []]))
   if (projectIds.length === 0) return all
@@ -33,24 +37,37 @@ export async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map
     .where('project_id', 'in', projectIds)
     .groupBy('project_id')
     .execute()
-  const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MOST_IN_A_LIST)
-  for (const { project_id, places } of sizes) if (Number(places) > MOST_IN_A_LIST) all.delete(project_id)
-  if (small.length === 0) return all
-  const rows = await ctx.db
-    .selectFrom('env_var')
-    .selectAll()
-    .where(
-      'project_id',
-      'in',
-      small.map((row) => row.project_id),
-    )
-    .where(visibleTo(ctx.who))
-    .orderBy('created_stamp', 'desc')
-    .execute()
-  const shown = rows.map((row) => showEnv(row, 'hidden'))
-  await addLogos(ctx.db, shown)
-  for (const [at, row] of rows.entries()) all.get(row.project_id)!.push(shown[at]!)
+  const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MOST_PLACES)
+  for (const { project_id, places } of sizes) if (Number(places) > MOST_PLACES) all.delete(project_id)
+  await mapInTurns(fewAtOnce(small), async (ids) => {
+    const rows = await ctx.db
+      .selectFrom('env_var')
+      .selectAll()
+      .where('project_id', 'in', ids)
+      .where(visibleTo(ctx.who))
+      .orderBy('created_stamp', 'desc')
+      .execute()
+    const shown = rows.map((row) => showEnv(row, 'hidden'))
+    await addLogos(ctx.db, shown)
+    for (const [at, row] of rows.entries()) all.get(row.project_id)!.push(shown[at]!)
+    for (const id of ids) if (Buffer.byteLength(JSON.stringify(all.get(id))) > MOST_BYTES) all.delete(id)
+  })
   return all
+}
+
+/** The projects in groups that are read at once: as many as have few variables together, and at least one. */
+function fewAtOnce(projects: { project_id: string; places: number }[]): string[][] {
+  const groups: string[][] = []
+  let places = Number.POSITIVE_INFINITY
+  for (const project of projects) {
+    places += Number(project.places)
+    if (places > PLACES_AT_ONCE) {
+      groups.push([])
+      places = Number(project.places)
+    }
+    groups.at(-1)!.push(project.project_id)
+  }
+  return groups
 }
 
 /** The variables that a new project begins with: every rule of operation 16, and one that fails fails all. */

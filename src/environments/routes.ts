@@ -56,6 +56,7 @@ export const environmentRoutes = [
     on: findProject,
     run: listEnvironments,
     refuses: ['not_found'],
+    list: { rows: 12, rowBytes: 8 * 1024 },
     status: 200,
     reply: EnvironmentList,
   }),

@@ -7,11 +7,12 @@ import type { Queries } from '../db/db.ts'
 import { limitHeaders, mustBeLeft } from '../limits.ts'
 import { fieldsOf, record } from '../outbox.ts'
 import { contextOf } from './context-of.ts'
+import type { Gate, Gates } from './gate.ts'
 import { addressOf, countGuess, type Peer } from './guesses.ts'
 import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, soleHeader } from './input.ts'
 import { mustBeKnown, mustKnowFilters, readQuery, splitQuery } from './query.ts'
-import { remembered, type Written, writeAnswer } from './remember.ts'
+import { remembered, type Written, writeAnswer, writeList } from './remember.ts'
 import { type Input, isList, type Params, type Route, versionOf } from './route.ts'
 import { endOfTurn } from './turn.ts'
 
@@ -25,10 +26,14 @@ export type Asked = {
   params: Params
   body: Buffer | undefined
   peer: Peer
+  gates: Gates
 }
 
+/** An answer, and whose it is: the account, the address of an app, or the operator. */
+export type Answered = Written & { owner: string }
+
 /** Answers a request of a route, or refuses with what the route declares. architecture.md 2, 3: the order of refusal, the life of a write. */
-export async function answerRequest(deps: Deps, route: Route, request: Asked): Promise<Written> {
+export async function answerRequest(deps: Deps, route: Route, request: Asked): Promise<Answered> {
   const query = splitQuery(request.url)
   const credentials = {
     authorization: soleHeader(request.headers, 'authorization'),
@@ -50,9 +55,29 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
     ...(route.door === 'client' && { authorization: credentials.authorization, address: addressOf(request.peer) }),
   }
   if (route.door === 'public' && isList(route)) mustKnowFilters(route, query)
+  const owner = who?.account.id ?? (route.door === 'client' ? addressOf(request.peer) : 'operator')
   const asked = { deps, now, route, request, credentials, who, input }
-  const written = await (route.method === 'GET' ? answerRead(asked) : answerWrite(asked))
-  return limit === undefined ? written : { ...written, headers: { ...limit, ...written.headers } }
+  const written = await inTurn(request.gates, route, owner, () =>
+    route.method === 'GET' ? answerRead(asked) : answerWrite(asked),
+  )
+  if (route.method === 'GET') await endOfTurn()
+  return limit === undefined ? { ...written, owner } : { ...written, owner, headers: { ...limit, ...written.headers } }
+}
+
+/** Answers when it is the account's turn: of lists few are made at once. Refuses: rate_limited 429. */
+async function inTurn<T>({ lists, all }: Gates, route: Route, owner: string, make: () => Promise<T>): Promise<T> {
+  if (route.list === undefined) return passing(all, owner, make)
+  return passing(lists, owner, () => passing(all, owner, make))
+}
+
+async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>): Promise<T> {
+  const turn = gate.enter(owner)
+  if (turn !== undefined) await turn
+  try {
+    return await make()
+  } finally {
+    gate.leave(owner)
+  }
 }
 
 /** A request that was let in and could be read. */
@@ -72,12 +97,12 @@ async function answerRead({ deps, now, route, request, who, input: said }: Admit
   // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
   const make = async () => {
     const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
-    return writeAnswer(route, answer, request.url)
+    return route.list === undefined
+      ? writeAnswer(route, answer, request.url)
+      : writeList(deps, route, answer, request.url)
   }
   const kept = route.remember ? deps.db.answers() : undefined
-  const written = await remembered(kept, `${who?.actor.tokenId} ${request.url}`, make)
-  await endOfTurn()
-  return written
+  return remembered(kept, `${who?.actor.tokenId} ${request.url}`, make)
 }
 
 async function answerWrite(admitted: Admitted): Promise<Written> {
@@ -112,7 +137,7 @@ async function writeOnce(
     await once?.keep(tx, written)
     return written
   }
-  const written = await deps.db.write(work).catch(async (error) => {
+  const written = await deps.db.write(work, who?.account.id).catch(async (error) => {
     // A store that is away may have taken the write: what was done for it stays.
     if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(before, asked)
     throw error

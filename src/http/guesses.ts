@@ -1,5 +1,5 @@
 /** Failures that may be guesses, counted by the address they come from. What is right is let in however often others were wrong. docs/decisions/0119. */
-import { isIPv6 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 import type { Deps } from '../context.ts'
 import { type LimitName, mustBeLeft } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
@@ -7,18 +7,25 @@ import { Refusal } from '../refusal.ts'
 /** Who is at the other end of the connection: no header is believed. */
 export type Peer = { readonly remoteAddress?: string | undefined }
 
-/**
- * The address of a peer, as failures are counted by it. Who has one IPv6 address has the 2^64 around it; an IPv4 address is itself
- * however it is written.
- */
+/** The address of a peer, as failures are counted by it. */
 export function addressOf({ remoteAddress = '' }: Peer): string {
-  const address = remoteAddress.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!isIPv6(address)) return address
+  return networkOf(remoteAddress)
+}
+
+/**
+ * An address as its owner is counted: who has one IPv6 address has the 2^64 around it; an IPv4 address is itself however it is
+ * written. Empty for what is no address.
+ */
+export function networkOf(said: string): string {
+  const address = said.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!isIPv6(address)) return isIPv4(address) ? address : ''
   const [head = '', tail] = address.replace(/%.*$/, '').split('::', 2)
   const groups = head === '' ? [] : head.split(':')
   const behind = tail ? tail.split(':') : []
   const zeros = tail === undefined ? 0 : 8 - groups.length - behind.length
-  return `${[...groups, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...behind].slice(0, 4).join(':')}::/64`
+  const four = [...groups, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...behind].slice(0, 4)
+  // However zeros are written.
+  return `${four.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
 /** Counts a failure. Refuses: rate_limited 429, once there were more than the limit allows. The first time that happens, the log says so. */

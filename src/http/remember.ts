@@ -1,9 +1,10 @@
 /** Answers as they leave, and those that are given again as they were until the next commit. docs/decisions/0039. */
 import type { TSchema } from 'typebox'
+import type { Deps } from '../context.ts'
 import { pageLinks } from './page.ts'
 import { splitQuery } from './query.ts'
 import type { Route } from './route.ts'
-import { serialize } from './serialize.ts'
+import { serialize, serializeList } from './serialize.ts'
 
 /** An answer in the form in which it is sent. */
 export type Written = {
@@ -32,6 +33,20 @@ export function writeAnswer(route: Route, answer: unknown, url: string): Written
 function linesOf(reply: TSchema & { items?: TSchema }, answer: unknown): string {
   const rows = Array.isArray(answer) ? answer : [answer]
   return rows.map((row) => `${serialize(reply.items ?? reply, row)}\n`).join('')
+}
+
+/** As `writeAnswer`, of a list. One that weighs more than its route says is answered all the same, and logged as a fault. */
+export async function writeList(
+  { log }: Pick<Deps, 'log'>,
+  route: Route,
+  answer: unknown,
+  url: string,
+): Promise<Written> {
+  const body = await serializeList(route.reply!, answer)
+  const { rows, rowBytes } = route.list!
+  if (body.length > rows * rowBytes)
+    log.error({ operationId: route.operationId, bytes: body.length }, 'a list weighs more than its route says')
+  return { links: pageLinks(answer, url), body }
 }
 
 /** The answer that is kept under the key, or the one that is made. `kept` is taken before anything is read: a commit replaces it. */

@@ -73,6 +73,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
    * no list. Clients read such an answer as a stream that ends.
    */
   lines?: true
+  /** A list: its most rows, and what one weighs at most, in bytes. What is in the store is bounded so that it holds. docs/limits.md. */
+  list?: { rows: number; rowBytes: number }
   /** The answer is plain text rather than JSON; `run` gives a string. */
   textReply?: true
   /** The answer holds a secret: no cache keeps it. */
@@ -154,6 +156,11 @@ export function takesKey({ door, method }: Pick<Route, 'door' | 'method'>): bool
 /** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */
 export function unversioned(path: string): string {
   return path.replace(/^\/v\d+(?=\/)/, '')
+}
+
+/** The path at which a route is found. */
+export function routed(route: Route): string {
+  return route.door === 'operator' ? route.path : unversioned(route.path)
 }
 
 /** The version that a path begins with, when it is one that Berth answers at. */

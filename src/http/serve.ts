@@ -8,8 +8,9 @@ import { openBodies } from './bodies.ts'
 import { answerBrowser } from './browser.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from './faults.ts'
 import type { Peer } from './guesses.ts'
+import { type Answers, openAnswers } from './leave.ts'
 import { notServed } from './not-served.ts'
-import { type Params, type Route, refusalsOf, unversioned, withoutVersion } from './route.ts'
+import { type Params, type Route, refusalsOf, routed, withoutVersion } from './route.ts'
 import type { Screen } from './screen.ts'
 import { EXACT, nothingAt, takeOneSpelling } from './spelling.ts'
 import { isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
@@ -52,11 +53,11 @@ export function serve(
   }
   const app = openServer(deps, unreached, refuseUnreached)
   const bodies = openBodies()
+  const answers = openAnswers(deps)
   // The handler parses: a stranger with a bad body gets 401, not 400.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
-    const { bodyLimit } = request.routeOptions
-    bodies.read(payload, bodyLimit, Number(request.headers['content-length']), done)
+    bodies.read(payload, request.routeOptions.bodyLimit, Number(request.headers['content-length']), done)
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.body !== undefined) bodies.release(request.body as Buffer)
@@ -64,11 +65,11 @@ export function serve(
     if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
     // Keep-alive clients let go, and the close does not wait for them.
     if (deps.stopping.aborted) reply.header('connection', 'close')
-    done(null, payload)
+    done(null, answers.hold(request, reply, payload as string | Buffer | null))
   })
 
   for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
-  for (const route of routes) addRoute(app, deps, route, watch(route.operationId))
+  for (const route of routes) addRoute(app, deps, route, watch(route.operationId), answers)
   for (const screen of screens) addScreen(app, deps, screen, watch(screen.name))
   refuseNotServed(app, refuseUnreached, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
@@ -145,7 +146,7 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
   })
 }
 
-function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch): void {
+function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, answers: Answers): void {
   const declared = new Set(refusalsOf(route))
   app.route({
     method: route.method,
@@ -160,6 +161,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch):
         const {
           links,
           contentType = route.textReply ? 'text/plain' : 'application/json',
+          owner,
           body,
           status = route.status,
           headers,
@@ -170,7 +172,9 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch):
           params: request.params as Params,
           body: request.body as Buffer | undefined,
           peer: request.raw.socket,
+          gates: answers.gates,
         })
+        answers.isOf(request, owner)
         watch.end(request, { since, status })
         reply.code(status)
         if (headers) reply.headers(headers)
@@ -206,10 +210,6 @@ function addScreen(app: FastifyInstance, deps: Deps, screen: Screen, watch: Watc
     handler: (request, reply) => answer(request, reply),
     errorHandler: (error, request, reply) => answer(request, reply, error as Error),
   })
-}
-
-function routed(route: Route): string {
-  return route.door === 'operator' ? route.path : unversioned(route.path)
 }
 
 /** Before a body is read or a token looked at. */

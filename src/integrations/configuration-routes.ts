@@ -22,6 +22,7 @@ export const configurationRoutes = [
     needs: read,
     query: ConfigurationsQuery,
     run: listConfigurations,
+    list: { rows: 1000, rowBytes: 48 * 1024 },
     status: 200,
     reply: Type.Array(Configuration),
   }),

@@ -22,6 +22,7 @@ export const keyRoutes = [
     summary: 'List the root keys and what each one still wraps',
     tag,
     run: listKeys,
+    list: { rows: 100, rowBytes: 1 * 1024 },
     status: 200,
     reply: Type.Object({ activeKeyId: Type.String(), keys: Type.Array(RootKey) }),
   }),

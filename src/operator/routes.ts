@@ -156,6 +156,7 @@ export const operatorRoutes = [
     tag,
     query: AuditQuery,
     run: listAudit,
+    list: { rows: 100, rowBytes: 16 * 1024 },
     status: 200,
     reply: AuditList,
   }),

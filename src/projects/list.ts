@@ -6,8 +6,9 @@ import type { Row, Schema } from '../db/schema.ts'
 import { envOfProjects, hasEdgeConfig } from '../env/project-env.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
+import { mapInTurns } from '../http/turn.ts'
 import { showBypass } from './bypass.ts'
-import { type ListProjectsQuery, type ProjectList, showProject } from './shape.ts'
+import { type ListProjectsQuery, type ProjectList, showListed } from './shape.ts'
 
 type Query = Static<typeof ListProjectsQuery>
 
@@ -42,11 +43,11 @@ export async function listProjects(
     ctx,
     shown.map((row) => row.id),
   )
-  const projects = shown.map(async (row) => {
+  const projects = await mapInTurns(shown, async (row) => {
     const protectionBypass = await showBypass(ctx, row)
-    return { ...showProject(row, env.get(row.id)), ...(protectionBypass && { protectionBypass }) }
+    return { ...showListed(row, env.get(row.id)), ...(protectionBypass && { protectionBypass }) }
   })
-  return { projects: await Promise.all(projects), pagination }
+  return { projects, pagination }
 }
 
 type Projects = SelectQueryBuilder<Schema, 'project', Row<'project'>>

@@ -55,6 +55,7 @@ export const projectRoutes = [
     query: ListProjectsQuery,
     run: listProjects,
     remember: true,
+    list: { rows: 100, rowBytes: 256 * 1024 },
     status: 200,
     reply: ProjectList,
   }),

@@ -6,6 +6,7 @@
 import type { Static } from 'typebox'
 import { Nullable, OneOf, Unsupported } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
+
 import {
   ConnectConfiguration,
   Dismissed,
@@ -25,6 +26,8 @@ import {
   Tracing,
   TrustedIps,
 } from './setting-shapes.ts'
+
+import { mustNotGrow, openFields } from './weight.ts'
 
 /** Answered as null when not set. */
 const NULLABLE_SETTINGS = {
@@ -126,7 +129,7 @@ const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
 
 /**
  * The stored settings with what a request says laid over them. Fields it does not mention stay; null clears. What the SDKs
- * demand in an answer and need not say is filled in.
+ * demand in an answer and need not say is filled in. Refuses: bad_request 400 (they weigh too much, and more than before).
  */
 export function mergeSettings(stored: Settings, body: SettingsBody, now: number): Settings {
   const {
@@ -151,6 +154,9 @@ export function mergeSettings(stored: Settings, body: SettingsBody, now: number)
     }),
   }
   for (const name of Object.keys(said) as (keyof typeof said)[]) if (said[name] === null) delete merged[name]
+  mustNotGrow(stored, merged, OPEN_SETTINGS, MOST_OPEN)
+  const declared = Object.keys(merged).filter((name) => !OPEN_SETTINGS.includes(name))
+  mustNotGrow(stored, merged, declared, MOST_DECLARED)
   return merged
 }
 
@@ -191,3 +197,10 @@ export const ShownSettings = {
   defaultResourceConfig: ResourceConfig,
 }
 const Shown = Type.Object(ShownSettings)
+
+/** Settings of any shape: together they weigh little. */
+export const OPEN_SETTINGS = openFields(ShownSettings)
+const MOST_OPEN = 16 * 1024
+/** The others, in bytes of JSON: a thousand trusted addresses with their notes, and all else. */
+const MOST_DECLARED = 80 * 1024
+export const MOST_SETTINGS = MOST_OPEN + MOST_DECLARED

@@ -10,7 +10,7 @@ import { Type } from '../http/type.ts'
 import { ProtectionBypass } from './bypass.ts'
 import { GitRepository, Link, linkOf, showLink } from './link-shape.ts'
 import { PasswordProtection } from './setting-shapes.ts'
-import { SettingsBody, ShownSettings, showSettings } from './settings.ts'
+import { MOST_SETTINGS, OPEN_SETTINGS, SettingsBody, ShownSettings, showSettings } from './settings.ts'
 
 const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
 
@@ -99,6 +99,16 @@ export const Project = Type.Object(
 export type Project = Static<typeof Project>
 
 export const ProjectList = Type.Object({ projects: Type.Array(Project), pagination: Pagination })
+
+/**
+ * As `showProject`, for a list: what a row weighs is bounded, also of projects from before there were limits. Free-form settings that
+ * weigh more than one may say today are left out; the project by itself shows them. docs/limits.md.
+ */
+export function showListed(row: Row<'project'>, env: EnvVar[] | undefined): Project {
+  const shown = showProject(row, env)
+  if (row.settings_json.length > MOST_SETTINGS) for (const name of OPEN_SETTINGS) delete shown[name as keyof Project]
+  return shown
+}
 
 /** Makes the answer from a row and the project's variables (`env/project-env.ts`). `paused` is absent until the project was first paused; what must not be null is left out. */
 export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Project {

@@ -1,0 +1,149 @@
+/**
+ * Answers that have not left: all of them have a budget, the lists of one account have a part of it, and a connection that takes
+ * nothing is ended. docs/limits.md.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+
+/** What all answers that have not left may take together, in bytes. */
+export const UNSENT_BUDGET = 64 * 1024 * 1024
+/** From so many bytes on, the lists of an account wait until some of them have left. */
+const MOST_OF_ONE = 16 * 1024 * 1024
+/** A connection that took nothing of what it is owed for so long is ended. */
+const LONGEST_STALL_MS = 20_000
+/** What is shorter and finds an empty connection is in the hands of the system at once. */
+const SHORT = 16 * 1024
+/** What is longer leaves in pieces, so that it is seen whether it is taken. */
+const PIECE = 64 * 1024
+const AS_BYTES = { objectMode: false, highWaterMark: PIECE }
+
+type Line = { socket: Socket; movedAt: number; answers: Set<Leaving> }
+type Leaving = { line: Line; owner: string; bytes: number }
+
+export type Unsent = {
+  /** Counts an answer for `owner` (an account, or an address) and gives it in the form in which it is to be sent. */
+  hold(request: IncomingMessage, response: ServerResponse, owner: string, body: Buffer): Buffer | Readable
+  /** Whether the account has room for another list. */
+  hasRoom(owner: string): boolean
+  /** Bytes that have not left. */
+  bytes(): number
+}
+
+export type UnsentRules = {
+  budget?: number
+  longestStallMs?: number
+  /** An answer has left, or was given up. */
+  onLeft?: () => void
+  /** A connection was ended for what it did not take. */
+  onEnded?: () => void
+}
+
+/**
+ * Over the budget, the account that is owed most gives way, and of its connections the one that has taken nothing for longest.
+ * Whoever reads is owed little.
+ */
+export function openUnsent(rules: UnsentRules = {}): Unsent {
+  const { budget = UNSENT_BUDGET, longestStallMs = LONGEST_STALL_MS } = rules
+  const lines = new Map<Socket, Line>()
+  const owed = openLedger()
+  const drop = (one: Leaving) => {
+    if (!one.line.answers.delete(one)) return
+    owed.add(one.owner, -one.bytes)
+    if (owed.all() === 0) watch.stop()
+    rules.onLeft?.()
+  }
+  const forget = (line: Line) => {
+    lines.delete(line.socket)
+    line.answers.forEach(drop)
+  }
+  const end = (line: Line) => {
+    forget(line)
+    line.socket.destroy()
+    rules.onEnded?.()
+  }
+  const watch = openRepeat(Math.min(1000, longestStallMs / 4), () => {
+    const before = performance.now() - longestStallMs
+    for (const line of lines.values()) if (line.answers.size > 0 && line.movedAt < before) end(line)
+  })
+  const keepWithin = (newest: Line) => {
+    while (owed.all() > budget) {
+      const others = [...lines.values()].filter((line) => line !== newest && line.answers.size > 0)
+      if (others.length === 0) return
+      end(slowest(others, owed.most()))
+    }
+  }
+
+  return {
+    bytes: owed.all,
+    hasRoom: (owner) => owed.of(owner) < MOST_OF_ONE,
+    hold({ socket }, response, owner, body) {
+      if (body.length < SHORT && response.socket !== null && !(socket.writableLength > 0)) return body
+      const line = lineOf(lines, socket, forget)
+      const one = { line, owner, bytes: body.length }
+      line.answers.add(one)
+      owed.add(owner, one.bytes)
+      watch.start()
+      response.once('finish', () => {
+        line.movedAt = performance.now()
+        drop(one)
+      })
+      keepWithin(line)
+      return body.length <= 2 * PIECE ? body : Readable.from(piecesOf(body, line), AS_BYTES)
+    },
+  }
+}
+
+/** Does something again and again while it is started; keeps no process alive. */
+function openRepeat(everyMs: number, work: () => void) {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    start() {
+      timer ??= setInterval(work, everyMs).unref()
+    },
+    stop() {
+      clearInterval(timer)
+      timer = undefined
+    },
+  }
+}
+
+/** What each is owed, and all together, in bytes. */
+function openLedger() {
+  const owed = new Map<string, number>()
+  let all = 0
+  return {
+    all: () => all,
+    of: (owner: string) => owed.get(owner) ?? 0,
+    most: () => [...owed].reduce((most, next) => (next[1] > most[1] ? next : most))[0],
+    add(owner: string, bytes: number) {
+      all += bytes
+      const sum = (owed.get(owner) ?? 0) + bytes
+      if (sum === 0) owed.delete(owner)
+      else owed.set(owner, sum)
+    },
+  }
+}
+
+function lineOf(lines: Map<Socket, Line>, socket: Socket, forget: (line: Line) => void): Line {
+  const known = lines.get(socket)
+  const line = known ?? { socket, movedAt: 0, answers: new Set() }
+  if (line.answers.size === 0) line.movedAt = performance.now()
+  if (known !== undefined) return known
+  lines.set(socket, line)
+  socket.once('close', () => forget(line))
+  return line
+}
+
+function* piecesOf(body: Buffer, line: Line): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += PIECE) {
+    line.movedAt = performance.now()
+    yield body.subarray(at, at + PIECE)
+  }
+}
+
+/** The one that has taken nothing for longest: of those that carry an answer of `owner`, when there are any. */
+function slowest(lines: Line[], owner: string): Line {
+  const own = lines.filter(({ answers }) => [...answers].some((one) => one.owner === owner))
+  return (own.length > 0 ? own : lines).reduce((found, line) => (line.movedAt < found.movedAt ? line : found))
+}

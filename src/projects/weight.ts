@@ -1,0 +1,54 @@
+/** What the settings of a project weigh: those of any shape have a limit together, and so have all of them. docs/limits.md. */
+import type { TSchema } from 'typebox'
+import { refuse } from '../refusal.ts'
+
+/** The properties that take a value of any shape, at whatever depth. */
+export function openFields(properties: Record<string, TSchema>): string[] {
+  return Object.keys(properties).filter((name) => isOpen(properties[name]!))
+}
+
+function isOpen(schema: TSchema): boolean {
+  const { type, properties, items, anyOf, additionalProperties } = schema as Shape
+  if (anyOf !== undefined) return anyOf.some(isOpen)
+  if (type === undefined) return !('enum' in schema || 'const' in schema)
+  if (typeof additionalProperties === 'object') return true
+  if (additionalProperties === true || (has(type, 'object') && properties === undefined)) return true
+  if (has(type, 'array') && (items === undefined || isOpen(items))) return true
+  return Object.values(properties ?? {}).some(isOpen)
+}
+
+type Shape = {
+  type?: string | string[]
+  properties?: Record<string, TSchema>
+  items?: TSchema
+  anyOf?: TSchema[]
+  additionalProperties?: boolean | TSchema
+}
+
+function has(type: string | string[], name: string): boolean {
+  return [type].flat().includes(name)
+}
+
+/**
+ * The named fields weigh at most so many bytes together, as JSON. More that is there already may stay and become less.
+ * Refuses: bad_request 400, naming the field that weighs most.
+ */
+export function mustNotGrow(before: object, after: object, names: readonly string[], most: number): void {
+  const weights = weigh(after, names)
+  const sum = sumOf(weights)
+  if (sum <= most || sum <= sumOf(weigh(before, names))) return
+  const [heaviest] = weights.sort((a, b) => b.bytes - a.bytes)
+  const which = names.length === 1 ? `\`${names[0]}\`` : `\`${heaviest!.name}\`, with the settings that count with it,`
+  refuse('bad_request', `Invalid request: ${which} should be at most ${most / 1024} KiB of JSON, not ${sum} bytes.`)
+}
+
+function weigh(settings: object, names: readonly string[]): { name: string; bytes: number }[] {
+  const values = settings as Record<string, unknown>
+  return names
+    .filter((name) => values[name] !== undefined)
+    .map((name) => ({ name, bytes: Buffer.byteLength(JSON.stringify(values[name])) }))
+}
+
+function sumOf(weights: { bytes: number }[]): number {
+  return weights.reduce((sum, { bytes }) => sum + bytes, 0)
+}

@@ -1,0 +1,81 @@
+/** What a team feels while another one does the worst it can: its p99, and the memory of the service. docs/threats.md; docs/limits.md. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callerAt, newHome, processOnBothEngines, start } from '../process.ts'
+import { MIB, memoryOf } from '../stalled.ts'
+import type { Engine } from '../world.ts'
+import { ATTACKS } from './bystander/attacks.ts'
+import { type Measured, startMeter } from './bystander/meter.ts'
+import { type Attack, mustDo, openTeam, type Scene } from './bystander/scene.ts'
+import { FULL, sayFigure } from './form.ts'
+
+const LASTS_MS = FULL ? 15_000 : 6000
+const LONGEST_MS = 100
+const MOST_MEMORY = 512e6
+
+type Owner = Parameters<typeof newHome>[0]
+
+/** Runs an attack and gives what the bystander felt meanwhile. */
+async function measure(
+  t: Owner,
+  engine: Engine,
+  { prepare, settings = {} }: Attack,
+): Promise<Measured & { mib: number }> {
+  const home = await newHome(t, engine)
+  const running = await start(t, home, { BERTH_RATE_LIMITS: 'on', ...settings })
+  const edge = /Proxies ask (\S+)/.exec(running.out())![1]!
+  const ending = new AbortController()
+  t.after(() => ending.abort())
+  const attacker: Scene = { running, home, edge, ended: ending.signal, ...(await openTeam(running, home, 'attacker')) }
+  const bystander = await openTeam(running, home, 'bystander')
+  await mustDo(bystander.call, 'POST', '/v10/projects', { name: 'bystander' })
+  const attack = await prepare(attacker)
+  const address = running.address
+  // The compiler of the runtime has seen it all before anything is measured.
+  for (let n = 0; n < 200; n++) await callerAt(running, bystander.token)('GET', '/v2/user')
+  const stop = startMeter({ address, token: bystander.token, teamId: bystander.teamId })
+  const attacking = attack()
+  await sleep(LASTS_MS)
+  const measured = await stop()
+  ending.abort()
+  await attacking
+  assert.equal(running.child.exitCode, null, `the service ended: ${running.err()}`)
+  return { ...measured, mib: memoryOf(running) }
+}
+
+for (const [name, attack] of Object.entries(ATTACKS)) {
+  processOnBothEngines(
+    `a bystander does not notice: ${name}`,
+    async (t, engine) => {
+      const { p50, p99, longest, asked, failed, mib } = await measure(t, engine, attack)
+      sayFigure(
+        `bystander, ${name} [${engine}]: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(0)} ms, ${Math.round(mib)} MiB`,
+      )
+      assert.equal(failed, 0, `${failed} of ${asked} failed`)
+      assert.ok(p99 < LONGEST_MS, `p99 ${p99} ms`)
+      assert.ok(mib * MIB < MOST_MEMORY, `${mib} MiB`)
+    },
+    240_000,
+  )
+}
+
+processOnBothEngines(
+  'the measuring sees a service that stalls for 200 ms each second',
+  async (t, engine) => {
+    const stall: Attack = {
+      prepare:
+        async ({ running, ended }) =>
+        async () => {
+          while (!ended.aborted) {
+            running.child.kill('SIGSTOP')
+            await sleep(200)
+            running.child.kill('SIGCONT')
+            await sleep(800)
+          }
+        },
+    }
+    const { p50, p99 } = await measure(t, engine, stall)
+    assert.ok(p50 < LONGEST_MS && p99 >= LONGEST_MS, `p50 ${p50} ms, p99 ${p99} ms`)
+  },
+  120_000,
+)
