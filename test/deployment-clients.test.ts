@@ -48,6 +48,11 @@ onBothEngines(
       parsed.map((line) => JSON.parse(line)),
       list.body,
     )
+    const texts = async (query: string) => (await read(id, query)).body.map((one: { serial: string }) => one.serial)
+    assert.deepEqual(await texts('?direction=backward&limit=2&follow=&builds=1&delimiter=1'), ['3', '2'])
+    assert.deepEqual(await texts('?limit=-1&until=1'), [])
+    assert.deepEqual(await texts('?since=1&limit=1'), ['0'])
+    assert.deepEqual(await texts('?name=bld_1'), [])
     refused(await read('dpl_none'), 404, 'not_found')
     assert.deepEqual((await world.call('GET', `/v11/deployments/${id}/builds`)).body, { builds: [] })
     refused(await world.call('GET', '/v11/deployments/dpl_none/builds'), 404, 'not_found')

@@ -4,12 +4,23 @@ import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import type { Input } from '../http/route.ts'
 import { Moment, OneOf } from '../http/schema.ts'
 import { Type } from '../http/type.ts'
 
-/** `lines` is read where the answer is written: `lines` of `Route`. The rest asks for parts of a log that is not here. */
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+/** What the CLI and the SDKs send. `format` is read where the answer is written (`lines` of `Route`); nothing is followed. */
 export const EventsQuery = Type.Object({
   format: Type.Optional(Type.String({ maxLength: 20, description: '`lines`: one event a line instead of a list' })),
+  direction: Type.Optional(OneOf('forward', 'backward')),
+  limit: Type.Optional(Type.Integer({ minimum: -1, maximum: 10_000, description: '-1: all' })),
+  since: Type.Optional(Moment),
+  until: Type.Optional(Moment),
+  name: Type.Optional(Type.String({ maxLength: 256, description: 'the events of one build: there is none' })),
+  statusCode: Type.Optional(
+    Type.String({ maxLength: 256, description: 'the requests with this status: there are none' }),
+  ),
+  ...{ follow: Text, builds: Text, delimiter: Text },
 })
 
 const DeploymentEvent = Type.Object({
@@ -38,7 +49,19 @@ export const RuntimeLog = Type.Object({
 })
 
 /** The states that Berth was told of, oldest first, and who has the log of the build. The list ends, also where a client follows it. */
-export function listDeploymentEvents(_ctx: Ctx, row: Row<'deployment'>): Static<typeof DeploymentEvents> {
+export function listDeploymentEvents(
+  _ctx: Ctx,
+  row: Row<'deployment'>,
+  { query }: Input<Static<typeof EventsQuery>>,
+): Static<typeof DeploymentEvents> {
+  const { direction, limit = -1, since = 0, until = Infinity, name, statusCode } = query
+  if (name !== undefined || statusCode !== undefined) return []
+  const found = eventsOf(row).filter(({ created }) => created >= since && created <= until)
+  const ordered = direction === 'backward' ? found.toReversed() : found
+  return limit === -1 ? ordered : ordered.slice(0, limit)
+}
+
+function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvents> {
   const told: [number, string, string][] = [
     [momentOf(row.created_stamp), 'QUEUED', 'The build system registered the deployment.'],
   ]

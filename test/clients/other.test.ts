@@ -1,6 +1,7 @@
 /** The calls of two programs that many run, as their source makes them: Infisical's sync of secrets, Sentry's integration. clients.md D.1. */
 import assert from 'node:assert/strict'
 import { makeInstallation } from '../integration-world.ts'
+import { makeDeployment, makeProject } from '../place.ts'
 import { onBothEngines } from '../world.ts'
 import { note } from './ledger.ts'
 import type { Decoded } from './sdk-client.ts'
@@ -61,4 +62,31 @@ onBothEngines('Sentry reads the projects of an installation and writes its varia
   }
   for (const operation of ['team: read', 'projects: list', 'projects: read', 'variables: create', 'variables: upsert'])
     note({ client: 'other-sentry', operation, engine: world.engine, outcome: 'works' })
+})
+
+onBothEngines('GitHub Actions find the deployment of a commit, and no other', async (world) => {
+  const ask = newProvider(await world.listen(), world.credentials.token, undefined)
+  const projectId = await makeProject(world, 'web')
+  const made = (at: number, githubCommitRef: string) =>
+    makeDeployment(world, projectId, {
+      url: `web-${at}.host.test`,
+      target: 'preview',
+      meta: { githubCommitRef, githubCommitSha: `sha${at}`, githubCommitRepo: 'web' },
+    })
+  const ids = [await made(0, 'dev'), await made(1, 'main'), await made(2, 'dev')]
+  const found = async (query: string): Promise<string[]> =>
+    (await ask('GET', `/v6/deployments?projectId=${projectId}&${query}`)).deployments.map(({ uid }: Decoded) => uid)
+  assert.deepEqual(await found('meta-githubCommitSha=sha1&limit=1'), [ids[1]])
+  assert.deepEqual(await found('meta-githubCommitRef=dev&state=READY'), [ids[2], ids[0]])
+  assert.deepEqual(await found('meta-githubCommitSha=none'), [])
+  // zentered/vercel-preview-url reads the whole list and looks for itself.
+  const { deployments } = await ask('GET', `/v6/deployments?projectId=${projectId}`)
+  const own = deployments.filter(
+    ({ meta }: Decoded) => meta.githubCommitRepo === 'web' && meta.githubCommitRef === 'dev',
+  )
+  assert.equal(own[0].url, 'web-2.host.test')
+  // UnlyEd/github-action-await-vercel.
+  assert.equal((await ask('GET', '/v11/now/deployments/get?url=web-1.host.test')).readyState, 'READY')
+  for (const operation of ['deployments: by commit', 'deployments: by host name'])
+    note({ client: 'other-actions', operation, engine: world.engine, outcome: 'works' })
 })

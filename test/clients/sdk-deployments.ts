@@ -16,7 +16,6 @@ export async function tellBuild(story: Story, { bare, full, deployments }: Proje
   await use('listPromoteAliases', { projectId: bare.id }, (never) => assert.deepEqual(Object.keys(never ?? {}), []))
   const second = await makeDeployment(world, projectId, {
     url: `second-${story.label}.host.test`,
-    isRollbackCandidate: true,
   })
   await use('requestPromote', { projectId, deploymentId: second })
   await sweep()
@@ -35,7 +34,25 @@ export async function tellBuild(story: Story, { bare, full, deployments }: Proje
   if (story.has('requestRollback')) assert.equal(await live(), first)
   await readDeployments(story, full, first)
   await readAliases(story, story.has('requestRollback') ? first : second)
+  await removeOne(story, projectId)
 }
+
+async function removeOne(story: Story, projectId: string): Promise<void> {
+  const { use, world, label } = story
+  const url = `gone-${label}.host.test`
+  const id = await makeDeployment(world, projectId, { url, target: 'preview' })
+  await use('getDeploymentEvents', { idOrUrl: url }, (events) => {
+    if (!Array.isArray(events)) return void story.remarks.set('getDeploymentEvents', NO_ANSWER)
+    assert.deepEqual(
+      events.map(({ info }: Decoded) => info.readyState),
+      ['QUEUED', 'READY', 'READY'],
+    )
+  })
+  await use('getRuntimeLogs', { projectId, deploymentId: id }, (line) => assert.equal(line.source, 'delimiter'))
+  await use('deleteDeployment', { id }, ({ uid, state }) => assert.deepEqual([uid, state], [id, 'DELETED']))
+}
+
+const NO_ANSWER = { outcome: 'works', why: 'These versions declare no answer, and give none.' } as const
 
 async function readDeployments({ use, label }: Story, full: Decoded[], first: string): Promise<void> {
   const [{ id: projectId, name }] = full
