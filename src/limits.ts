@@ -59,6 +59,8 @@ export const LIMITS = {
   'rows-written': { total: 10_000, seconds: 60 },
   /** DNS is asked for one name: for each account and domain. */
   'domain-lookup': { total: 20, seconds: 60 },
+  /** DNS is asked, for whatever names: for each account. */
+  'account-lookup': { total: 120, seconds: 60 },
   /** Bearer tokens that nobody has: for each address. */
   'token-failures': { total: 100, seconds: 60 },
   /** Wrong client secrets: for each client and address, and for each address over all clients. */

@@ -85,7 +85,8 @@ function seen(records: string[]): string {
   return `"${shown}"${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`
 }
 
-/** However often they ask, an account has the name servers of a domain asked so often and no more. Refuses: rate_limited 429. */
+/** However often they ask, an account has name servers asked so often and no more, those of one domain and all. Refuses: rate_limited 429. */
 export function mayLookUp({ account, now, deps }: Ctx, name: string): void {
+  mustBeLeft(deps.limits.take('account-lookup', account.id, now), now, 'lookups')
   mustBeLeft(deps.limits.take('domain-lookup', `${account.id} ${name}`, now), now, 'lookups of this domain')
 }

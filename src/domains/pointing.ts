@@ -2,16 +2,18 @@
 import type { Ctx } from '../context.ts'
 import type { Input } from '../http/route.ts'
 import type { Found } from '../outside/dns.ts'
+import { mayLookUp } from './challenge.ts'
 import { canonicalName } from './names.ts'
 import type { DomainConfig } from './shape.ts'
 
 /**
  * Says how DNS is set for a name, by looking. A name that does not resolve, or that partly leads elsewhere, is misconfigured;
- * so is one whose servers do not answer, because nobody gets a certificate for it. Refuses: invalid_domain 400.
+ * so is one whose servers do not answer, because nobody gets a certificate for it. Refuses: invalid_domain 400, rate_limited 429.
  */
 export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input): Promise<DomainConfig> {
   const settings = ctx.deps.config.domains
   const name = canonicalName(params.domain ?? '', settings)
+  mayLookUp(ctx, name)
   const { edgeCname, edgeIpv4 } = settings
   const [seen, ours] = await Promise.all([
     lookAt(ctx, name),
