@@ -11,8 +11,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('at', 'bigint', (c) => c.notNull())
     .execute()
   await db.schema.createIndex('seen_at').on('seen').column('at').execute()
-  // The operator lists all tokens, and finds the letters to a person who is removed.
+  // The operator lists all tokens; what a person sent goes with them.
   await db.schema.createIndex('token_made').on('token').column('created_stamp').execute()
-  await db.schema.createIndex('mail_recipient').on('mail').column('recipient').execute()
   await db.schema.createIndex('invitation_inviter').on('invitation').column('invited_by').execute()
 }
