@@ -204,8 +204,9 @@ onBothEngines(
       `/v1/integrations/configuration/${which}/${what}?${query}`
     const taken = await world.call('POST', to(id, 'transfer-ownership'))
     assert.equal(taken.status, 200, taken.text)
-    const { createdAt, updatedAt, ...rest } = taken.body
+    const { createdAt, updatedAt, integration, ...rest } = taken.body
     assert.ok(createdAt > 0 && updatedAt >= createdAt)
+    assert.equal(integration.slug, taken.body.slug)
     assert.deepEqual(
       { ...rest, slug: 'a-slug' },
       {
@@ -216,7 +217,7 @@ onBothEngines(
           slug: 'a-slug',
         },
         ...{ ownerId: account.id, teamId: account.id, userId: world.credentials.userId, scopes: SCOPES },
-        ...{ projectSelection: 'all', source: 'external', installationType: 'external' },
+        ...{ pendingScopes: [], projectSelection: 'all', source: 'external', installationType: 'external' },
         completedAt: installed.configuration.completed_at,
       },
     )
