@@ -77,7 +77,7 @@ export const clientDeploymentRoutes = [
       query: EventsQuery,
       on: findDeployment,
       run: listDeploymentEvents,
-      list: { rows: 10, rowBytes: 8 * 1024 },
+      list: { rows: 10_000, rowBytes: 4 * 1024 },
       refuses: ['not_found'],
       status: 200,
       reply: DeploymentEvents,

@@ -20,7 +20,7 @@ export const floodHooks: Attack = {
     })
     const { port } = target.address() as AddressInfo
     await mustDo(call, 'POST', '/v10/projects', { name: 'web' })
-    const events = ['env-variable.created', 'env-variable.updated', 'env-variable.removed']
+    const events = ['created', 'updated', 'deleted'].map((what) => `project.env-variable.${what}`)
     for (let at = 0; at < HOOKS; at++)
       await mustDo(call, 'POST', '/v1/webhooks', { url: `http://127.0.0.1:${port}/${at}`, events })
     const variables = (n: number) =>
