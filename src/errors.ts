@@ -9,6 +9,7 @@ export const REFUSALS = {
   missing_token: [401, 'forbidden', 'The request is missing an authentication token.'],
   invalid_token: [401, 'forbidden', 'The token is unknown, expired or revoked.'],
   operator_only: [401, 'forbidden', 'This path takes the operator token and no other.'],
+  metrics_only: [401, 'forbidden', 'This path takes the token of BERTH_METRICS_TOKEN or the operator token.'],
   team_forbidden: [403, 'forbidden', 'You do not have access to the team that teamId or slug names.'],
   team_id_required: [
     403,

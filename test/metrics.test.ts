@@ -44,6 +44,7 @@ onBothEngines(
     for (const call of [world.call, world.as(undefined), world.as('a-token-for-figures-onlY'), world.as('undefined')]) {
       const refused = await call('GET', '/metrics')
       assert.deepEqual([refused.status, refused.body.error.code], [401, 'forbidden'])
+      assert.match(refused.body.error.message, /BERTH_METRICS_TOKEN or the operator token/)
     }
     assert.equal((await scraper('GET', '/operator/v1/audit')).status, 401)
     assert.equal((await scraper('GET', '/v9/projects')).status, 401)

@@ -57,8 +57,13 @@ export function permit(who: Who, needs: readonly Permission[]): void {
 
 /** Lets the operator through, in constant time. Refuses: operator_only 401. */
 export function authenticateOperator(authorization: string | undefined, operatorTokenHash: string): void {
+  if (!isOperator(authorization, operatorTokenHash)) refuse('operator_only')
+}
+
+/** Whether an `Authorization` header holds the operator token; takes constant time. */
+export function isOperator(authorization: string | undefined, operatorTokenHash: string): boolean {
   const given = Buffer.from(fingerprint(bearerOf(authorization) ?? ''))
-  if (!timingSafeEqual(given, Buffer.from(operatorTokenHash))) refuse('operator_only')
+  return timingSafeEqual(given, Buffer.from(operatorTokenHash))
 }
 
 /** The token of an `Authorization` header; undefined when it holds none that could be one. */

@@ -1,13 +1,14 @@
 /** What machines ask of the service: does the process live, should it get requests, what are its figures. docs/operations.md. */
 import { timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
-import { authenticateOperator } from '../access/authenticate.ts'
+import { isOperator } from '../access/authenticate.ts'
 import type { Deps } from '../context.ts'
 import { MIGRATIONS } from '../db/db.ts'
 import { activeKeyId } from '../env/root-keys.ts'
-import { countGuess, type Peer } from '../http/guesses.ts'
+import { addressOf, countFailure, type Peer } from '../http/guesses.ts'
 import type { Probe } from '../http/serve.ts'
 import { fingerprint } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 
 /** How long the store may take to answer. */
 const LONGEST_MS = 1000
@@ -41,18 +42,15 @@ export function openProbes(deps: Deps): Probe[] {
   ]
 }
 
-/** BERTH_METRICS_TOKEN, which opens nothing else, or the operator token. Refuses: operator_only 401, rate_limited 429. */
+/** BERTH_METRICS_TOKEN, which opens nothing else, or the operator token. Refuses: metrics_only 401, rate_limited 429. */
 function admitScraper(deps: Deps, authorization: string | undefined, peer: Peer): void {
   const hash = (text: string) => Buffer.from(fingerprint(text))
   const { metricsToken } = deps.config
   const said = `Bearer ${metricsToken}`
   if (metricsToken !== undefined && timingSafeEqual(hash(authorization ?? ''), hash(said))) return
-  try {
-    authenticateOperator(authorization, deps.operatorTokenHash)
-  } catch (error) {
-    countGuess(deps, error, peer)
-    throw error
-  }
+  if (isOperator(authorization, deps.operatorTokenHash)) return
+  countFailure(deps, 'token-failures', addressOf(peer))
+  refuse('metrics_only')
 }
 
 /** Asks the store at most once at a time and twice a second, however many ask. */
