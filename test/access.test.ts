@@ -38,6 +38,7 @@ async function operationsOf(world: World, call: Call, name: string, query: strin
     teamId: '',
     rival: {},
     spare: {},
+    oldDeploymentIds: {},
     apps: { helper: {}, 'teams-last': {} },
   }
   const may: string[] = []
