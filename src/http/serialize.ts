@@ -13,15 +13,20 @@ export function serialize(schema: TSchema, answer: unknown): string | Buffer {
   return bytesOf(textOf(schema, answer))
 }
 
-/** As `serialize`, of an answer with a list: row after row, and where they are heavy other requests run in between. */
+/**
+ * As `serialize`, of an answer with a list: row after row, and where they are heavy other requests run in between. A list that the
+ * schema lets be absent may be.
+ */
 export async function serializeList(schema: TSchema, answer: unknown): Promise<string | Buffer> {
   const { items, properties = {} } = schema as TSchema & { items?: TSchema; properties?: Record<string, TSchema> }
   if (items !== undefined) return bytesOf(`[${await rowsOf(items, answer as unknown[])}]`)
   const [name, list] = Object.entries(properties).find(([, property]) => 'items' in property)!
+  const { [name]: listed } = answer as Record<string, unknown[] | undefined>
+  if (listed === undefined) return serialize(schema, answer)
   const around = textOf(schema, { ...(answer as object), [name]: [] })
   // In a text that is a value its quotes would be escaped: this is the list.
   const at = around.indexOf(`"${name}":[]`) + name.length + 4
-  const rows = await rowsOf((list as unknown as { items: TSchema }).items, (answer as Record<string, unknown[]>)[name]!)
+  const rows = await rowsOf((list as unknown as { items: TSchema }).items, listed)
   return bytesOf(around.slice(0, at) + rows + around.slice(at))
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { WEBHOOK_EVENT_NAMES } from '../../src/webhooks/event-names.ts'
 import { makeInstallation } from '../integration-world.ts'
 import type { World } from '../world.ts'
-import { type Decoded, eventsOf } from './sdk-client.ts'
+import { type Decoded, eventsOf, openSdk } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
 import type { Remark, Story } from './sdk-story.ts'
 
@@ -62,13 +62,26 @@ async function tellMembers(story: Story, { bare }: Projects): Promise<void> {
   await use('removeTeamMember', { uid: person.id }, ({ id }) => assert.equal(id, team.teamId))
 }
 
-/** The SDKs know no link in the answer of an invitation; this one takes theirs back, and reads another. */
-async function acceptAgain({ raw, team }: Story, person: Awaited<ReturnType<World['user']>>): Promise<void> {
+/** Two invitations more: one is taken back, one accepted. The SDKs know no link in the answer: it is read over plain HTTP. */
+async function acceptAgain({ use, raw, team, sdk }: Story, person: Awaited<ReturnType<World['user']>>): Promise<void> {
   const path = `/v1/teams/${team.teamId}/members`
+  const inviteAgain = async (): Promise<string> => {
+    const { inviteUrl } = await raw('POST', path, { uid: person.id, role: 'MEMBER' })
+    return inviteUrl.split('/').at(-1)
+  }
+  const own = await openSdk(sdk.version, person.token, sdk.serverURL)
   await raw('DELETE', `${path}/${person.id}`)
-  const { inviteUrl } = await raw('POST', path, { uid: person.id, role: 'MEMBER' })
-  const joined = await person.call('POST', `${path}/teams/join`, { inviteCode: inviteUrl.split('/').at(-1) })
-  assert.equal(joined.status, 200, joined.text)
+  const inviteId = await inviteAgain()
+  await use('deleteTeamInviteCode', { inviteId }, ({ id }) => assert.equal(id, team.teamId))
+  await assert.rejects(own.methods.get('joinTeam')!({ ...team, requestBody: { inviteCode: inviteId } }))
+  const inviteCode = await inviteAgain()
+  const requestBody = { inviteCode }
+  await use(
+    'joinTeam',
+    { requestBody },
+    (joined) => assert.deepEqual([joined.teamId, joined.slug], [team.teamId, 'team']),
+    own,
+  )
 }
 
 /** Tokens are a person's, whichever account the call names. */

@@ -26,8 +26,11 @@ export type Story = {
   has(operation: string): boolean
   /** Was published before this one. */
   before(version: string): boolean
-  /** Calls the method, when this version has it, and checks the answer. What goes wrong is told at the end, with all else. */
-  use(operation: string, request: object, check?: (answer: Decoded) => unknown): Promise<Decoded>
+  /**
+   * Calls the method, when this version has it, and checks the answer. What goes wrong is told at the end, with all else. `by`: the
+   * SDK of another person.
+   */
+  use(operation: string, request: object, check?: (answer: Decoded) => unknown, by?: Sdk): Promise<Decoded>
   /** Calls the method, which must be refused; the check gets the error. */
   refused(operation: string, request: object, check: (error: Decoded) => unknown): Promise<void>
   /** Over plain HTTP, for this account: what the SDK cannot say, and what is there when it decodes nothing. */
@@ -57,8 +60,8 @@ export function newStory(world: World, sdk: Sdk, account: Account, around: Aroun
     ...around,
     has: (operation) => sdk.methods.has(operation),
     before: (version) => isBefore(sdk.version, version),
-    use: async (operation, request, check = () => {}) => {
-      const method = sdk.methods.get(operation)
+    use: async (operation, request, check = () => {}, by = sdk) => {
+      const method = by.methods.get(operation)
       if (method === undefined || sdk.unaskable.has(operation)) return undefined
       called.add(operation)
       const answer = await told(operation, () => method({ ...account.team, ...request }))
