@@ -1,5 +1,5 @@
 /** Shared reasons to refuse, each a statement that must hold. Order in a route is the order of refusal. */
-import type { Ctx } from '../context.ts'
+import type { Ctx, Who } from '../context.ts'
 import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { RefusalKey } from '../errors.ts'
@@ -43,6 +43,11 @@ const holdProject = prepared<{ accountId: string; id: string }, { id: string }>(
     .where('id', '=', value.id)
     .forNoKeyUpdate(),
 )
+
+/** Whether a project of the account is there for who asks. Of one that is not, no answer names the id. */
+export function seesProject({ projectIds }: Pick<Who, 'projectIds'>, projectId: string): boolean {
+  return projectIds === null || projectIds.includes(projectId)
+}
 
 /** Integrations and their installations reach beyond the projects that a narrow token sees. An installation acts on itself by its scopes. */
 export const notLimitedToProjects = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => {

@@ -1,4 +1,5 @@
 /** Deployments: what the build system registers, and what people read of them. operator-api.md; docs/deployments.md. */
+import { seesProject } from '../access/guards.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { ReadyState } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
@@ -133,7 +134,7 @@ export async function findDeployment(ctx: Ctx, params: Params): Promise<Row<'dep
     .where('account_id', '=', ctx.account.id)
     .where(said.startsWith('dpl_') ? 'id' : 'url', '=', said.startsWith('dpl_') ? said : said.toLowerCase())
     .executeTakeFirst()
-  if (row === undefined || (ctx.who.projectIds !== null && !ctx.who.projectIds.includes(row.project_id))) {
+  if (row === undefined || !seesProject(ctx.who, row.project_id)) {
     refuse('not_found', `Deployment "${said.slice(0, 100)}" not found.`)
   }
   return row

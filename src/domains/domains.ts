@@ -1,5 +1,5 @@
 /** Domains of a project: add, find, update, remove. Specification: operations 10, 12, 13 and 14. */
-import { guard, notInTransfer } from '../access/guards.ts'
+import { guard, notInTransfer, seesProject } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -93,7 +93,7 @@ export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<Foun
 export async function findDomainByName(ctx: Ctx, params: Params): Promise<Row<'project_domain'>> {
   const name = canonicalName(params.domain ?? '', ctx.deps.config.domains)
   const domain = await readDomain(ctx, name)
-  if (domain === undefined || (ctx.who.projectIds !== null && !ctx.who.projectIds.includes(domain.project_id)))
+  if (domain === undefined || !seesProject(ctx.who, domain.project_id))
     refuse('not_found', `The domain "${name}" is on no project.`)
   return domain
 }
@@ -226,7 +226,7 @@ async function refuseTaken(ctx: Ctx, project: Row<'project'>, name: string): Pro
   const { project_id: projectId } = (await readDomain(ctx, name))!
   if (projectId === project.id)
     refuse('domain_on_project', `The domain "${name}" is already on this project.`, { domain: name, projectId })
-  const visible = ctx.who.projectIds === null || ctx.who.projectIds.includes(projectId)
+  const visible = seesProject(ctx.who, projectId)
   const message = `Cannot add ${name} since it's already in use by another project of your account.`
   return refuse('domain_on_other_project', message, { domain: name, ...(visible && { projectId }) })
 }

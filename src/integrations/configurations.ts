@@ -1,4 +1,5 @@
 /** Installations as the account that has them, and the installation itself, see and change them. wire.md 6; docs/decisions/0048. */
+import { seesProject } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -68,9 +69,12 @@ function visible(ctx: Ctx) {
   return configurationId === null ? ofAccount : ofAccount.where('configuration.id', '=', configurationId)
 }
 
-/** The selections of those installations that have one. */
+/**
+ * The selections of those installations that have one, as the caller may know them: of projects that a token does not see it
+ * learns no ids.
+ */
 async function selectedProjects(
-  ctx: Pick<Ctx, 'db'>,
+  ctx: Pick<Ctx, 'db' | 'who'>,
   rows: Pick<Row<'configuration'>, 'id' | 'project_selection'>[],
 ): Promise<Map<string, string[]>> {
   const all = new Map<string, string[]>()
@@ -82,7 +86,9 @@ async function selectedProjects(
       .where('configuration_id', 'in', slice)
       .orderBy('project_id')
       .execute()
-    for (const { configuration_id, project_id } of found) all.get(configuration_id)!.push(project_id)
+    for (const { configuration_id, project_id } of found) {
+      if (seesProject(ctx.who, project_id)) all.get(configuration_id)!.push(project_id)
+    }
   }
   return all
 }

@@ -1,7 +1,7 @@
 /** Projects: create, find, list, update, delete, and the switch of the data cache. Specification: operations 1 to 5 and 8. */
 import { isIPv4 } from 'node:net'
 import type { Static } from 'typebox'
-import { guard } from '../access/guards.ts'
+import { guard, seesProject } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { prepared, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
@@ -69,7 +69,7 @@ export async function findProject(ctx: Ctx, params: Params): Promise<Row<'projec
   const said = params.idOrName ?? params.projectId ?? ''
   const key = { accountId: ctx.account.id, said }
   const [row] = said.startsWith('prj_') ? await selectById(ctx.db, key) : await selectByName(ctx.db, key)
-  if (row === undefined || (ctx.who.projectIds !== null && !ctx.who.projectIds.includes(row.id))) {
+  if (row === undefined || !seesProject(ctx.who, row.id)) {
     refuse('not_found', `Project "${said.slice(0, 100)}" not found.`)
   }
   return row

@@ -1,6 +1,7 @@
 /** What an endpoint may be: its URL, its projects, and that who registers it may itself see what goes there. */
 import { isIP } from 'node:net'
 import { permit } from '../access/authenticate.ts'
+import { seesProject } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { EVENTS } from '../events.ts'
 import { isPublicAddress } from '../outside/addresses.ts'
@@ -27,8 +28,8 @@ function privateFault(text: string): string | undefined {
 }
 
 /**
- * The names, each once and as they were said. Nobody subscribes to what they may not see: refuses bad_request 400 with the
- * names there are, missing_permission 403.
+ * The names, each once and as they were said. Nobody subscribes to what they may not see, and a token of some projects to nothing
+ * that is not of one project. Refuses: bad_request 400 with the names there are, missing_permission 403.
  */
 export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
   const unknown = names.find((name) => eventNamed(name) === undefined)
@@ -45,8 +46,19 @@ export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
     permit(ctx.who, EVENTS[name].needs)
     // An installation hears of its own variables only; a person's webhook hears of all.
     if (name.startsWith('project.env-variable.') && ctx.who.configurationId === null) permit(ctx.who, ['env:all'])
+    if (isNarrow(ctx) && !('project' in EVENTS[name].payload.properties)) {
+      refuse(
+        'missing_permission',
+        `This token is limited to some projects: \`${said}\` tells of the whole account. Leave it out, or use a token of all projects.`,
+      )
+    }
   }
   return [...new Set(names)]
+}
+
+/** Whether the caller is a person whose token is limited to some projects. An installation hears of itself, whatever it sees. */
+function isNarrow({ who }: Ctx): boolean {
+  return who.projectIds !== null && who.configurationId === null
 }
 
 /**
@@ -54,10 +66,8 @@ export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
  * others. (Of an installation the selection is asked at every event.) Refuses: unknown_project 400, missing_permission 403.
  */
 export async function mustBeProjects(ctx: Ctx, ids: readonly string[] | null | undefined): Promise<string[] | null> {
-  const { projectIds: visible, configurationId } = ctx.who
-  const narrow = visible !== null && configurationId === null
   if (ids === null || ids === undefined) {
-    if (narrow) refuse('missing_permission', 'This token is limited to some projects: name them in `projectIds`.')
+    if (isNarrow(ctx)) refuse('missing_permission', 'This token is limited to some projects: name them in `projectIds`.')
     return null
   }
   const rows = await ctx.db
@@ -66,7 +76,7 @@ export async function mustBeProjects(ctx: Ctx, ids: readonly string[] | null | u
     .where('account_id', '=', ctx.account.id)
     .where('id', 'in', [...ids])
     .execute()
-  const there = new Set(rows.map(({ id }) => id).filter((id) => visible === null || visible.includes(id)))
+  const there = new Set(rows.map(({ id }) => id).filter((id) => seesProject(ctx.who, id)))
   const unknown = ids.find((id) => !there.has(id))
   if (unknown !== undefined) refuse('unknown_project', `There is no project with the id "${unknown.slice(0, 100)}".`)
   return [...there]
@@ -83,5 +93,5 @@ export function isKnown(
   if (who.configurationId !== null) return row.configuration_id === who.configurationId
   if (who.projectIds === null) return true
   const heard = row.project_ids_json === null ? undefined : (JSON.parse(row.project_ids_json) as string[])
-  return heard?.every((id) => who.projectIds!.includes(id)) ?? false
+  return heard?.every((id) => seesProject(who, id)) ?? false
 }
