@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { SCOPES } from '../src/access/scopes.ts'
 import { makeInstallation, REDIRECT } from './integration-world.ts'
-import { makeDeployment, makeProject, openPlace, PUBLIC, type Place, sampleOf } from './place.ts'
+import { makeDeployment, makeProject, openPlace, type Place, PUBLIC, sampleOf } from './place.ts'
 import { type Call, onBothEngines, type World } from './world.ts'
 
 onBothEngines('a token limited to projects changes no integration and no installation', async (world) => {
@@ -64,38 +64,46 @@ async function openVault(world: World, { projectId, configurationId }: Place): P
   return [vaultId, deploymentId, envId, hook.id, drainId, code]
 }
 
-onBothEngines('no answer of any operation tells a token limited to projects an id of another project', async (world) => {
-  const place = await openPlace(world)
-  const hidden = await openVault(world, place)
-  const { projectId, configurationId } = place
-  const { id: otherId } = (await world.call('GET', '/v9/projects/other')).body
-  const projects = [projectId, otherId]
-  const scopes = SCOPES.map((scope) => `read-write:${scope}`)
-  const app = { slug: 'narrow', scopes }
-  const callers: [string, Call][] = [
-    ['token', await world.token({ projectIds: projects })],
-    ['installation', (await makeInstallation(world, app, { teamId: undefined, projects })).call],
-  ]
-  const vault = { idOrName: 'vault', projectId: 'vault', domain: 'vault.example.com', idOrUrl: 'vault-1.apps.example.net' }
-  const order = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-  const routes = PUBLIC.toSorted((a, b) => order.indexOf(a.method) - order.indexOf(b.method))
-  let answered = 0
-  for (const route of routes) {
-    for (const path of [vault, {}]) {
-      for (const [name, call] of callers) {
-        const { method, url, body } = sampleOf(route, place, path)
-        const { status, text, headers } = await call(method, url, body)
-        if (status < 300) answered++
-        for (const id of hidden) {
-          assert.ok(!`${JSON.stringify(headers)} ${text}`.includes(id), `${name}: ${method} ${url} ${status} ${text}`)
+onBothEngines(
+  'no answer of any operation tells a token limited to projects an id of another project',
+  async (world) => {
+    const place = await openPlace(world)
+    const hidden = await openVault(world, place)
+    const { projectId, configurationId } = place
+    const { id: otherId } = (await world.call('GET', '/v9/projects/other')).body
+    const projects = [projectId, otherId]
+    const scopes = SCOPES.map((scope) => `read-write:${scope}`)
+    const app = { slug: 'narrow', scopes }
+    const callers: [string, Call][] = [
+      ['token', await world.token({ projectIds: projects })],
+      ['installation', (await makeInstallation(world, app, { teamId: undefined, projects })).call],
+    ]
+    const vault = {
+      idOrName: 'vault',
+      projectId: 'vault',
+      domain: 'vault.example.com',
+      idOrUrl: 'vault-1.apps.example.net',
+    }
+    const order = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+    const routes = PUBLIC.toSorted((a, b) => order.indexOf(a.method) - order.indexOf(b.method))
+    let answered = 0
+    for (const route of routes) {
+      for (const path of [vault, {}]) {
+        for (const [name, call] of callers) {
+          const { method, url, body } = sampleOf(route, place, path)
+          const { status, text, headers } = await call(method, url, body)
+          if (status < 300) answered++
+          for (const id of hidden) {
+            assert.ok(!`${JSON.stringify(headers)} ${text}`.includes(id), `${name}: ${method} ${url} ${status} ${text}`)
+          }
         }
       }
     }
-  }
-  assert.ok(answered > routes.length, `only ${answered} answers: the search proves little`)
-  const whole = await world.call('GET', `/v1/integrations/configuration/${configurationId}`)
-  assert.ok(whole.body.projects.includes(hidden[0]), 'who sees all of the account is told')
-})
+    assert.ok(answered > routes.length, `only ${answered} answers: the search proves little`)
+    const whole = await world.call('GET', `/v1/integrations/configuration/${configurationId}`)
+    assert.ok(whole.body.projects.includes(hidden[0]), 'who sees all of the account is told')
+  },
+)
 
 onBothEngines('a token limited to projects hears no event that is not of one project', async (world) => {
   const projectId = await makeProject(world, 'seen')
@@ -105,10 +113,17 @@ onBothEngines('a token limited to projects hears no event that is not of one pro
   for (const event of ofAccount.map((one) => `integration-configuration.${one}`)) {
     const refused = await narrow('POST', '/v1/webhooks', hook(['project.renamed', event]))
     assert.equal(refused.status, 403, refused.text)
-    assert.match(refused.body.error.message, new RegExp(`limited to some projects: .${event}. tells of the whole account`))
+    assert.match(
+      refused.body.error.message,
+      new RegExp(`limited to some projects: .${event}. tells of the whole account`),
+    )
   }
   assert.deepEqual((await narrow('GET', '/v1/webhooks')).body, [], 'a refused request registers nothing')
-  const own = await narrow('POST', '/v1/webhooks', hook(['project.renamed', 'deployment.created', 'project.domain.moved']))
+  const own = await narrow(
+    'POST',
+    '/v1/webhooks',
+    hook(['project.renamed', 'deployment.created', 'project.domain.moved']),
+  )
   assert.equal(own.status, 200, own.text)
   const wide = await world.call('POST', '/v1/webhooks', hook(['integration-configuration.removed']))
   assert.equal(wide.status, 200, wide.text)
@@ -116,7 +131,11 @@ onBothEngines('a token limited to projects hears no event that is not of one pro
   const moved = await narrow('PATCH', `/v1/webhooks/${wide.body.id}`, { url: 'https://elsewhere.example.com' })
   assert.equal(moved.status, 403, moved.text)
   const { call } = await makeInstallation(world, {}, { teamId: undefined, projects: [projectId] })
-  assert.equal((await call('POST', '/v1/webhooks', hook(['integration-configuration.removed']))).status, 403, 'no scope')
+  assert.equal(
+    (await call('POST', '/v1/webhooks', hook(['integration-configuration.removed']))).status,
+    403,
+    'no scope',
+  )
   const app = { slug: 'listens', scopes: ['read-write:integration-configuration'] }
   const listens = await makeInstallation(world, app, { teamId: undefined, projects: [projectId] })
   const itself = await listens.call('POST', '/v1/webhooks', hook(['integration-configuration.removed']))

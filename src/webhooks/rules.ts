@@ -67,7 +67,8 @@ function isNarrow({ who }: Ctx): boolean {
  */
 export async function mustBeProjects(ctx: Ctx, ids: readonly string[] | null | undefined): Promise<string[] | null> {
   if (ids === null || ids === undefined) {
-    if (isNarrow(ctx)) refuse('missing_permission', 'This token is limited to some projects: name them in `projectIds`.')
+    if (isNarrow(ctx))
+      refuse('missing_permission', 'This token is limited to some projects: name them in `projectIds`.')
     return null
   }
   const rows = await ctx.db
