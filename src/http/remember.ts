@@ -1,10 +1,9 @@
 /** Answers as they leave, and those that are given again as they were until the next commit. docs/decisions/0039. */
-import type { TSchema } from 'typebox'
 import type { Deps } from '../context.ts'
 import { pageLinks } from './page.ts'
 import { splitQuery } from './query.ts'
 import type { Route } from './route.ts'
-import { serialize, serializeList } from './serialize.ts'
+import { serialize, serializeLines, serializeList } from './serialize.ts'
 
 /** An answer in the form in which it is sent. */
 export type Written = {
@@ -25,15 +24,11 @@ const LONGEST = 65_536
 export function writeAnswer(route: Route, answer: unknown, url: string): Written {
   const links = pageLinks(answer, url)
   if (route.textReply) return { links, body: answer as string }
-  if (route.lines && (!Array.isArray(answer) || splitQuery(url).values.format === 'lines'))
-    return { links, body: linesOf(route.reply!, answer), contentType: 'application/stream+json' }
+  if (route.lines) return { links, body: `${serialize(route.reply!, answer)}\n`, contentType: LINES }
   return { links, body: route.reply && serialize(route.reply, answer) }
 }
 
-function linesOf(reply: TSchema & { items?: TSchema }, answer: unknown): string {
-  const rows = Array.isArray(answer) ? answer : [answer]
-  return rows.map((row) => `${serialize(reply.items ?? reply, row)}\n`).join('')
-}
+const LINES = 'application/stream+json'
 
 /** As `writeAnswer`, of a list. One that weighs more than its route says is answered all the same, and logged as a fault. */
 export async function writeList(
@@ -42,11 +37,14 @@ export async function writeList(
   answer: unknown,
   url: string,
 ): Promise<Written> {
-  const body = await serializeList(route.reply!, answer)
+  const asLines = route.lines && splitQuery(url).values.format === 'lines'
+  const body = asLines
+    ? await serializeLines(route.reply!, answer as unknown[])
+    : await serializeList(route.reply!, answer)
   const { rows, rowBytes } = route.list!
   if (body.length > rows * rowBytes)
     log.error({ operationId: route.operationId, bytes: body.length }, 'a list weighs more than its route says')
-  return { links: pageLinks(answer, url), body }
+  return { links: pageLinks(answer, url), body, ...(asLines && { contentType: LINES }) }
 }
 
 /** The answer that is kept under the key, or the one that is made. `kept` is taken before anything is read: a commit replaces it. */

@@ -30,6 +30,11 @@ export async function serializeList(schema: TSchema, answer: unknown): Promise<s
   return bytesOf(around.slice(0, at) + rows + around.slice(at))
 }
 
+/** As `serializeList`, of a bare list: a line a row. */
+export async function serializeLines(schema: TSchema & { items?: TSchema }, rows: unknown[]): Promise<string | Buffer> {
+  return bytesOf((await mapInTurns(rows, (row) => `${textOf(schema.items!, row)}\n`)).join(''))
+}
+
 async function rowsOf(schema: TSchema, rows: unknown[]): Promise<string> {
   return (await mapInTurns(rows, (row) => textOf(schema, row))).join(',')
 }
