@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { docsPage } from '../src/http/docs-page.ts'
 import { openApiText } from '../src/http/documents.ts'
+import { readExamples } from '../src/http/examples.ts'
 import { ROUTES } from '../src/routes.ts'
 
 type Operation = { operationId: string; summary?: string; description?: string }
@@ -60,7 +61,7 @@ test('each reference leads somewhere, and what a resource has is said in words',
 })
 
 test('/docs shows fields with type and mark, the shape of answers, and finds operations without script', () => {
-  const docs = docsPage(ROUTES)
+  const docs = docsPage(ROUTES, readExamples)
   const all = docs('/docs')
   for (const { operationId } of ROUTES) assert.ok(all.includes(`<details id="${operationId}">`), operationId)
   const found = docs('/docs?search=pause+project')

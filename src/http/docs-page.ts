@@ -1,6 +1,7 @@
 /** The table of operations as a page for people: what each takes, needs, answers and refuses. It works without script; a search is a question. */
 import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
+import { curlOf, type Example } from './examples.ts'
 import { FIELD_WORDS } from './field-words.ts'
 import { escapeText } from './html.ts'
 import { wordsOf } from './openapi.ts'
@@ -11,11 +12,14 @@ import { type Route, refusalsOf } from './route.ts'
 const DEEPEST = 3
 const LONGEST_SEARCH = 100
 
-/** Gives the page for an address: all operations, or with `?search=` those that have every word in path, name or summary. */
-export function docsPage(routes: readonly Route[]): (url: string) => string {
+/** Gives the page for an address: all operations, or with `?search=` those that have every word in path, name or summary. `examples` are asked for with the first page. */
+export function docsPage(
+  routes: readonly Route[],
+  examples: () => Readonly<Record<string, Example>>,
+): (url: string) => string {
   const shown = new Map<Route, string>()
   const show = (route: Route) => {
-    if (!shown.has(route)) shown.set(route, operation(route))
+    if (!shown.has(route)) shown.set(route, operation(route, examples()[route.operationId]))
     return shown.get(route)!
   }
   return (url) => {
@@ -65,7 +69,7 @@ ${tags
 `
 }
 
-function operation(route: Route): string {
+function operation(route: Route, example: Example | undefined): string {
   const refused = refusalsOf(route)
     .map((key) => REFUSALS[key])
     .sort(([a], [b]) => a - b)
@@ -76,12 +80,19 @@ function operation(route: Route): string {
   return `<details id="${route.operationId}">
 <summary><b>${route.method}</b> <code>${escapeText(route.path).replaceAll('/', '/<wbr>')}</code> <span>${escapeText(route.summary)}</span></summary>
 <p>${escapeText(wordsOf(route)).replaceAll(/`([^`]*)`/g, '<code>$1</code>')}</p>
-${section('Query', route.query && fields(route.query))}${section('Body', route.body && (route.textBody ? '<p>plain text</p>' : fields(route.body)))}${section(`Answers ${route.status}`, answer)}
+${section('Example', example && shownExample(route, example))}${section('Query', route.query && fields(route.query))}${section('Body', route.body && (route.textBody ? '<p>plain text</p>' : fields(route.body)))}${section(`Answers ${route.status}`, answer)}
 <h3>Refuses</h3>
 <div class="wide"><table><tr><th>Status</th><th>Code</th><th>When</th></tr>
 ${refused.join('\n')}
 </table></div>
 </details>`
+}
+
+/** The command, and what it is answered. Both wrap: nothing has to be scrolled sideways. */
+function shownExample(route: Route, example: Example): string {
+  const answer = example.answer === undefined ? 'with no content' : 'with'
+  const body = example.answer === undefined ? '' : `\n<pre>${escapeText(JSON.stringify(example.answer, null, 2))}</pre>`
+  return `<pre>${escapeText(curlOf(route, example))}</pre>\n<p>answers ${route.status} ${answer}</p>${body}`
 }
 
 function section(title: string, markup: string | undefined): string {
@@ -140,6 +151,7 @@ summary { cursor: pointer; overflow-wrap: break-word }
 h3 { font-size: 1rem; margin: 1rem 0 .25rem }
 ul { margin: 0; padding-left: 1.25rem }
 li, p { overflow-wrap: break-word }
+pre { font: .875rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; background: #8881; padding: .5rem .75rem; margin: .25rem 0 }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; width: 100%; font-size: .9rem }
 th, td { text-align: left; padding: .25rem .5rem .25rem 0; vertical-align: top }

@@ -1,12 +1,13 @@
 /** What the service says about itself: the OpenAPI document, and the same table as a page for people. */
 import { docsPage } from './docs-page.ts'
+import { readExamples } from './examples.ts'
 import { openApiDocument } from './openapi.ts'
 import type { Route } from './route.ts'
 import type { OpenPage, Probe } from './serve.ts'
 
 /** `/openapi.json` and `/docs`, both made from the routes at the first request. */
 export function documentPages(routes: readonly Route[]): (OpenPage | Probe)[] {
-  const docs = docsPage(routes)
+  const docs = docsPage(routes, once(readExamples))
   return [
     { path: '/openapi.json', contentType: 'application/json; charset=utf-8', body: once(() => openApiText(routes)) },
     {
@@ -19,11 +20,11 @@ export function documentPages(routes: readonly Route[]): (OpenPage | Probe)[] {
 
 /** The document as it is served and as it is kept in docs/api. */
 export function openApiText(routes: readonly Route[]): string {
-  return `${JSON.stringify(openApiDocument(routes), null, 2)}\n`
+  return `${JSON.stringify(openApiDocument(routes, readExamples()), null, 2)}\n`
 }
 
-function once(make: () => string): () => string {
-  let made: string | undefined
+function once<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
   return () => {
     made ??= make()
     return made

@@ -3,12 +3,13 @@ import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
 import { EVENTS } from '../events.ts'
 import { VERSION } from '../version.ts'
+import { type Example, exampleOf } from './examples.ts'
 import { FIELD_WORDS } from './field-words.ts'
 import { familyName } from './query.ts'
 import { ErrorBody } from './refusal-shape.ts'
 import { type Route, refusalsOf, takesKey } from './route.ts'
 
-const ACCOUNT_PARAMETERS = [
+const ACCOUNT_PARAMETERS: (Parameter & { description: string })[] = [
   { name: 'teamId', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by id' },
   { name: 'slug', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by slug' },
 ]
@@ -20,14 +21,14 @@ const KEY_PARAMETER = {
   description: 'asked again with the same key within 24 hours, the request is done once and answered alike',
 }
 
-/** Builds the document as a plain object. */
-export function openApiDocument(routes: readonly Route[]): object {
+/** Builds the document as a plain object. `examples` are by operationId. */
+export function openApiDocument(routes: readonly Route[], examples: Readonly<Record<string, Example>> = {}): object {
   const paths: Record<string, Record<string, object>> = {}
   const schemas: Record<string, unknown> = { Error: ErrorBody }
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
-    paths[path][route.method.toLowerCase()] = operationOf(route)
+    paths[path][route.method.toLowerCase()] = operationOf(route, examples[route.operationId])
   }
   const webhooks = Object.fromEntries(Object.entries(EVENTS).map(([name, event]) => [name, eventOf(name, event)]))
   return {
@@ -55,7 +56,7 @@ export function openApiDocument(routes: readonly Route[]): object {
 function named(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => named(item, schemas))
   if (typeof value !== 'object' || value === null) return value
-  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, named(inner, schemas)]))
+  const copy = withInner(value, (inner) => named(inner, schemas)) as Record<string, unknown>
   if (typeof copy.title !== 'string' || copy.type === undefined) return copy
   schemas[copy.title] = copy
   return { $ref: `#/components/schemas/${copy.title}` }
@@ -65,11 +66,18 @@ function named(value: unknown, schemas: Record<string, unknown>): unknown {
 function worded(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(worded)
   if (typeof value !== 'object' || value === null) return value
-  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, worded(inner)])) as Schema
+  const copy = withInner(value, worded) as Schema
   for (const [name, property] of Object.entries(copy.properties ?? {}))
     if (property.description === undefined && FIELD_WORDS[name] !== undefined)
       copy.properties![name] = { ...property, description: FIELD_WORDS[name] }
   return copy
+}
+
+/** A copy of an object in which each value but an example, which is no schema, is what `change` makes of it. */
+function withInner(value: object, change: (inner: unknown) => unknown): object {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, key === 'example' ? inner : change(inner)]),
+  )
 }
 type Schema = { properties?: Record<string, { description?: string }> }
 
@@ -87,18 +95,18 @@ function eventOf(name: string, { payload, sentWhileDisabled }: (typeof EVENTS)[k
   }
 }
 
-function operationOf(route: Route): object {
+function operationOf(route: Route, example: Example | undefined): object {
   return {
     operationId: route.operationId,
     summary: route.summary,
     description: wordsOf(route),
     tags: [route.tag],
     ...(route.needs?.length && { 'x-permissions': route.needs }),
-    parameters: [...pathParameters(route), ...queryParameters(route), ...(takesKey(route) ? [KEY_PARAMETER] : [])],
+    parameters: [...parametersOf(route, example), ...(takesKey(route) ? [KEY_PARAMETER] : [])],
     // An app says who it is by HTTP Basic, or in the form.
     ...(route.door === 'client' && { security: [{ client: [] }, {}] }),
-    ...(route.body && { requestBody: { content: contentOf(route) } }),
-    responses: { [route.status]: successOf(route), ...refusalResponses(route) },
+    ...(route.body && { requestBody: { content: contentOf(route, example) } }),
+    responses: { [route.status]: successOf(route, example), ...refusalResponses(route) },
   }
 }
 
@@ -122,28 +130,42 @@ export function wordsOf({ door, method, needs = [], emits = [], noStore }: Route
     .join(' ')
 }
 
-function pathParameters(route: Route): object[] {
+function parametersOf(route: Route, example: Example | undefined): object[] {
+  return [...pathParameters(route), ...queryParameters(route)].map((parameter) => {
+    const said = exampleOf(route, example, parameter.in, parameter.name)
+    return said === undefined ? parameter : { ...parameter, example: typed(said, parameter.schema) }
+  })
+}
+
+/** What a query says, as the JSON that its schema means. */
+function typed(said: string, schema: Parameter['schema']): unknown {
+  return ['integer', 'number', 'boolean'].includes((schema as { type?: string }).type ?? '') ? JSON.parse(said) : said
+}
+
+type Parameter = { name: string; in: 'path' | 'query'; schema: TSchema | { type: string } }
+
+function pathParameters(route: Route): Parameter[] {
   return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
+    name: name!,
     in: 'path',
     required: true,
     schema: { type: 'string' },
   }))
 }
 
-function queryParameters(route: Route): object[] {
+function queryParameters(route: Route): Parameter[] {
   const { properties, patternProperties }: Record<string, Record<string, TSchema> | undefined> = route.query ?? {}
   const families = Object.entries(patternProperties ?? {}).map(([pattern, schema]) => [familyName(pattern), schema])
   const own = [...Object.entries(properties ?? {}), ...families].map(([name, schema]) => ({
-    name,
-    in: 'query',
-    schema,
+    name: name as string,
+    in: 'query' as const,
+    schema: schema as TSchema,
   }))
   return route.door === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own
 }
 
-function contentOf(route: Route): object {
-  const schema = { schema: route.body }
+function contentOf(route: Route, example: Example | undefined): object {
+  const schema = { schema: route.body, ...(example?.body !== undefined && { example: example.body }) }
   if (!route.formBody) return { [mediaType(route.textBody)]: schema }
   return { 'application/x-www-form-urlencoded': schema, 'application/json': schema }
 }
@@ -152,11 +174,12 @@ function mediaType(text: true | undefined): string {
   return text ? 'text/plain' : 'application/json'
 }
 
-function successOf(route: Route): object {
+function successOf(route: Route, example: Example | undefined): object {
   if (route.textReply) return { description: 'done', content: { [mediaType(true)]: { schema: { type: 'string' } } } }
   if (!route.reply) return { description: 'done; no content' }
   const lines = { 'application/stream+json': { schema: route.reply.items ?? route.reply } }
-  const json = { 'application/json': { schema: route.reply } }
+  const shown = example?.answer !== undefined && { example: example.answer }
+  const json = { 'application/json': { schema: route.reply, ...shown } }
   if (!route.lines) return { description: 'done', content: json }
   return { description: 'done', content: route.reply.items ? { ...json, ...lines } : lines }
 }
