@@ -10,7 +10,14 @@ onBothEngines('a user and a team are made, and their owner is OWNER', async ({ o
   assert.equal(made.status, 201)
   assert.match(made.body.id, /^usr_[0-9A-Za-z]{24}$/)
   const { id, ...rest } = made.body
-  assert.deepEqual(rest, { email: 'ada@example.com', username: 'ada', name: 'Ada', defaultTeamId: null })
+  assert.deepEqual(rest, {
+    email: 'ada@example.com',
+    username: 'ada',
+    name: 'Ada',
+    defaultTeamId: null,
+    suspended: false,
+    operator: false,
+  })
   const plain = await user('bare')
   const team = await operator('POST', '/operator/v1/teams', { slug: 'acme', name: 'Acme', ownerId: id })
   assert.deepEqual([team.status, team.body.slug, team.body.name, team.body.plan], [201, 'acme', 'Acme', 'enterprise'])

@@ -247,7 +247,7 @@ test('every command has help with an example that the command itself understands
   for (const { words } of COMMANDS) assert.ok(all.includes(`berth ${words}`), words)
   const { parseWords, findCommand } = await import('../src/command/parse.ts')
   for (const command of COMMANDS) {
-    const typed = command.example.replace(/^(?:[A-Z_]+=\S+ )*berth /, '').replace(/ > .*$/, '')
+    const typed = command.example.replace(/^(?:[A-Z_]+=\S+ )*berth /, '').replace(/ [<>] .*$/, '')
     const words = (typed.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))
     const found = findCommand(COMMANDS, words)
     assert.equal(found.command.words, command.words)
