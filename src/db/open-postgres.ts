@@ -1,16 +1,11 @@
 /** PostgreSQL, or a distributed engine that speaks its protocol: serializable transactions, run again when they lose a race. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import { refuse } from '../refusal.ts'
 import { type Db, migrate, type Queries, type StoreWatch } from './db.ts'
 import { listenOnPostgres } from './open-postgres-listener.ts'
+import { openRaces } from './races.ts'
 import type { Schema } from './schema.ts'
 
-const ATTEMPTS = 12
-const LONGEST_WAIT_MS = 100
-/** Serialization failure, deadlock: PostgreSQL's word for "run it again". */
-const LOST_RACE = new Set(['40001', '40P01'])
 /** The server is going, gone, not there yet, too slow, read-only, short of something, or does not let the service in any more. */
 const SERVER_AWAY = /^(57P0\d|57014|55000|55P03|25P03|25006|08\w{3}|28\w{3}|3D000|53\w{3}|58\w{3})$/
 /** There is no way to it, or this process has no connection left to give. */
@@ -41,23 +36,23 @@ export async function openPostgres(url: string, onLost: (error: Error) => void, 
   pool.on('connect', (client) => client.on('error', onLost))
   const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   await migratePostgres(url)
-  const inLine = openLine()
+  const untilWon = openRaces(() => watch?.lostRace())
   const ends: (() => Promise<void>)[] = []
 
   return {
     engine: 'postgres',
     read: queries,
     write: (work) =>
-      runAgainWhenLost(
-        async () => {
-          const before = performance.now()
-          const value = await queries.transaction().setIsolationLevel('serializable').execute(work)
-          watch?.committed(1, performance.now() - before)
-          return value
-        },
-        inLine,
-        watch,
-      ),
+      untilWon(async (alone) => {
+        const before = performance.now()
+        const transaction = queries.transaction().setIsolationLevel('serializable')
+        const value = await transaction.execute(async (tx) => {
+          if (alone) await holdOthersOff(tx)
+          return work(tx)
+        })
+        watch?.committed(1, performance.now() - before)
+        return value
+      }),
     connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     answers: () => undefined,
     renew: () => {},
@@ -105,40 +100,12 @@ export function openPostgresAlone(url: string, patienceMs?: number): Queries {
   return new Kysely<Schema>({ dialect })
 }
 
-type Line = <T>(run: () => Promise<T>) => Promise<T>
-
-/** Runs what it is given one after another, in the order of coming. */
-function openLine(): Line {
-  let last: Promise<unknown> = Promise.resolve()
-  return (run) => {
-    const turn = last.then(run)
-    last = turn.catch(() => {})
-    return turn
-  }
-}
-
 /**
- * Who lost goes in line: transactions of this instance that would make each other lose again and again (many at once on
- * neighbouring rows do, for PostgreSQL watches pages) then meet only newcomers and other instances.
+ * Nobody commits a write before this transaction ends: each writes a line of the audit log, and waits there. It is the first statement, for
+ * what a transaction sees is what was committed when its first query ran, and a LOCK is none.
  */
-async function runAgainWhenLost<T>(run: () => Promise<T>, inLine: Line, watch: StoreWatch | undefined): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await (attempt === 1 ? run() : inLine(run))
-    } catch (error) {
-      if (!isLostRace(error)) throw error
-      watch?.lostRace()
-      if (attempt === ATTEMPTS) refuse('busy')
-      // Full jitter: racers that met once should not meet again.
-      await sleep(Math.random() * Math.min(LONGEST_WAIT_MS, 2 ** attempt))
-    }
-  }
-}
-
-function isLostRace(error: unknown): boolean {
-  const { code, constraint } = error as { code?: string; constraint?: string }
-  // Another instance gave the same stamp in the same millisecond; the next attempt has a new one.
-  return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
+async function holdOthersOff(tx: Queries): Promise<void> {
+  await sql`lock table audit in share row exclusive mode`.execute(tx)
 }
 
 /** A database that did not answer: the caller may try again, and cannot know whether a commit arrived. A full disk kept nothing. */
