@@ -22,6 +22,7 @@ import { completeTransfers } from './projects/transfer-job.ts'
 import { deliverDue } from './webhooks/deliver.ts'
 import { forgetOldDeliveries } from './webhooks/deliveries.ts'
 import { forgetEndedWebhooks, removeLongHeld } from './webhooks/held.ts'
+import { relieveOverflow } from './webhooks/overflow.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -41,6 +42,7 @@ export const TIMERS = {
   'edge-changes': { periodMs: HOUR_MS, sweep: forgetEdgeChanges },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
+  'delivery-overflow': { periodMs: 2000, sweep: relieveOverflow, slice: 1, keeps: true },
   'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },
   'held-endpoints': { periodMs: HOUR_MS, sweep: removeLongHeld },
   'ended-webhooks': { periodMs: HOUR_MS, sweep: forgetEndedWebhooks },

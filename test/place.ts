@@ -235,6 +235,7 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
     idOrSlug: 'team',
     id: idFor(route, place),
     deploymentId: place.deploymentId,
+    deliveryId: place.deliveryId,
     idOrUrl: place.oldDeploymentIds[route.operationId as 'deleteDeployment'] ?? 'web-1.apps.example.net',
     idOrAlias: route.operationId === 'deleteAliasAsCli' ? 'taken.example.com' : 'kept.example.com',
     secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',

@@ -150,6 +150,9 @@ const ORACLE: Record<string, Needs> = {
   getWebhook: CONFIGURATION_READ,
   updateWebhook: CONFIGURATION_WRITE,
   deleteWebhook: CONFIGURATION_WRITE,
+  getWebhookDeliveries: CONFIGURATION_READ,
+  getWebhookDelivery: CONFIGURATION_READ,
+  replayWebhookDelivery: CONFIGURATION_WRITE,
   // What those who left set up is taken over by a person.
   transferWebhookOwnership: PERSONS_ONLY,
   transferLogDrainOwnership: PERSONS_ONLY,

@@ -14,7 +14,7 @@ const OPEN_ONLY = new Set([
   'audit_unlinked',
   'alias_request_open',
   'project_in_transfer',
-  'delivery_due',
+  'delivery_waiting',
   'delivery_held',
   'delivery_held_endpoint',
 ])
@@ -75,7 +75,9 @@ async function sayEverything(world: World): Promise<void> {
     const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, place)), body)
     assert.ok(answer.status < 500, `${route.operationId}: ${answer.text}`)
   }
-  for (const url of lists(place)) assert.equal((await world.call('GET', url)).status, 200, url)
+  const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
+  const { id: webhookId } = (await world.call('POST', '/v1/webhooks', hook)).body
+  for (const url of lists(place, webhookId)) assert.equal((await world.call('GET', url)).status, 200, url)
   for (const url of operatorsLists()) assert.equal((await world.operator('GET', url)).status, 200, url)
   const narrow = await world.token({ projectIds: [place.projectId] })
   for (const url of ['/v9/projects', '/v5/domains', '/v6/deployments']) await narrow('GET', url)
@@ -87,7 +89,7 @@ async function sayEverything(world: World): Promise<void> {
 
 const query = (path: string, ...said: string[]) => said.map((one) => `${path}?${one}`)
 
-function lists({ projectId }: Place): string[] {
+function lists({ projectId }: Place, webhookId: string): string[] {
   const placed = ['until=1', 'limit=2']
   return [
     ...query(
@@ -132,6 +134,7 @@ function lists({ projectId }: Place): string[] {
     ),
     ...query('/v4/aliases', `projectId=${projectId}`, 'projectId=other', 'domain=a.example.com', ...placed),
     ...query('/v5/domains', 'since=1', ...placed),
+    ...query(`/v1/webhooks/${webhookId}/deliveries`, 'status=failed', 'status=held', 'type=project.created', ...placed),
   ]
 }
 

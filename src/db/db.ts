@@ -27,6 +27,7 @@ import * as people from './migrations/0030-people.ts'
 import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
 import * as repoCase from './migrations/0035-repo-case.ts'
 import * as releasedProofs from './migrations/0042-released-proofs.ts'
+import * as deliveryTurns from './migrations/0043-delivery-turns.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite-dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -90,6 +91,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0035-repo-case': repoCase,
   '0028-invitations': invitations,
   '0042-released-proofs': releasedProofs,
+  '0043-delivery-turns': deliveryTurns,
   '0024-held-endpoints': heldEndpoints,
   '0025-ended-webhooks': endedWebhooks,
   '0026-mail-budgets': mailBudgets,

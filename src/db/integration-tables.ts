@@ -84,7 +84,7 @@ export type IntegrationTables = {
     /** Since when nothing arrived. */
     failing_since: number | null
     disabled_at: number | null
-    disabled_reason: 'gone' | 'failing' | null
+    disabled_reason: 'gone' | 'failing' | 'overflow' | null
     /** Since when who made it has no access any more, and nothing is sent. */
     held_at: number | null
     held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null
@@ -108,7 +108,7 @@ export type IntegrationTables = {
     updated_at: number
     failing_since: number | null
     disabled_at: number | null
-    disabled_reason: 'gone' | 'failing' | null
+    disabled_reason: 'gone' | 'failing' | 'overflow' | null
     /** Since when who made it has no access any more, and nothing is sent. */
     held_at: number | null
     held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null

@@ -56,6 +56,7 @@ export const Integration = Type.Object(
     slug: Type.String(),
     name: Type.String(),
     redirectUrl: Type.String(),
+    webhookId: Nullable(Type.String({ description: 'for `/v1/webhooks/{id}/deliveries`' })),
     webhookUrl: Nullable(Type.String()),
     logoUrl: Nullable(Type.String()),
     scopes: Type.Array(Type.String()),

@@ -10,7 +10,7 @@ export async function showIntegrations(ctx: OperatorCtx, rows: Row<'integration'
   const ids = rows.map((row) => row.id)
   const webhooks = await ctx.db
     .selectFrom('webhook')
-    .select(['integration_id', 'url'])
+    .select(['id', 'integration_id', 'url'])
     .where('integration_id', 'in', ids)
     .execute()
   const secrets = await ctx.db
@@ -26,6 +26,7 @@ export async function showIntegrations(ctx: OperatorCtx, rows: Row<'integration'
     slug: row.slug,
     name: row.name,
     redirectUrl: row.redirect_url,
+    webhookId: webhooks.find((webhook) => webhook.integration_id === row.id)?.id ?? null,
     webhookUrl: webhooks.find((webhook) => webhook.integration_id === row.id)?.url ?? null,
     logoUrl: row.logo_url,
     scopes: JSON.parse(row.scopes_json) as string[],

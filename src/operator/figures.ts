@@ -78,8 +78,10 @@ async function readStore({ db, clock, metrics }: Deps): Promise<void> {
 
 async function due(db: Queries, table: 'delivery' | 'mail', now: number) {
   const some = db.selectFrom(table).select('due_at').where('due_at', '<=', now).limit(MOST)
+  // The index of deliveries holds what is pending.
+  const counted = table === 'delivery' ? some.where(sql<boolean>`status = 'pending'`) : some
   return db
-    .selectFrom(some.as('some'))
+    .selectFrom(counted.as('some'))
     .select([sql<number>`count(*)`.as('count'), sql<number | null>`min(due_at)`.as('oldest')])
     .executeTakeFirstOrThrow()
 }

@@ -1,17 +1,12 @@
-/**
- * Delivers what is due: at most four attempts at once for an endpoint, one for an endpoint that fails, and a bound for all
- * together of which failing ones never have more than half. So whoever is slow is slow alone. docs/webhooks.md.
- */
-import { setTimeout as sleep } from 'node:timers/promises'
+/** Delivers what is due, as many at once as `share.ts` says. So whoever is slow is slow alone. docs/webhooks.md. */
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../context.ts'
 import type { Posted } from '../outside/egress.ts'
 import { decide } from './endpoint.ts'
 import { recordOutcome } from './outcome.ts'
-import { type DueEndpoint, drop, dueEndpoints, giveBack, hold, type Leased, lease, releaseHeld } from './queue.ts'
+import { drop, dueQueues, giveBack, hold, type Leased, lease, type Place, releaseHeld } from './queue.ts'
+import { type Running, shareOut } from './share.ts'
 
-const PER_ENDPOINT = 4
-const IN_ALL = 256
-const FAILING_IN_ALL = IN_ALL / 2
 /** Other instances write too, and what was put off comes due: the queue is looked at this often. */
 const POLL_MS = 1000
 /** After a write said so: shortly, when it is committed; and once more, should it have taken longer. */
@@ -85,57 +80,40 @@ export function startDeliveries(deps: Deps): () => Promise<void> {
 }
 
 function openRounds(deps: Deps, nowOf: () => number, stop: AbortSignal, onEnd = () => {}): Rounds {
-  const inFlight = new Map<string, number>()
-  const running = new Map<Promise<boolean>, boolean>()
+  const running = new Map<Promise<boolean>, Running>()
   let ended = 0
+  /** Where the last look stopped. */
+  let place: Place | undefined
 
   const begin = (delivery: Leased, failing: boolean) => {
-    const { endpoint_id: id } = delivery
-    inFlight.set(id, (inFlight.get(id) ?? 0) + 1)
     const run: Promise<boolean> = attempt(deps, delivery, nowOf, stop).then(() => {
-      const left = inFlight.get(id)! - 1
-      if (left === 0) inFlight.delete(id)
-      else inFlight.set(id, left)
       running.delete(run)
       ended++
       onEnd()
       return true
     })
-    running.set(run, failing)
+    running.set(run, { accountId: delivery.account_id, endpointId: delivery.endpoint_id, failing })
   }
   return {
     async begin(now) {
       await releaseHeld(deps, now)
-      const due = await dueEndpoints(deps.db.read, now)
-      const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.id))
-      const wanted = shareOut(due, inFlight, [...running.values()])
-      if (wanted.size === 0) return 0
-      const taken = await lease(deps, wanted, now)
-      for (const delivery of taken) begin(delivery, failing.has(delivery.endpoint_id))
-      return taken.length
+      // Round once: from where the last look stopped to there again.
+      for (let atStart = place === undefined; ; ) {
+        const { due, next } = await dueQueues(deps.db.read, now, place)
+        const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.endpoint_id))
+        const wanted = shareOut(due, [...running.values()])
+        const taken = wanted.size === 0 ? [] : await lease(deps, wanted, now)
+        for (const delivery of taken) begin(delivery, failing.has(delivery.endpoint_id))
+        place = next
+        if (taken.length > 0 || (next === undefined && atStart)) return taken.length
+        if (next === undefined) atStart = true
+        await breathe()
+      }
     },
     ended: () => ended,
     oneEnded: () => Promise.race([...running.keys(), ...(running.size === 0 ? [Promise.resolve(undefined)] : [])]),
     allEnded: () => Promise.all(running.keys()),
   }
-}
-
-/** How many of each endpoint are taken now. Whose turn it is first is left to chance, so that nobody is always last. */
-function shareOut(due: DueEndpoint[], inFlight: ReadonlyMap<string, number>, running: boolean[]): Map<string, number> {
-  let room = IN_ALL - running.length
-  let failingRoom = FAILING_IN_ALL - running.filter((failing) => failing).length
-  const wanted = new Map<string, number>()
-  const start = Math.floor(Math.random() * due.length)
-  for (const { id, failing_since } of [...due.slice(start), ...due.slice(0, start)]) {
-    const failing = failing_since !== null
-    const most = Math.min(failing ? Math.min(1, failingRoom) : PER_ENDPOINT, room)
-    const count = most - (inFlight.get(id) ?? 0)
-    if (count <= 0) continue
-    wanted.set(id, count)
-    room -= count
-    if (failing) failingRoom -= count
-  }
-  return wanted
 }
 
 /** One attempt. Never throws: what could not be written down is attempted again when its lease ends. */

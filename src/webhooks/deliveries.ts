@@ -1,14 +1,23 @@
-/** The log of deliveries, as the operator reads it: what was sent where, every attempt, and once more on request. */
-import { sql } from 'kysely'
+/** The log of deliveries: what was sent where, every attempt, and once more on request. The operator reads all, others those of their webhooks. */
+import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Static } from 'typebox'
+import { permit } from '../access/authenticate.ts'
 import { STAMPS_PER_MS } from '../clock.ts'
-import type { OperatorCtx } from '../context.ts'
-import type { Row } from '../db/schema.ts'
+import type { Ctx, OperatorCtx } from '../context.ts'
+import type { Row, Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
+import { eventNamed } from './event-names.ts'
 import { LEASE_MS } from './queue.ts'
-import { type Delivery, type DeliveryList, type ListDeliveriesQuery, showDelivery } from './shape.ts'
+import {
+  type Delivery,
+  type DeliveryList,
+  type ListDeliveriesOfQuery,
+  type ListDeliveriesQuery,
+  showDelivery,
+} from './shape.ts'
+import { findSentTo } from './webhooks.ts'
 
 const KEPT_MS = 30 * 86_400_000
 
@@ -21,18 +30,44 @@ export async function listDeliveries(
   _: undefined,
   { query }: Input<Static<typeof ListDeliveriesQuery>>,
 ): Promise<Static<typeof DeliveryList>> {
-  const { limit = DEFAULT_LIMIT, until, endpointId, status } = query
-  let placed = ctx.db.selectFrom('delivery').orderBy('created_stamp', 'desc')
+  const { endpointId, ...wanted } = query
+  const all = ctx.db.selectFrom('delivery')
+  return pageOfDeliveries(ctx, endpointId === undefined ? all : all.where('endpoint_id', '=', endpointId), wanted)
+}
+
+/**
+ * Lists what was sent to a webhook, or waits, as `listDeliveries`. A token that is limited to some projects sees what was told of those.
+ */
+export async function listDeliveriesOf(
+  ctx: Ctx,
+  { id }: Row<'webhook'>,
+  { query }: Input<Static<typeof ListDeliveriesOfQuery>>,
+): Promise<Static<typeof DeliveryList>> {
+  return pageOfDeliveries(ctx, ctx.db.selectFrom('delivery').where('endpoint_id', '=', id), {
+    ...query,
+    projectIds: narrowTo(ctx),
+  })
+}
+
+type Wanted = Static<typeof ListDeliveriesOfQuery> & { projectIds?: readonly string[] | null }
+
+async function pageOfDeliveries(
+  ctx: OperatorCtx,
+  all: SelectQueryBuilder<Schema, 'delivery', object>,
+  { limit = DEFAULT_LIMIT, until, status, type, projectIds = null }: Wanted,
+): Promise<Static<typeof DeliveryList>> {
+  let placed = all.orderBy('created_stamp', 'desc')
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
-  if (endpointId !== undefined) placed = placed.where('endpoint_id', '=', endpointId)
   let wanted = ctx.db
     .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('delivery'))
     .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
     .selectAll('delivery')
-    .select('event.id as event_id')
+    .select(['event.id as event_id', 'event.project_id'])
   if (status !== undefined) wanted = wanted.where('delivery.status', '=', status === 'held' ? 'pending' : status)
   if (status === 'held') wanted = wanted.where('delivery.held_at', 'is not', null)
   if (status === 'pending') wanted = wanted.where('delivery.held_at', 'is', null)
+  if (type !== undefined) wanted = wanted.where('delivery.type', '=', eventNamed(type) ?? type)
+  if (projectIds !== null) wanted = wanted.where('event.project_id', 'in', [...projectIds])
   const found = await wanted
     .orderBy('delivery.created_stamp', 'desc')
     .limit(limit + 1)
@@ -46,19 +81,30 @@ export async function listDeliveries(
   return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
 }
 
+/** The projects that a token of a person is limited to; null: to none. What an installation registered hears what that was granted. */
+function narrowTo({ who }: Ctx): readonly string[] | null {
+  return who.configurationId === null ? who.projectIds : null
+}
+
 function withEvent(ctx: OperatorCtx) {
   return ctx.db
     .selectFrom('delivery')
     .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
     .selectAll('delivery')
-    .select('event.id as event_id')
+    .select(['event.id as event_id', 'event.project_id'])
 }
 
+/**
+ * The attempts of deliveries, by delivery. Where receivers on private networks are allowed, only the operator sees what they answered: an
+ * account could read there what it cannot reach.
+ */
 async function attemptsOf(ctx: OperatorCtx, rows: readonly Row<'delivery'>[]) {
   const ids = rows.map(({ id }) => id)
   if (ids.length === 0) return new Map<string, Row<'delivery_attempt'>[]>()
   const attempts = ctx.db.selectFrom('delivery_attempt').selectAll().where('delivery_id', 'in', ids)
-  return Map.groupBy(await attempts.orderBy('attempt').execute(), (row) => row.delivery_id)
+  const found = await attempts.orderBy('attempt').execute()
+  const hidden = ctx.deps.config.allowPrivateWebhooks && ctx.actor.kind !== 'operator'
+  return Map.groupBy(hidden ? found.map((row) => ({ ...row, response: null })) : found, (row) => row.delivery_id)
 }
 
 /** Refuses: not_found 404. */
@@ -67,6 +113,25 @@ export async function findDelivery(ctx: OperatorCtx, params: Params) {
   const row = await withEvent(ctx).where('delivery.id', '=', id).executeTakeFirst()
   if (row === undefined) refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
   return row
+}
+
+/** A delivery to a webhook that the caller may know of. Refuses: not_found 404. */
+export async function findDeliveryOf(ctx: Ctx, params: Params) {
+  const webhook = await findSentTo(ctx, params)
+  const id = params.deliveryId ?? ''
+  const row = await withEvent(ctx)
+    .where('delivery.id', '=', id)
+    .where('delivery.endpoint_id', '=', webhook.id)
+    .executeTakeFirst()
+  const seen = narrowTo(ctx)
+  if (row === undefined || (seen !== null && !seen.includes(row.project_id ?? '')))
+    refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
+  return row
+}
+
+/** Shows a delivery with its attempts. */
+export async function getDelivery(ctx: OperatorCtx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+  return showDelivery(row, (await attemptsOf(ctx, [row])).get(row.id) ?? [])
 }
 
 /**
@@ -104,8 +169,14 @@ export async function replayDelivery(
     .executeTakeFirst()
   if (again === undefined) refuse('not_replayable', 'The delivery is about to be made, or is held.')
   ctx.deps.nudges.deliveries()
-  const attempts = await attemptsOf(ctx, [again])
-  return showDelivery({ ...again, event_id: row.event_id }, attempts.get(row.id) ?? [])
+  return getDelivery(ctx, { ...row, ...again })
+}
+
+/** As `replayDelivery`, of a webhook of the caller; what an integration is told, for who may change that. Refuses besides: missing_permission 403. */
+export async function replayDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+  const webhook = ctx.db.selectFrom('webhook').select('integration_id').where('id', '=', row.endpoint_id)
+  if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.who, ['app:write'])
+  return replayDelivery(ctx, row)
 }
 
 /** Sweep: deliveries that are done with go 30 days after they were written, with their attempts. */

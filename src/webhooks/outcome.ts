@@ -1,9 +1,9 @@
 /** What an attempt came to: the delivery is done or due again, the attempt is kept, and an endpoint that only fails is disabled. */
 import type { Deps, OperatorCtx } from '../context.ts'
-import { prepared, type Queries } from '../db/db.ts'
+import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { queueMail } from '../mail/mail.ts'
 import type { Posted } from '../outside/egress.ts'
+import { disable } from './disable.ts'
 import { type Leased, releaseNext } from './queue.ts'
 import { nextAttemptAt } from './schedule.ts'
 
@@ -12,7 +12,6 @@ export type Attempt = { delivery: Leased; url: string | undefined; posted: Poste
 
 const FAILING_MS = 5 * 86_400_000
 const GONE = 410
-type Reason = NonNullable<Row<'webhook'>['disabled_reason']>
 type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 
 /** Writes the outcome, and gives it, in one transaction. One whose lease has ended, or that was dropped meanwhile, is another's to write. */
@@ -79,60 +78,6 @@ async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempt
     return disable(ctx, table, endpoint, gone ? 'gone' : 'failing')
   if (endpoint.failing_since === null)
     await ctx.db.updateTable(table).set({ failing_since: since }).where('id', '=', id).execute()
-}
-
-type Endpoint = Pick<Row<'webhook'>, 'id' | 'account_id' | 'url' | 'created_by'>
-
-async function disable(
-  ctx: Writing,
-  table: 'webhook' | 'log_drain',
-  endpoint: Endpoint,
-  reason: Reason,
-): Promise<void> {
-  const done = await ctx.db
-    .updateTable(table)
-    .set({ disabled_at: ctx.now, disabled_reason: reason })
-    .where('id', '=', endpoint.id)
-    .where('disabled_at', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-  if (done === undefined) return
-  const what = table === 'webhook' ? 'webhook' : 'log drain'
-  const host = URL.parse(endpoint.url)?.host ?? 'its address'
-  const text = [
-    `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
-    '',
-    'Nothing is sent to it any more. What happens meanwhile is not sent later.',
-    ...('sealed_headers' in done ? [] : [`Once it works again, enable it: ${howToEnable(done)}.`]),
-  ].join('\n')
-  for (const recipient of await ownersOf(ctx.db, endpoint)) {
-    await queueMail(ctx, { recipient, subject: `A ${what} is disabled: ${host}`, text })
-  }
-}
-
-function howToEnable({ id, integration_id }: Row<'webhook'>): string {
-  return integration_id === null
-    ? `PATCH /v1/webhooks/${id} {"enabled": true}`
-    : `set the webhookUrl of the integration ${integration_id} again`
-}
-
-const WHY: Record<Reason, string> = {
-  gone: 'it answered 410, which says that it is gone for good',
-  failing: 'nothing could be delivered to it in five days',
-}
-
-/** Who made it, while still there; otherwise the owners of the account. */
-async function ownersOf(db: Queries, { account_id, created_by }: Endpoint): Promise<string[]> {
-  const people = await db
-    .selectFrom('account')
-    .leftJoin('member', (join) => join.onRef('member.user_id', '=', 'account.id').on('member.team_id', '=', account_id))
-    .select(['account.id', 'account.email', 'member.role'])
-    .where((eb) => eb.or([eb('account.id', '=', account_id), eb('member.team_id', '=', account_id)]))
-    .where('account.email', 'is not', null)
-    .execute()
-  const maker = people.filter(({ id }) => id === created_by)
-  const told = maker.length > 0 ? maker : people.filter(({ id, role }) => id === account_id || role === 'OWNER')
-  return told.flatMap(({ email }) => (email === null ? [] : [email]))
 }
 
 const updateDelivery = prepared<

@@ -1,6 +1,6 @@
 /**
  * The queue of deliveries. Who attempts one takes it by one statement that pushes its `due_at` ahead: a lease, which ends by
- * itself when the process does. It is asked endpoint by endpoint, so that what waits for a slow one is in nobody's way.
+ * itself when the process does. It is asked by account and endpoint, so that what waits for a slow one is in nobody's way.
  */
 import { sql } from 'kysely'
 import type { Deps } from '../context.ts'
@@ -12,38 +12,63 @@ export const LEASE_MS = 20_000
 
 /** A delivery whose `due_at` says how long it is ours. */
 export type Leased = Row<'delivery'> & { due_at: number }
-export type DueEndpoint = { id: string; failing_since: number | null }
+/** What an account has waiting for an endpoint. */
+export type Queue = { account_id: string; endpoint_id: string; failing_since: number | null }
+/** Queues that something is due in, and where to look on; undefined behind the last one. */
+export type Look = { due: Queue[]; next: Place | undefined }
+export type Place = { accountId: string; endpointId: string }
 
-/** Endpoints that something is due for. Steps from one to the next in the index: what it costs is not what waits there. */
-export async function dueEndpoints(db: Queries, now: number): Promise<DueEndpoint[]> {
-  const { rows } = await sql<DueEndpoint>`
-    with recursive waiting(id) as (
-      select min(endpoint_id) from delivery where due_at is not null
+/** Queues that one look passes at most. */
+const PASSED = 2000
+/** The words of the index `delivery_waiting`, said as they are: no engine proves them of a parameter. */
+export const PENDING = sql<boolean>`status = 'pending'`
+
+/**
+ * Queues that something is due in, from behind a place on. Steps from one queue to the next in the index: what it costs is not
+ * what waits there.
+ */
+export async function dueQueues(
+  db: Queries,
+  now: number,
+  { accountId, endpointId }: Place = { accountId: '', endpointId: '' },
+): Promise<Look> {
+  const { rows } = await sql<Queue & { passed: number }>`
+    with recursive waiting(id, passed) as (
+      select (select id from delivery where ${PENDING} and (account_id, endpoint_id) > (${accountId}, ${endpointId})
+        order by account_id, endpoint_id limit 1), 1
       union all
-      select (select min(endpoint_id) from delivery where due_at is not null and endpoint_id > waiting.id)
-      from waiting where waiting.id is not null
+      select (select id from delivery where ${PENDING} and (account_id, endpoint_id) > (here.account_id, here.endpoint_id)
+        order by account_id, endpoint_id limit 1), waiting.passed + 1
+      from waiting join delivery as here on here.id = waiting.id where waiting.passed < ${sql.lit(PASSED)}
     )
-    select waiting.id, coalesce(webhook.failing_since, log_drain.failing_since) as failing_since
+    select here.account_id, here.endpoint_id, waiting.passed,
+      coalesce(webhook.failing_since, log_drain.failing_since) as failing_since
     from waiting
-    left join webhook on webhook.id = waiting.id
-    left join log_drain on log_drain.id = waiting.id
-    where waiting.id is not null
-      and exists (select 1 from delivery where endpoint_id = waiting.id and due_at <= ${now})`.execute(db)
-  return rows
+    join delivery as here on here.id = waiting.id
+    left join webhook on webhook.id = here.endpoint_id
+    left join log_drain on log_drain.id = here.endpoint_id
+    where waiting.passed = ${sql.lit(PASSED)} or exists (select 1 from delivery
+      where ${PENDING} and account_id = here.account_id and endpoint_id = here.endpoint_id and due_at <= ${now})
+    order by waiting.passed`.execute(db)
+  const last = rows.at(-1)
+  const next = last?.passed === PASSED ? { accountId: last.account_id, endpointId: last.endpoint_id } : undefined
+  return { due: rows, next }
 }
 
-/** Leases what is due, of each endpoint at most as many as said. */
-export async function lease(deps: Deps, wanted: ReadonlyMap<string, number>, now: number): Promise<Leased[]> {
+/** Leases what is due, of each queue at most as many as said. */
+export async function lease(deps: Deps, wanted: ReadonlyMap<Queue, number>, now: number): Promise<Leased[]> {
   return deps.db.write(async (db) => {
     const taken: Leased[] = []
-    for (const [endpointId, most] of wanted) {
-      taken.push(...(await takeDue(db, { endpointId, now, until: now + LEASE_MS, most })))
+    for (const [{ account_id: accountId, endpoint_id: endpointId }, most] of wanted) {
+      taken.push(...(await takeDue(db, { accountId, endpointId, now, until: now + LEASE_MS, most })))
     }
     return taken
   })
 }
 
-const takeDue = prepared<{ endpointId: string; now: number; until: number; most: number }, Leased>((db, value) =>
+type Taking = { accountId: string; endpointId: string; now: number; until: number; most: number }
+
+const takeDue = prepared<Taking, Leased>((db, value) =>
   db
     .updateTable('delivery')
     .set({ due_at: value.until })
@@ -52,6 +77,8 @@ const takeDue = prepared<{ endpointId: string; now: number; until: number; most:
       eb
         .selectFrom('delivery')
         .select('id')
+        .where(PENDING)
+        .where('account_id', '=', value.accountId)
         .where('endpoint_id', '=', value.endpointId)
         .where('due_at', '<=', value.now)
         .orderBy('due_at')
@@ -77,16 +104,20 @@ export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Pro
 }
 
 const DROPPED_AT_ONCE = 500
+export const DROPPED = { status: 'dropped', due_at: null, held_at: null, body: null } as const
 
 /** Drops a delivery that nobody may hear any more; with its endpoint gone, what else is due there. */
-export async function drop(deps: Deps, { id, due_at, endpoint_id }: Leased, now: number, all: boolean): Promise<void> {
-  const dropped = { status: 'dropped', due_at: null, held_at: null, body: null, done_at: now } as const
+export async function drop(deps: Deps, leased: Leased, now: number, all: boolean): Promise<void> {
+  const { id, due_at, account_id, endpoint_id } = leased
+  const dropped = { ...DROPPED, done_at: now }
   await deps.db.write(async (db) => {
     await db.updateTable('delivery').set(dropped).where('id', '=', id).where('due_at', '=', due_at).execute()
     if (!all) return
     const others = db
       .selectFrom('delivery')
       .select('id')
+      .where(PENDING)
+      .where('account_id', '=', account_id)
       .where('endpoint_id', '=', endpoint_id)
       .where('due_at', '<=', now)
     await db.updateTable('delivery').set(dropped).where('id', 'in', others.limit(DROPPED_AT_ONCE)).execute()

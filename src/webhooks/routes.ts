@@ -1,17 +1,7 @@
 import { notLimitedToProjects } from '../access/guards.ts'
-import { operatorRoute, route } from '../http/route.ts'
-import { findDelivery, listDeliveries, replayDelivery } from './deliveries.ts'
-import {
-  Delivery,
-  DeliveryList,
-  ListDeliveriesQuery,
-  ListWebhooksQuery,
-  MadeWebhook,
-  NewWebhook,
-  PatchWebhook,
-  Webhook,
-  WebhookList,
-} from './shape.ts'
+import { route } from '../http/route.ts'
+import { deliveryRoutes } from './delivery-routes.ts'
+import { ListWebhooksQuery, MadeWebhook, NewWebhook, PatchWebhook, Webhook, WebhookList } from './shape.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -105,28 +95,5 @@ export const webhookRoutes = [
     refuses: ['not_found'],
     status: 204,
   }),
-  operatorRoute({
-    method: 'GET',
-    path: '/operator/v1/webhook-deliveries',
-    operationId: 'operatorListDeliveries',
-    summary: 'Read what was sent to webhooks and log drains, with every attempt',
-    tag: 'operator',
-    query: ListDeliveriesQuery,
-    run: listDeliveries,
-    list: { rows: 100, rowBytes: 32 * 1024 },
-    status: 200,
-    reply: DeliveryList,
-  }),
-  operatorRoute({
-    method: 'POST',
-    path: '/operator/v1/webhook-deliveries/:id/replay',
-    operationId: 'operatorReplayDelivery',
-    summary: 'Send a delivery once more',
-    tag: 'operator',
-    on: findDelivery,
-    run: replayDelivery,
-    refuses: ['not_found', 'not_replayable'],
-    status: 202,
-    reply: Delivery,
-  }),
+  ...deliveryRoutes,
 ]

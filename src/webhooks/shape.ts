@@ -43,7 +43,7 @@ const fields = {
   configurationId: Type.Optional(Type.String({ description: 'the installation that registered it' })),
   failingSince: Type.Optional(Moment),
   disabledAt: Type.Optional(Moment),
-  disabledReason: Type.Optional(OneOf('gone', 'failing')),
+  disabledReason: Type.Optional(OneOf('gone', 'failing', 'overflow')),
   ...HeldFields,
 }
 export const Webhook = Type.Object(fields, { title: 'Webhook' })
@@ -74,11 +74,13 @@ export function showHeld({ held_at, held_reason }: Pick<Row<'webhook'>, 'held_at
 }
 
 const STATUSES = ['pending', 'held', 'delivered', 'failed', 'dropped'] as const
-export const ListDeliveriesQuery = Type.Object({
+const LoggedQuery = {
   ...PageQuery,
-  endpointId: Type.Optional(Id),
   status: Type.Optional(OneOf(...STATUSES)),
-})
+  type: Type.Optional(Type.String({ maxLength: 100, description: 'the event that is told, in either spelling' })),
+}
+export const ListDeliveriesQuery = Type.Object({ ...LoggedQuery, endpointId: Type.Optional(Id) })
+export const ListDeliveriesOfQuery = Type.Object(LoggedQuery)
 
 const Attempt = Type.Object({
   attempt: Type.Integer(),

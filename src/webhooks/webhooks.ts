@@ -87,6 +87,23 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
   return row
 }
 
+/**
+ * A webhook whose deliveries the caller may see: one that `findWebhook` gives, or that of an integration of the team, for persons who may
+ * see its integrations, and all of its projects. Refuses: not_found 404.
+ */
+export async function findSentTo(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
+  const { permissions, projectIds, configurationId } = ctx.who
+  if (!permissions.has('app:read') || projectIds !== null || configurationId !== null) return findWebhook(ctx, params)
+  const row = await ctx.db
+    .selectFrom('webhook')
+    .selectAll()
+    .where('id', '=', params.id ?? '')
+    .where('account_id', '=', ctx.account.id)
+    .where('integration_id', 'is not', null)
+    .executeTakeFirst()
+  return row ?? findWebhook(ctx, params)
+}
+
 export function getWebhook(_ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Webhook {
   return showWebhook(row, agent)
 }

@@ -306,7 +306,7 @@ async function judge(one: Case, ask: Ask, refusals: Map<string, string>, tally: 
 
 /** No name, value or id of the tenant. */
 function tellsNothingOf({ mark, place, teamId, ownerId, otherProjectId }: Tenant, text: string, said: string): void {
-  const { projectId, envId, deploymentId, webhookId, drainId, mateId, configurationId } = place
+  const { projectId, envId, deploymentId, webhookId, deliveryId, drainId, mateId, configurationId } = place
   const ids = [
     teamId,
     ownerId,
@@ -315,6 +315,7 @@ function tellsNothingOf({ mark, place, teamId, ownerId, otherProjectId }: Tenant
     envId,
     deploymentId,
     webhookId,
+    deliveryId,
     drainId,
     mateId,
     configurationId,

@@ -53,6 +53,20 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const otherDrainId = (await made('POST', '/v1/log-drains', drain)).id
   const hook = { url: `https://hooks.${mark}.dev`, events: ['project.created'] }
   const webhookId = (await made('POST', '/v1/webhooks', hook)).id
+  const deliveryId = `dlv_${mark}${'0'.repeat(20)}`
+  await world.deps.db.write(async (tx) => {
+    const row = { id: deliveryId, account_id: teamId, endpoint_id: webhookId, type: 'project.created', attempts: 1 }
+    const done = { status: 'failed', due_at: null, done_at: 1, created_stamp: world.deps.clock.stamp() } as const
+    await tx
+      .insertInto('delivery')
+      .values({ ...row, ...done })
+      .execute()
+    const attempt = { delivery_id: deliveryId, attempt: 1, at: 1, status_code: 500, duration_ms: 1 }
+    await tx
+      .insertInto('delivery_attempt')
+      .values({ ...attempt, response: mark })
+      .execute()
+  })
   await made('POST', '/v9/projects/web/link', { type: 'github', repo: `acme/${mark}` })
   await made('POST', '/v9/projects/web/custom-environments', { slug: `staging-${mark}` })
   const variable = { key: 'TOKEN', value: `value-${mark}`, type: 'plain', comment: mark, target: ['preview'] }
@@ -69,7 +83,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     ...installed,
     ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId, drainId, otherDrainId },
     oldDeploymentIds: { deleteDeployment: deploymentId, deleteDeploymentAsCli: deploymentId },
-    ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId: '' },
+    ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId },
     ...{ sentInvitationId: invited.uid, invitationId: 'nosuch' },
     apps: { helper: app, 'teams-secrets': app, 'operators-secrets': app, 'teams-last': app, 'operators-last': app },
     spare: { id: mate.id, tokenId: own.body.id },
@@ -84,6 +98,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     // Whoever has a code may take the project: it is no name.
     code: 'nosuch',
     deploymentId,
+    deliveryId,
     inviteId: invited.uid,
     secretId: app.secretId,
   }

@@ -1,0 +1,67 @@
+/** An endpoint that is not worth sending to any more: it is disabled, and its people are told. docs/webhooks.md. */
+import type { OperatorCtx } from '../context.ts'
+import type { Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { queueMail } from '../mail/mail.ts'
+import { KIND, type Table } from './held.ts'
+
+/** Deliveries of an account that may wait, whatever they wait for. docs/webhooks.md, Why. */
+export const MOST_PENDING = 10_000
+
+type Reason = NonNullable<Row<'webhook'>['disabled_reason']>
+type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
+type Endpoint = Pick<Row<'webhook'>, 'id' | 'account_id' | 'url' | 'created_by'>
+
+/** Disables an endpoint, once, and tells who made it, or else the owners of its account. */
+export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, reason: Reason): Promise<void> {
+  const done = await ctx.db
+    .updateTable(table)
+    .set({ disabled_at: ctx.now, disabled_reason: reason })
+    .where('id', '=', endpoint.id)
+    .where('disabled_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  if (done === undefined) return
+  const what = KIND[table]
+  const host = URL.parse(endpoint.url)?.host ?? 'its address'
+  const text = [
+    `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
+    '',
+    'Nothing is sent to it any more. What happens meanwhile is not sent later.',
+    ...('sealed_headers' in done ? [] : howToGoOn(done)),
+  ].join('\n')
+  for (const recipient of await ownersOf(ctx.db, endpoint)) {
+    await queueMail(ctx, { recipient, subject: `A ${what} is disabled: ${host}`, text })
+  }
+}
+
+function howToGoOn({ id, integration_id }: Row<'webhook'>): string[] {
+  const enable =
+    integration_id === null
+      ? `PATCH /v1/webhooks/${id} {"enabled": true}`
+      : `set the webhookUrl of the integration ${integration_id} again`
+  return [
+    `Once it works again, enable it: ${enable}.`,
+    `What was not delivered is listed for 30 days, and is sent again when you ask: GET /v1/webhooks/${id}/deliveries`,
+  ]
+}
+
+const WHY: Record<Reason, string> = {
+  gone: 'it answered 410, which says that it is gone for good',
+  failing: 'nothing could be delivered to it in five days',
+  overflow: `more than ${MOST_PENDING.toLocaleString('en')} deliveries of the account waited, and most of them for it. What waited is dropped`,
+}
+
+/** Who made it, while still there; otherwise the owners of the account. */
+async function ownersOf(db: Queries, { account_id, created_by }: Endpoint): Promise<string[]> {
+  const people = await db
+    .selectFrom('account')
+    .leftJoin('member', (join) => join.onRef('member.user_id', '=', 'account.id').on('member.team_id', '=', account_id))
+    .select(['account.id', 'account.email', 'member.role'])
+    .where((eb) => eb.or([eb('account.id', '=', account_id), eb('member.team_id', '=', account_id)]))
+    .where('account.email', 'is not', null)
+    .execute()
+  const maker = people.filter(({ id }) => id === created_by)
+  const told = maker.length > 0 ? maker : people.filter(({ id, role }) => id === account_id || role === 'OWNER')
+  return told.flatMap(({ email }) => (email === null ? [] : [email]))
+}
