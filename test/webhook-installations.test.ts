@@ -185,7 +185,11 @@ onBothEngines(
     assert.equal((await world.call('POST', `/v1/webhooks${team}`, { url: people.url, events })).status, 200)
 
     const day = 86_400_000
-    await setConfiguration(world, configuration.id, { disabled_at: world.deps.clock.now() - day })
+    const disabled = {
+      disabled_at: world.deps.clock.now() - day,
+      disabled_reason: 'original-owner-left-the-team',
+    } as const
+    await setConfiguration(world, configuration.id, disabled)
     await makeProject(world, 'web', team)
     await world.call('PATCH', `/v9/projects/web${team}`, { name: 'held' })
     await deliver(world)

@@ -87,16 +87,16 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0019-kept-answers': keptAnswers,
   '0020-growth': growth,
   '0021-edge-stamps': edgeStamps,
-  '0034-deployment-meta': deploymentMeta,
-  '0035-repo-case': repoCase,
-  '0028-invitations': invitations,
-  '0042-released-proofs': releasedProofs,
-  '0043-delivery-turns': deliveryTurns,
   '0024-held-endpoints': heldEndpoints,
   '0025-ended-webhooks': endedWebhooks,
   '0026-mail-budgets': mailBudgets,
+  '0028-invitations': invitations,
   '0029-reserved-slugs': reservedSlugs,
   '0030-people': people,
+  '0034-deployment-meta': deploymentMeta,
+  '0035-repo-case': repoCase,
+  '0042-released-proofs': releasedProofs,
+  '0043-delivery-turns': deliveryTurns,
 }
 
 /**
