@@ -98,7 +98,7 @@ export async function removeLongDisabled(ctx: OperatorCtx, limit: number): Promi
     .selectAll()
     .where('disabled_at', '<=', ctx.now - DISABLED_KEPT_MS)
     // Who is suspended may come back to all of it.
-    .where('disabled_reason', '!=', 'disabled-by-admin')
+    .where((eb) => eb.or([eb('disabled_reason', 'is', null), eb('disabled_reason', '!=', 'disabled-by-admin')]))
     .where('deleted_at', 'is', null)
     .orderBy('disabled_at')
     .limit(limit)

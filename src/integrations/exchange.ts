@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import { endWritesOf } from '../access/installation.ts'
+import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { countFailure } from '../http/guesses.ts'
@@ -23,7 +24,8 @@ type Asked = { codeHash: string; redirectUri: string; verifier: string | undefin
  * when the code was used has lost a race, and ends nothing. Refuses as `exchangeCode` does.
  */
 export async function refuseReplay(ctx: OperatorCtx, _: undefined, input: Exchange): Promise<void> {
-  const began = ctx.deps.clock.stamp()
+  // When the request came: it may have waited for its turn since, while another one used the code.
+  const began = ctx.now * STAMPS_PER_MS
   const integration = await authenticateClient(ctx, input)
   const { codeHash, redirectUri } = askedOf(input.body)
   const used = await ctx.db
