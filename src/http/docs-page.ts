@@ -7,6 +7,7 @@ import { escapeText } from './html.ts'
 import { wordsOf } from './openapi.ts'
 import { splitQuery } from './query.ts'
 import { type Route, refusalsOf } from './route.ts'
+import { COLOURS } from './stylesheet.ts'
 
 /** Fields are shown inside fields so far; below that, their type says what they are. */
 const DEEPEST = 3
@@ -74,7 +75,8 @@ function operation(route: Route, example: Example | undefined): string {
     .map((key) => REFUSALS[key])
     .sort(([a], [b]) => a - b)
     .map(
-      ([status, code, said]) => `<tr><td>${status}</td><td><code>${code}</code></td><td>${escapeText(said)}</td></tr>`,
+      ([status, code, said]) =>
+        `<tr><td>${status}</td><td><code>${code.replaceAll('_', '_<wbr>')}</code></td><td>${escapeText(said)}</td></tr>`,
     )
   const answer = route.reply ? fields(route.reply) : route.textReply ? '<p>plain text</p>' : '<p>no content</p>'
   return `<details id="${route.operationId}">
@@ -82,9 +84,9 @@ function operation(route: Route, example: Example | undefined): string {
 <p>${escapeText(wordsOf(route)).replaceAll(/`([^`]*)`/g, '<code>$1</code>')}</p>
 ${section('Example', example && shownExample(route, example))}${section('Query', route.query && fields(route.query))}${section('Body', route.body && (route.textBody ? '<p>plain text</p>' : fields(route.body)))}${section(`Answers ${route.status}`, answer)}
 <h3>Refuses</h3>
-<div class="wide"><table><tr><th>Status</th><th>Code</th><th>When</th></tr>
+<table><tr><th>Status</th><th>Code</th><th>When</th></tr>
 ${refused.join('\n')}
-</table></div>
+</table>
 </details>`
 }
 
@@ -142,20 +144,20 @@ function anchor(tag: string): string {
   return tag.replaceAll(' ', '-')
 }
 
-const STYLE = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+const STYLE = `${COLOURS}
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+a { color: var(--main) }
 main { max-width: 60rem; margin: 0 auto; padding: 1rem }
 code { font-family: ui-monospace, monospace; overflow-wrap: break-word }
-details { border-top: 1px solid #8886; padding: .5rem 0 }
+details { border-top: 1px solid var(--line); padding: .5rem 0 }
 summary { cursor: pointer; overflow-wrap: break-word }
 h3 { font-size: 1rem; margin: 1rem 0 .25rem }
 ul { margin: 0; padding-left: 1.25rem }
 li, p { overflow-wrap: break-word }
-pre { font: .875rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; background: #8881; padding: .5rem .75rem; margin: .25rem 0 }
-.wide { overflow-x: auto }
+pre { font: .875rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--note); padding: .5rem .75rem; margin: .25rem 0 }
 table { border-collapse: collapse; width: 100%; font-size: .9rem }
 th, td { text-align: left; padding: .25rem .5rem .25rem 0; vertical-align: top }
-td code { white-space: nowrap }
+td:last-child { overflow-wrap: anywhere }
 nav a { margin-right: 1rem }
 form { margin: 1rem 0 } label { display: block } input, button { font: inherit; padding: .35rem .6rem }
 `

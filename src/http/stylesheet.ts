@@ -1,10 +1,13 @@
-/** The one stylesheet of the pages: calm, for small and large windows, for light and dark. No image, no font from elsewhere. */
-export const STYLESHEET = `
+/** The colours of every page, by day and by night. */
+export const COLOURS = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59616b; --line: #d5d9de; --paper: #fff; --ground: #f5f6f8;
   --main: #1f4fd8; --on-main: #fff; --bad: #b3261e; --good: #1a6b3a; --note: #eef2fd }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #a5adb8; --line: #3b424c; --paper: #1d2127;
   --ground: #14171b; --main: #9db7ff; --on-main: #0d1a40; --bad: #ffb4ab; --good: #8fd6a8; --note: #232b3d } }
-*, ::before, ::after { box-sizing: border-box }
+`
+
+/** The one stylesheet of the pages: calm, for small and large windows, for light and dark. No image, no font from elsewhere. */
+export const STYLESHEET = `${COLOURS}*, ::before, ::after { box-sizing: border-box }
 [hidden] { display: none !important }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 header { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between;
