@@ -73,7 +73,7 @@ async function proveThroughDnsmasq({ call, folder }: World, config: { BERTH_DNS_
 test('a dead first resolver does not keep the second from answering', async () => {
   dns.zones.set('_berth.several.com', { txt: [['a', 'b'], ['c']] })
   const { readTxt } = openDns([`127.0.0.1:${await freePort()}`, dns.address])
-  assert.deepEqual((await readTxt('_berth.several.com'))?.sort(), ['ab', 'c'])
+  assert.deepEqual((await readTxt('_berth.several.com', 'one'))?.sort(), ['ab', 'c'])
 })
 
 test('the three outcomes are told apart, at most 100 records are read, and a name asked for is asked for as it is', async () => {
@@ -82,13 +82,13 @@ test('the three outcomes are told apart, at most 100 records are read, and a nam
   dns.zones.set('bare.com', { a: ['192.0.2.1'] })
   dns.zones.set('loop.com', { cname: 'loop.com' })
   dns.zones.set('broken.com', { rcode: 'SERVFAIL' })
-  assert.equal((await readTxt('many.com'))?.length, 100)
-  assert.deepEqual(await readTxt('bare.com'), [])
-  assert.deepEqual(await readTxt('loop.com'), [])
-  assert.deepEqual(await readTxt('nothing.com'), [])
-  assert.deepEqual(await readA('bare.com'), ['192.0.2.1'])
-  assert.equal(await readTxt('broken.com'), undefined)
-  assert.equal(await openDns([`127.0.0.1:${await freePort()}`]).readTxt('bare.com'), undefined)
+  assert.equal((await readTxt('many.com', 'one'))?.length, 100)
+  assert.deepEqual(await readTxt('bare.com', 'one'), [])
+  assert.deepEqual(await readTxt('loop.com', 'one'), [])
+  assert.deepEqual(await readTxt('nothing.com', 'one'), [])
+  assert.deepEqual(await readA('bare.com', 'one'), ['192.0.2.1'])
+  assert.equal(await readTxt('broken.com', 'one'), undefined)
+  assert.equal(await openDns([`127.0.0.1:${await freePort()}`]).readTxt('bare.com', 'one'), undefined)
 })
 
 test('who waits too long for a turn is told that nothing answered, and the turns come back', async () => {
@@ -96,11 +96,14 @@ test('who waits too long for a turn is told that nothing answered, and the turns
   dns.zones.set('stuck.com', { silent: true })
   dns.zones.set('fine.com', { txt: [['yes']] })
   const began = performance.now()
-  const stuck = Array.from({ length: 64 }, () => readTxt('stuck.com'))
+  const stuck = Array.from({ length: 64 }, () => readTxt('stuck.com', 'one'))
   assert.deepEqual(await Promise.all(stuck), Array(64).fill(undefined))
   const took = performance.now() - began
   assert.ok(took < 5600, `${took} ms`)
-  assert.deepEqual(await Promise.all(Array.from({ length: 64 }, () => readTxt('fine.com'))), Array(64).fill(['yes']))
+  assert.deepEqual(
+    await Promise.all(Array.from({ length: 64 }, () => readTxt('fine.com', 'one'))),
+    Array(64).fill(['yes']),
+  )
 })
 
 const EDGE = {

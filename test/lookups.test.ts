@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { after, test } from 'node:test'
+import { openDns } from '../src/outside/dns.ts'
+import { startDnsServer } from './dns-server.ts'
 import { onBothEngines } from './world.ts'
+
+const dns = await startDnsServer()
+after(() => dns.close())
 
 onBothEngines(
   'every look-up is counted, for a domain and for an account, and told',
@@ -31,7 +37,10 @@ onBothEngines(
   async (world) => {
     const heard = new Set<string>()
     silent.on('message', (question) => heard.add(question.toString('latin1')))
-    const slow = Array.from({ length: 40 }, (_, at) => world.call('GET', `/v6/domains/s${at}.example.com/config`))
+    // One account never has them all.
+    const users = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => world.user(name)))
+    const calls = [world, ...users].flatMap(({ call }) => Array(7).fill(call) as (typeof call)[])
+    const slow = calls.map((call, at) => call('GET', `/v6/domains/s${at}.example.com/config`))
     while (heard.size < 32) await new Promise((resolve) => setTimeout(resolve, 10))
     const post = { url: 'http://hooks.example.org/', headers: {}, body: '' }
     const sent = world.deps.outside.egress.post(post, AbortSignal.timeout(6000))
@@ -44,3 +53,53 @@ onBothEngines(
   },
   { BERTH_DNS_SERVERS: `127.0.0.1:${silent.address().port}` },
 )
+
+onBothEngines(
+  'an account with 100 silent names does not hold up the verify of another, and is answered',
+  async (world) => {
+    const { call } = await world.user('other')
+    await call('POST', '/v10/projects', { name: 'web' })
+    const added = await call('POST', '/v10/projects/web/domains', { name: 'prompt.net' })
+    const [{ domain, value }] = added.body.verification
+    dns.zones.set(domain, { txt: [[value]] })
+    const names = Array.from({ length: 100 }, (_, at) => `silent${at}.org`)
+    for (const name of names) dns.zones.set(name, { silent: true })
+    const before = dns.asked.length
+    const slow = Promise.all(names.map((name) => world.call('GET', `/v6/domains/${name}/config`)))
+    while (dns.asked.length < before + 16) await new Promise((resolve) => setTimeout(resolve, 10))
+    const began = performance.now()
+    const verified = await call('POST', '/v9/projects/web/domains/prompt.net/verify')
+    const took = performance.now() - began
+    assert.equal(verified.status, 200, verified.text)
+    assert.ok(took < 1000, `${took} ms`)
+    const statuses = new Set((await slow).map(({ status }) => status))
+    statuses.delete(200)
+    // PostgreSQL runs 16 requests of one account at once: who waits longer than 10 s for a turn is told so.
+    assert.deepEqual([...statuses], world.engine === 'postgres' ? [429] : [])
+  },
+  { BERTH_DNS_SERVERS: dns.address },
+)
+
+test('one asker takes half of the places, and the next half of what is left; they come back, and turns are taken', async () => {
+  const { readTxt } = openDns([dns.address])
+  dns.zones.set('stuck.org', { silent: true })
+  dns.zones.set('slow.org', { txt: [['yes']], delayMs: 100 })
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 300))
+  const stuckOf = (asker: string) => Array.from({ length: 40 }, () => readTxt('stuck.org', asker))
+  for (const _ of ['first', 'once more']) {
+    const waiting = []
+    // Three times 300 ms: questions that were not answered are asked again after 1.5 s.
+    for (const [asker, places] of [16, 8, 4].entries()) {
+      const before = dns.asked.length
+      waiting.push(...stuckOf(`asker ${asker}`))
+      await settled()
+      assert.equal(dns.asked.length - before, places)
+    }
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set([undefined]))
+  }
+  const ended: string[] = []
+  const ask = (asker: string) => readTxt('slow.org', asker).then(() => ended.push(asker))
+  const many = Array.from({ length: 160 }, () => ask('many'))
+  await Promise.all([...many, ask('few'), ask('few')])
+  assert.ok(ended.lastIndexOf('few') < 60, `the few ended as number ${ended.lastIndexOf('few')}`)
+})

@@ -150,7 +150,7 @@ async function checkDns({ dnsServers }: Config): Promise<Finding[]> {
   return Promise.all(
     servers.map(async (server): Promise<Finding> => {
       const name = server ?? 'the resolver of the system'
-      const answer = await openDns(server === undefined ? undefined : [server]).readA(ASKED_NAME)
+      const answer = await openDns(server === undefined ? undefined : [server]).readA(ASKED_NAME, about)
       if (answer !== undefined) return { about, is: 'well', found: `${name} answers` }
       const advice =
         server === undefined

@@ -95,7 +95,7 @@ export async function readAccountChallenge(
 ): Promise<Records<string> | typeof NOT_ASKED> {
   if ((await provenAt(ctx, claim)) !== null) return NOT_ASKED
   mayLookUp(ctx, claim.name)
-  return ctx.deps.outside.dns.readTxt(showVerificationRecord(ctx, claim).verificationDomain)
+  return ctx.deps.outside.dns.readTxt(showVerificationRecord(ctx, claim).verificationDomain, ctx.account.id)
 }
 
 /**

@@ -39,7 +39,12 @@ type Seen = { cname: string | undefined; addresses: string[] }
 
 async function lookAt(ctx: Ctx, name: string): Promise<Seen> {
   const { dns } = ctx.deps.outside
-  const [cnames, v4, v6] = await Promise.all([dns.readCname(name), dns.readA(name), dns.readAaaa(name)])
+  const asker = ctx.account.id
+  const [cnames, v4, v6] = await Promise.all([
+    dns.readCname(name, asker),
+    dns.readA(name, asker),
+    dns.readAaaa(name, asker),
+  ])
   return { cname: some(cnames)[0]?.toLowerCase(), addresses: [...some(v4), ...some(v6)] }
 }
 

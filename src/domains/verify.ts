@@ -14,7 +14,7 @@ const NOT_ASKED = 'not asked'
 export async function readChallenge(ctx: Ctx, { domain }: Found): Promise<Records<string> | typeof NOT_ASKED> {
   if (domain.verified_at !== null) return NOT_ASKED
   mayLookUp(ctx, domain.name)
-  return ctx.deps.outside.dns.readTxt(challengeOf(domain, ctx.deps.config.domains).domain)
+  return ctx.deps.outside.dns.readTxt(challengeOf(domain, ctx.deps.config.domains).domain, ctx.account.id)
 }
 
 /**

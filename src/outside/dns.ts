@@ -1,17 +1,19 @@
 /** Real DNS through the configured resolvers. They are trusted: what they say of a name is taken for its owner's word. */
 import { Resolver } from 'node:dns/promises'
+import { openFairLine } from '../fair-line.ts'
 
 /** What a look-up gives: what was found, `[]` when the name has nothing of it, undefined when no resolver answered. */
 export type Found<T> = T[] | undefined
 
+/** `asker`: for whom it is asked, an account or a name that something is sent to. Slow names of one asker hold up no other. */
 export type Dns = {
   /** TXT records, the chunks of each joined. CNAMEs are followed, a truncated answer is asked for again over TCP. */
-  readTxt(name: string): Promise<Found<string>>
-  readCname(name: string): Promise<Found<string>>
+  readTxt(name: string, asker: string): Promise<Found<string>>
+  readCname(name: string, asker: string): Promise<Found<string>>
   /** IPv4 addresses. */
-  readA(name: string): Promise<Found<string>>
+  readA(name: string, asker: string): Promise<Found<string>>
   /** IPv6 addresses. */
-  readAaaa(name: string): Promise<Found<string>>
+  readAaaa(name: string, asker: string): Promise<Found<string>>
 }
 
 /** Two tries of 1.5 s a server, and never longer than this in all, waiting for a turn included. */
@@ -27,9 +29,9 @@ const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 /** `servers`: `address:port` of each; the system's when undefined. */
 export function openDns(servers: string[] | undefined): Dns {
   const turns = openTurns(MOST_IN_FLIGHT)
-  const ask = async <T>(question: (resolver: Resolver) => Promise<T[]>): Promise<Found<T>> => {
+  const ask = async <T>(asker: string, question: (resolver: Resolver) => Promise<T[]>): Promise<Found<T>> => {
     const deadline = Date.now() + LONGEST_MS
-    const leave = await turns.enter(LONGEST_MS)
+    const leave = await turns.enter(asker, LONGEST_MS)
     if (leave === undefined) return undefined
     const resolver = new Resolver(TRIES)
     const hurry = setTimeout(() => resolver.cancel(), Math.max(1, deadline - Date.now()))
@@ -46,45 +48,53 @@ export function openDns(servers: string[] | undefined): Dns {
     }
   }
   return {
-    readTxt: (name) => ask(async (resolver) => (await resolver.resolveTxt(name)).map((chunks) => chunks.join(''))),
-    readCname: (name) => ask((resolver) => resolver.resolveCname(name)),
-    readA: (name) => ask((resolver) => resolver.resolve4(name)),
-    readAaaa: (name) => ask((resolver) => resolver.resolve6(name)),
+    readTxt: (name, asker) =>
+      ask(asker, async (resolver) => (await resolver.resolveTxt(name)).map((chunks) => chunks.join(''))),
+    readCname: (name, asker) => ask(asker, (resolver) => resolver.resolveCname(name)),
+    readA: (name, asker) => ask(asker, (resolver) => resolver.resolve4(name)),
+    readAaaa: (name, asker) => ask(asker, (resolver) => resolver.resolve6(name)),
   }
 }
 
 type Turns = {
   /** Waits for a place and gives the way out of it; undefined when none came free in time. */
-  enter(longestMs: number): Promise<(() => void) | undefined>
+  enter(asker: string, longestMs: number): Promise<(() => void) | undefined>
 }
 
+/**
+ * Places that askers share. Each takes only as many as it leaves free: one alone has half of them, and for somebody new there is
+ * one at once. Who waits does so behind its own, and takes turns with the others.
+ */
 function openTurns(places: number): Turns {
   let free = places
-  const waiting = new Set<() => void>()
-  const leave = () => {
-    const [next] = waiting
-    if (next === undefined) free++
-    else {
-      waiting.delete(next)
-      next()
-    }
+  const inside = new Map<string, number>()
+  const line = openFairLine<() => void>()
+  const of = (asker: string) => inside.get(asker) ?? 0
+  const may = (asker: string) => of(asker) < free
+  const leave = (asker: string) => {
+    free++
+    if (of(asker) === 1) inside.delete(asker)
+    else inside.set(asker, of(asker) - 1)
+    for (let next = line.shift(may); next !== undefined; next = line.shift(may)) next()
+  }
+  const take = (asker: string) => {
+    free--
+    inside.set(asker, of(asker) + 1)
+    return () => leave(asker)
   }
   return {
-    enter(longestMs) {
-      if (free > 0) {
-        free--
-        return Promise.resolve(leave)
-      }
+    enter(asker, longestMs) {
+      if (may(asker)) return Promise.resolve(take(asker))
       return new Promise((resolve) => {
         const begin = () => {
           clearTimeout(patience)
-          resolve(leave)
+          resolve(take(asker))
         }
         const patience = setTimeout(() => {
-          waiting.delete(begin)
+          line.remove(asker, begin)
           resolve(undefined)
         }, longestMs)
-        waiting.add(begin)
+        line.push(asker, begin)
       })
     },
   }

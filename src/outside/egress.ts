@@ -105,7 +105,7 @@ function guardedLookup(dns: Dns, may: (address: string) => boolean): LookupFunct
 
 async function addressesOf(dns: Dns, name: string): Promise<string[]> {
   if (/^(.+\.)?localhost\.?$/i.test(name)) return ['127.0.0.1', '::1']
-  const [v4, v6] = await Promise.all([dns.readA(name), dns.readAaaa(name)])
+  const [v4, v6] = await Promise.all([dns.readA(name, name), dns.readAaaa(name, name)])
   const found = [...(v4 ?? []), ...(v6 ?? [])]
   if (found.length > 0) return found
   throw new Error(v4 && v6 ? 'the name has no address' : 'the name servers did not answer')
