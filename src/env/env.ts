@@ -188,6 +188,7 @@ export async function deleteEnv(
   if (said !== undefined && !(environment && targetsIn(variable).includes(environment.id)))
     refuse('not_found', `The variable "${variable.key}" is not in the custom environment "${said}".`)
   mustChange(ctx.who, variable)
+  ctx.countRows(1)
   await removeVariables(ctx, ctx.account, subject, [variable])
   return showEnv(variable, 'hidden')
 }
