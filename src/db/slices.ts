@@ -1,3 +1,5 @@
+import { turnLastedMs } from '../http/turn.ts'
+
 /** Rows that one statement carries: both engines bound the number of values in a statement, and one of this size takes milliseconds. */
 const SLICE = 100
 
@@ -12,18 +14,10 @@ export function slices<T>(all: readonly T[]): T[][] {
 const TURN_MS = 8
 
 /**
- * For work of many steps, also within a transaction: said after each step, it lets what else waits in this process run once a while. On
- * SQLite other writers still wait for the transaction; who reads does not.
+ * For work of many steps, also within a transaction: said after each step, it lets what else waits in this process run once this turn of the
+ * event loop has lasted a while, whatever it was busy with. On SQLite other writers still wait for the transaction; who reads does not.
  */
 export function openPace(): () => Promise<void> | undefined {
-  let since = performance.now()
-  return () => {
-    if (performance.now() - since < TURN_MS) return undefined
-    return new Promise((resolve) =>
-      setImmediate(() => {
-        since = performance.now()
-        resolve()
-      }),
-    )
-  }
+  turnLastedMs()
+  return () => (turnLastedMs() < TURN_MS ? undefined : new Promise((resolve) => setImmediate(resolve)))
 }

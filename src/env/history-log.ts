@@ -1,6 +1,6 @@
 /** The history as it is written: a row a version, with the value as it was sealed for that version. */
 import type { OperatorCtx } from '../context.ts'
-import { prepared } from '../db/db.ts'
+import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { openPace, slices } from '../db/slices.ts'
 import { showTargets, targetsIn } from './shape.ts'
@@ -10,6 +10,8 @@ type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>
 
 /** Versions that are kept of a variable. */
 const VERSIONS_KEPT = 100
+/** Rows of the history that one statement changes: some milliseconds. */
+const VERSIONS_AT_ONCE = 500
 const DAY_MS = 86_400_000
 const DELETED_KEPT_MS = 30 * DAY_MS
 
@@ -82,14 +84,69 @@ const forgetOldest = prepared<{ projectId: string; id: string; version: number }
     .where('version', '<=', value.version),
 )
 
-/** The values of deleted variables go at once; what happened to them is kept for 30 days. */
-export async function forgetValues(ctx: Writing, projectId: string, ids: readonly string[]): Promise<void> {
-  await ctx.db
-    .updateTable('env_history')
-    .set({ sealed_value: null, expires_at: ctx.now + DELETED_KEPT_MS })
+/** The values of deleted variables go at once; what happened to them is kept for 30 days. A statement changes few rows, however many versions there are. */
+export async function forgetValues(ctx: Writing, projectId: string, rows: readonly Versioned[]): Promise<void> {
+  const pace = openPace()
+  for (const ids of fewVersionsAtOnce(rows)) {
+    await ctx.db
+      .updateTable('env_history')
+      .set({ sealed_value: null, expires_at: ctx.now + DELETED_KEPT_MS })
+      .where('project_id', '=', projectId)
+      .where('env_id', 'in', ids)
+      .execute()
+    await pace()
+  }
+}
+
+type Versioned = Pick<Row<'env_var'>, 'id' | 'version'>
+
+/** The ids in groups whose kept versions one statement changes. */
+function fewVersionsAtOnce(rows: readonly Versioned[]): string[][] {
+  const groups: string[][] = []
+  let versions = Number.POSITIVE_INFINITY
+  for (const { id, version } of rows) {
+    const kept = Math.min(version, VERSIONS_KEPT)
+    versions += kept
+    if (versions > VERSIONS_AT_ONCE) {
+      groups.push([])
+      versions = kept
+    }
+    groups.at(-1)!.push(id)
+  }
+  return groups
+}
+
+/** Removes the history of a project, in steps of few rows; of what integrations made alone, when it is said. */
+export async function removeHistory(
+  { db }: Pick<OperatorCtx, 'db'>,
+  projectId: string,
+  ofIntegrations = false,
+): Promise<void> {
+  const pace = openPace()
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const next: string | undefined = await lastOfStep(db, projectId, after)
+    let step = db.deleteFrom('env_history').where('project_id', '=', projectId).where('env_id', '>', after)
+    if (next !== undefined) step = step.where('env_id', '<=', next)
+    if (ofIntegrations) step = step.where('configuration_id', 'is not', null)
+    await step.execute()
+    await pace()
+    after = next
+  }
+}
+
+/** The variable at which a step ends that begins after another one; undefined where what is left is one step. */
+async function lastOfStep(db: Queries, projectId: string, after: string): Promise<string | undefined> {
+  const [row] = await db
+    .selectFrom('env_history')
+    .select('env_id')
     .where('project_id', '=', projectId)
-    .where('env_id', 'in', [...ids])
+    .where('env_id', '>', after)
+    .orderBy('env_id')
+    .orderBy('version')
+    .offset(VERSIONS_AT_ONCE)
+    .limit(1)
     .execute()
+  return row?.env_id
 }
 
 /** Sweep: the history of variables that were deleted long ago goes. */

@@ -4,9 +4,11 @@ import { permit } from '../access/authenticate.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import { prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
+import { openPace } from '../db/slices.ts'
 import { mapInTurns } from '../http/turn.ts'
 import { refuse } from '../refusal.ts'
 import { createDrafts } from './draft.ts'
+import { removeHistory } from './history-log.ts'
 import { addLogos } from './logos.ts'
 import { putVariables } from './put.ts'
 import { isVisible, visibleTo } from './rules.ts'
@@ -92,16 +94,15 @@ export async function removeEnvOfIntegrations(
     .where('configuration_id', 'is not', null)
     .execute()
   if (rows.length > 0) await removeVariables(ctx, owner, project, rows)
-  await ctx.db
-    .deleteFrom('env_history')
-    .where('project_id', '=', project.id)
-    .where('configuration_id', 'is not', null)
-    .execute()
+  await removeHistory(ctx, project.id, true)
 }
 
 /** Removes all that a project had of variables: rows, history and the data key, without which no copy opens. */
 export async function deleteProjectEnv(ctx: Ctx, projectId: string): Promise<void> {
-  for (const table of ['env_target', 'env_usage', 'env_history', 'env_var', 'project_key'] as const) {
+  await removeHistory(ctx, projectId)
+  const pace = openPace()
+  for (const table of ['env_target', 'env_usage', 'env_var', 'project_key'] as const) {
+    await pace()
     await ctx.db.deleteFrom(table).where('project_id', '=', projectId).execute()
   }
 }

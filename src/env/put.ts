@@ -157,6 +157,7 @@ export async function findByKeys(
   wanted: readonly { key: string }[],
 ): Promise<Row<'env_var'>[]> {
   const found: Row<'env_var'>[] = []
+  const pace = openPace()
   for (const slice of slices([...new Set(wanted.map(({ key }) => key))])) {
     const ids = ctx.db
       .selectFrom('env_target')
@@ -171,6 +172,7 @@ export async function findByKeys(
       .orderBy('created_stamp')
       .execute()
     found.push(...rows)
+    await pace()
   }
   return found
 }

@@ -154,7 +154,7 @@ export async function removeVariables(
     const ids = slice.map((row) => row.id)
     await leavePlaces(ctx, project.id, slice)
     await ctx.db.deleteFrom('env_var').where('project_id', '=', project.id).where('id', 'in', ids).execute()
-    await forgetValues(ctx, project.id, ids)
+    await forgetValues(ctx, project.id, slice)
     await pace()
   }
   for (const row of rows) tally(freed, countedIn(row), row.value_bytes, -1)
