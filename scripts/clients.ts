@@ -14,9 +14,16 @@ const SDK_VERSIONS = [
   '1.18.8',
   '1.28.35',
 ] as const
-const CLI_VERSIONS = ['39.1.3', '64.0.2'] as const
+const CLI_VERSIONS = ['39.1.3', '44.7.3', '50.0.1', '50.44.0', '64.0.2'] as const
 
-export type Client = { name: string; package: string; version: string; overrides?: Record<string, string> }
+/** `between`: driven on one engine, and with what differs from version to version. */
+export type Client = {
+  name: string
+  package: string
+  version: string
+  between?: boolean
+  overrides?: Record<string, string>
+}
 
 export const CLIENTS: readonly Client[] = [
   ...SDK_VERSIONS.map((version) => ({ name: `sdk-${version}`, package: '@vercel/sdk', version })),
@@ -24,6 +31,7 @@ export const CLIENTS: readonly Client[] = [
     name: `cli-${version}`,
     package: 'vercel',
     version,
+    between: version !== '39.1.3' && version !== '64.0.2',
     // The release that it pins was never published.
     ...(version === '64.0.2' && { overrides: { sandbox: '4.5.0' } }),
   })),

@@ -55,8 +55,9 @@ export function onBothEngines(
   name: string,
   run: (world: World, t: TestContext) => Promise<void>,
   settings: Record<string, string> = {},
+  engines: readonly Engine[] = ENGINES,
 ): void {
-  for (const engine of ENGINES) {
+  for (const engine of engines) {
     test(`${name} [${engine}]`, { timeout: TIMEOUT_MS }, async (t) => {
       const world = await openWorld(engine, settings)
       try {

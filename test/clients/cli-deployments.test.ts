@@ -70,30 +70,6 @@ onBothClis('deployments', async (world) => {
   )
 })
 
-onBothClis('one deployment', async (world) => {
-  const { cli, works, api, link, version } = world
-  const project = (await api('POST', '/v10/projects', { name: 'web' })).body
-  link(project)
-  await makeDeployment(world, project.id, { url: 'kept.host.test', target: 'preview' })
-  const id = await makeDeployment(world, project.id, { url: 'gone.host.test' })
-  await works('inspect', async () => {
-    assertSaid(await cli(['inspect', 'gone.host.test']), 0, id, 'https://gone.host.test', /Ready/i)
-    assertSaid(await cli(['inspect', 'none.host.test']), 1)
-  })
-  await works('inspect --logs', async () => {
-    assertSaid(await cli(['inspect', id, '--logs']), 0, 'The deployment is READY.', 'Berth does not build')
-  })
-  if (version === '39.1.3')
-    await works('logs', async () => {
-      assertSaid(await cli(['logs', 'gone.host.test']), 1, 'Berth keeps no logs of what runs.')
-    })
-  await works('remove', async () => {
-    assertSaid(await cli(['remove', id, '--yes']), 0, 'gone.host.test')
-    assert.equal((await api('GET', `/v13/deployments/${id}`)).status, 404)
-    assert.equal((await api('GET', '/v13/deployments/kept.host.test')).status, 200)
-  })
-})
-
 onBothClis('webhooks', async (world) => {
   const { cli, works, api } = world
   let id = ''

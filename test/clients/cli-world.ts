@@ -1,20 +1,23 @@
 /** The published CLIs as people run them: child processes against a Berth that listens, in a home of their own. clients.md B. */
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { describe } from 'node:test'
 import { unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { type Call, onBothEngines, type World } from '../world.ts'
+import { type Call, ENGINES, type Engine, onBothEngines, type World } from '../world.ts'
 import { folderOf, note } from './ledger.ts'
 
 const VERSIONS = ['39.1.3', '64.0.2'] as const
-export type Version = (typeof VERSIONS)[number]
+/** In between: each is driven where it asks something else, on one engine. */
+const BETWEEN = ['44.7.3', '50.0.1', '50.44.0'] as const
+export type Version = (typeof VERSIONS)[number] | (typeof BETWEEN)[number]
 
 /** What 39.1.3 does not have. Each is looked for in what it says of itself. */
 const ABSENT_FROM_39 = [
+  'curl',
   'api',
   'env update',
   'domains verify',
@@ -26,9 +29,12 @@ const ABSENT_FROM_39 = [
   'tokens',
   'webhooks',
 ]
+const ABSENT: Partial<Record<Version, string[]>> = { '39.1.3': ABSENT_FROM_39, '44.7.3': ['curl'] }
 const LONGEST_MS = 60_000
 /** Whom the CLI asks whatever it is told, and does without: `webhooks create` looks up the names of events there. */
 const ASKED_IN_VAIN = ['openapi.vercel.sh']
+/** These tell their makers how they fared, whatever they are told. */
+const TOLD_IN_VAIN: Partial<Record<Version, string>> = { '44.7.3': 'sentry.io', '50.0.1': 'sentry.io' }
 
 /** What a command did: its exit code, what it printed, and what it asked of Berth (`GET /v2/user`). */
 export type Said = { code: number; out: string; err: string; asked: string[] }
@@ -40,6 +46,10 @@ export type How = {
   folder?: string
   /** On a terminal: waits for each text and then types what stands beside it. */
   typed?: [string, string][]
+  /** No flags beside the command's: the CLI reads address and token in the folder that it has in everybody's home. */
+  fromFolder?: true
+  /** What does not end by itself is ended once it has printed this. */
+  until?: string
 }
 
 export type CliWorld = World & {
@@ -66,23 +76,43 @@ export function onBothClis(
   settings: Record<string, string> = {},
 ): void {
   describe(name, { concurrency: 3 }, () => {
-    for (const version of VERSIONS) {
-      const title = `${name}, by the CLI ${version}`
-      onBothEngines(
-        title,
-        async (world) => {
-          const opened = await openCli(world, version)
-          await run(opened)
-          const outside = readFileSync(opened.at('outside'), 'utf8').split('\n')
-          assert.deepEqual(
-            outside.filter((host) => host !== '' && !ASKED_IN_VAIN.includes(host)),
-            [],
-          )
-        },
-        { BERTH_PLATFORM_SUFFIX: 'apps.example.net', ...settings },
-      )
-    }
+    for (const version of VERSIONS) onCli(version, name, run, settings, ENGINES)
   })
+}
+
+/** As `onBothClis`, and by those between them on SQLite. 50.18 to 55 speak https only, by the certificate in `https`. */
+export function onEveryCli(
+  name: string,
+  run: (world: CliWorld) => Promise<void>,
+  https: { BERTH_TLS_CERT: string; BERTH_TLS_KEY: string },
+): void {
+  describe(name, { concurrency: 3 }, () => {
+    for (const version of VERSIONS) onCli(version, name, run, {}, ENGINES)
+    for (const version of BETWEEN) onCli(version, name, run, version === '50.44.0' ? https : {}, ['sqlite'])
+  })
+}
+
+function onCli(
+  version: Version,
+  name: string,
+  run: (world: CliWorld) => Promise<void>,
+  settings: Record<string, string>,
+  engines: readonly Engine[],
+): void {
+  onBothEngines(
+    `${name}, by the CLI ${version}`,
+    async (world) => {
+      const opened = await openCli(world, version)
+      await run(opened)
+      const outside = readFileSync(opened.at('outside'), 'utf8').split('\n')
+      assert.deepEqual(
+        outside.filter((host) => host !== '' && !ASKED_IN_VAIN.includes(host) && host !== TOLD_IN_VAIN[version]),
+        [],
+      )
+    },
+    { BERTH_PLATFORM_SUFFIX: 'apps.example.net', ...settings },
+    engines,
+  )
 }
 
 async function openCli(world: World, version: Version): Promise<CliWorld> {
@@ -98,13 +128,26 @@ async function openCli(world: World, version: Version): Promise<CliWorld> {
   const bound = await world.operator('POST', '/operator/v1/tokens', { userId, teamId })
   const teamToken: string = bound.body.token
 
-  const cli = async (args: string[], { input = '', token = teamToken, folder = 'work', typed }: How = {}) => {
+  const cli = async (
+    args: string[],
+    { input = '', token = teamToken, folder = 'work', typed, until, fromFolder }: How = {},
+  ) => {
     mkdirSync(at(folder), { recursive: true })
     asked.length = 0
-    const words = [programOf(version), ...args, '--api', address, '-Q', at('settings'), '--cwd', at(folder)]
-    if (token !== null) words.push('--token', token)
-    const env = environmentOf(at)
-    const said = typed === undefined ? await run(words, env, input) : await type(words, env, typed)
+    const words = [programOf(version), ...args]
+    if (fromFolder) {
+      const own = at('home', '.local', 'share', 'com.vercel.cli')
+      mkdirSync(own, { recursive: true })
+      writeFileSync(join(own, 'config.json'), JSON.stringify({ api: address }))
+      writeFileSync(join(own, 'auth.json'), JSON.stringify({ token }))
+    } else {
+      words.push('--api', address, '-Q', at('settings'), '--cwd', at(folder))
+      if (token !== null) words.push('--token', token)
+    }
+    const { tls } = world.deps.config
+    const env = { ...environmentOf(at), ...(tls && { NODE_EXTRA_CA_CERTS: tls.cert }) }
+    const said =
+      typed === undefined ? await run(words, { env, cwd: at(folder) }, input, until) : await type(words, env, typed)
     return { ...said, asked: [...asked] }
   }
   const link = (project: { id: string }, folder = 'work') => {
@@ -114,8 +157,9 @@ async function openCli(world: World, version: Version): Promise<CliWorld> {
   }
   const works = async (operation: string, run: () => Promise<void>, needed?: string) => {
     const cell = { client: `cli-${version}`, operation, engine: world.engine }
-    if (version === '39.1.3' && ABSENT_FROM_39.some((prefix) => `${operation} `.startsWith(`${prefix} `))) {
-      assertAbsent(operation)
+    const absent = ABSENT[version] ?? []
+    if (absent.some((prefix) => `${operation} `.startsWith(`${prefix} `))) {
+      assertAbsent(version, absent, operation)
       note({ ...cell, outcome: 'absent' })
     } else if (needed !== undefined && !hasRoute(needed)) {
       note({ ...cell, outcome: 'differs', why: `Berth has no \`${needed}\`.` })
@@ -150,11 +194,13 @@ export function environmentOf(at: (...path: string[]) => string): NodeJS.Process
   }
 }
 
-async function run(words: string[], env: NodeJS.ProcessEnv, input: string) {
-  const child = spawn(process.execPath, words, { env, timeout: LONGEST_MS })
+async function run(words: string[], place: SpawnOptions, input: string, until: string | undefined) {
+  const child = spawn(process.execPath, words, { ...place, stdio: 'pipe', timeout: LONGEST_MS })
   child.stdin.on('error', () => {})
   child.stdin.end(input)
-  return finished(child, () => {})
+  return finished(child, (printed) => {
+    if (until !== undefined && printed.includes(until)) child.kill()
+  })
 }
 
 /** `script` gives the child a terminal; what it prints and what is typed come out as one. */
@@ -183,6 +229,7 @@ function finished(child: ReturnType<typeof spawn>, onPrinted: (printed: string) 
   })
   child.stderr!.on('data', (data) => {
     err += data
+    onPrinted(err)
   })
   return new Promise<{ code: number; out: string; err: string }>((resolve, reject) => {
     child.on('error', reject)
@@ -197,14 +244,14 @@ export const hasTerminals = spawnSync('script', ['--version']).status === 0
 
 const helps = new Map<string, string>()
 
-function assertAbsent(operation: string): void {
+function assertAbsent(version: Version, absent: string[], operation: string): void {
   const [command, sub] = operation.split(' ') as [string, string | undefined]
-  const whole = ABSENT_FROM_39.includes(command)
+  const whole = absent.includes(command)
   const asked = whole ? ['--help'] : [command, '--help']
-  const key = asked.join(' ')
+  const key = [version, ...asked].join(' ')
   if (!helps.has(key)) {
     const env = { PATH: process.env.PATH, NO_COLOR: '1', VERCEL_TELEMETRY_DISABLED: '1', HOME: folderOf('compiled') }
-    helps.set(key, spawnSync(process.execPath, [programOf('39.1.3'), ...asked], { env, encoding: 'utf8' }).stderr)
+    helps.set(key, spawnSync(process.execPath, [programOf(version), ...asked], { env, encoding: 'utf8' }).stderr)
   }
   const words = helps.get(key)!.split(/[^a-z]+/)
   assert.ok(words.includes(whole ? 'link' : 'add'), `its help was read: ${helps.get(key)}`)

@@ -25,6 +25,23 @@ onBothEngines('Infisical keeps the variables of a project as its own', async (wo
   assert.equal((await ask('GET', `${path}/${envId}?decrypt=true`)).value, 'w')
   await ask('DELETE', `${path}/${envId}`)
   assert.equal((await ask('GET', path)).envs.length, 1)
+  // Its pager of projects, with the user's own id as the team when there is none, and of branches of one project.
+  for (let at = 0; at < 22; at++) await ask('POST', '/v10/projects', { name: `p${at}` })
+  const names = new Set<string>()
+  for (let from = ''; ; ) {
+    const { projects, pagination } = await ask('GET', `/v9/projects?teamId=${world.credentials.userId}&limit=10${from}`)
+    for (const { name } of projects) names.add(name)
+    if (pagination.next === null) break
+    from = `&until=${pagination.next}`
+  }
+  assert.equal(names.size, 23)
+  const newest = (await ask('GET', '/v9/projects?limit=1')).projects[0]
+  const since = (await ask('GET', `/v9/projects?teamId=${world.credentials.userId}&since=${newest.updatedAt}`)).projects
+  assert.deepEqual(
+    since.map(({ id }: Decoded) => id),
+    [],
+  )
+  note({ client: 'other-infisical', operation: 'projects: list', engine: world.engine, outcome: 'works' })
   for (const operation of ['list', 'read', 'create', 'update', 'delete'])
     note({ client: 'other-infisical', operation: `variables: ${operation}`, engine: world.engine, outcome: 'works' })
 })

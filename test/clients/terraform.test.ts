@@ -138,6 +138,22 @@ async function tryProject(scope: Scope): Promise<void> {
     await ask('PATCH', `/v9/projects/${id}`, { ...UNSAID_ON_UPDATE, ...FLAGS, name })
     noDrift({ ...UNSAID_ON_UPDATE, ...FLAGS, name }, await ask('GET', `/v10/projects/${id}`))
   })
+  await row('vercel_project update, what newer versions send', async () => {
+    // As its models have them: no `enabled`, what is unsaid left out.
+    const sent = {
+      oidcTokenConfig: { issuerMode: 'global' },
+      gitProviderOptions: { createDeployments: 'disabled', requireVerifiedCommits: true },
+      nodeVersion: '24.x',
+      resourceConfig: { buildMachineType: 'enhanced', fluid: false },
+    }
+    const read = await ask('PATCH', `/v9/projects/${id}`, { ...UNSAID_ON_UPDATE, ...FLAGS, ...sent, name })
+    assert.equal(read.oidcTokenConfig.issuerMode, 'global')
+    noDrift(
+      { gitProviderOptions: sent.gitProviderOptions, nodeVersion: '24.x', resourceConfig: sent.resourceConfig },
+      read,
+    )
+    await ask('PATCH', `/v9/projects/${id}`, { ...UNSAID_ON_UPDATE, ...FLAGS, name, nodeVersion: '20.x' })
+  })
   await row('vercel_project update, its variables', async () => {
     const [{ id: old }] = await listVariables(ask, id)
     await ask('DELETE', `/v8/projects/${id}/env/${old}`)
@@ -170,6 +186,10 @@ async function tryProject(scope: Scope): Promise<void> {
     const path = `/v10/projects/${id}/protection-bypass`
     const [secret] = Object.keys((await ask('PATCH', path, { generate: {} })).protectionBypass)
     assert.match(secret!, /^[A-Za-z0-9]{32}$/)
+    // `{}` makes one too, as the CLI asks for it.
+    const both = Object.keys((await ask('PATCH', path, {})).protectionBypass)
+    assert.equal(both.length, 2)
+    await ask('PATCH', path, { revoke: { secret: both.find((one) => one !== secret), regenerate: false } })
     await ask('PATCH', path, { revoke: { secret, regenerate: false } })
     assert.deepEqual((await ask('GET', `/v10/projects/${id}`)).protectionBypass ?? {}, {})
   })
