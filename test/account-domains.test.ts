@@ -512,7 +512,7 @@ onBothEngines('a project domain is found by its name alone, as the CLI asks', as
   const found = await call('GET', '/project-domains/WWW.one.com')
   assert.deepEqual(found.body, (await call('GET', `/v9/projects/${web.id}/domains/www.one.com`)).body)
   refused(await call('GET', '/v1/project-domains/one.com'), 404, 'not_found')
-  refused(await call('GET', '/project-domains/localhost'), 400, 'invalid_domain')
+  refused(await call('GET', '/project-domains/localhost'), 404, 'not_found')
   const config = (await call('GET', '/v6/domains/www.one.com/config?projectIdOrName=web&strict=true')).body
   // The CLI reads these without asking whether they are there.
   assert.deepEqual([config.nameservers, config.conflicts, config.serviceType], [[], [], 'external'])

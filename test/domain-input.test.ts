@@ -65,10 +65,10 @@ onBothEngines('what is no domain is 400 in body and path, and writes nothing', a
     const path = `/v9/projects/web/domains/${encodeURIComponent(name)}`
     for (const method of ['GET', 'DELETE'] as const) {
       const read = await call(method, path)
-      assert.equal(read.status, 400, `${method} ${name}`)
-      assert.equal(read.body.error.code, 'invalid_domain')
+      assert.equal(read.status, 404, `${method} ${name}`)
+      assert.equal(read.body.error.code, 'not_found')
     }
-    assert.equal((await call('PATCH', path, {})).status, 400)
+    assert.equal((await call('PATCH', path, {})).status, 404)
     assert.equal((await call('POST', `${path}/verify`)).status, 400)
   }
   const bodies: unknown[] = [

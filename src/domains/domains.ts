@@ -9,7 +9,7 @@ import type { Input, Params } from '../http/route.ts'
 import { newChallengeToken } from '../ids.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
-import { apexOf, canonicalName } from './names.ts'
+import { apexOf, canonicalName, nameToFind } from './names.ts'
 import { mustBeAllowed, settleClaim } from './proof.ts'
 import { releaseProofs } from './released-proof.ts'
 import {
@@ -75,23 +75,23 @@ export async function addDomain(
   return showDomain(domain, settings)
 }
 
-/** The domain that the path says, on the project that it says. Refuses: not_found 404, invalid_domain 400. */
+/** The domain that the path says, on the project that it says. Refuses: not_found 404. */
 export async function findDomain(ctx: Ctx, params: Params): Promise<Found> {
-  const { project, name, domain } = await lookUp(ctx, params)
+  const { project, name, domain } = await lookUp(ctx, params, nameToFind)
   if (domain === undefined) refuse('not_found', `The domain "${name}" is not assigned to "${project.name}".`)
   return { project, domain }
 }
 
 /** As `findDomain`, for verify, where the specification answers 400. Refuses: not_found 404 (the project), domain_not_assigned 400. */
 export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<Found> {
-  const { project, name, domain } = await lookUp(ctx, params)
+  const { project, name, domain } = await lookUp(ctx, params, canonicalName)
   if (domain === undefined) refuse('domain_not_assigned', `The domain "${name}" is not assigned to "${project.name}".`)
   return { project, domain }
 }
 
-/** The domain of this name, on whichever project of the account the token may see. Refuses: not_found 404, invalid_domain 400. */
+/** The domain of this name, on whichever project of the account the token may see. Refuses: not_found 404. */
 export async function findDomainByName(ctx: Ctx, params: Params): Promise<Row<'project_domain'>> {
-  const name = canonicalName(params.domain ?? '', ctx.deps.config.domains)
+  const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const domain = await readDomain(ctx, name)
   if (domain === undefined || !seesProject(ctx.who, domain.project_id))
     refuse('not_found', `The domain "${name}" is on no project.`)
@@ -108,9 +108,9 @@ export function readDomain(ctx: Ctx, name: string): Promise<Row<'project_domain'
     .executeTakeFirst()
 }
 
-async function lookUp(ctx: Ctx, params: Params) {
+async function lookUp(ctx: Ctx, params: Params, nameOf: typeof canonicalName) {
   const project = await findProject(ctx, params)
-  const name = canonicalName(params.domain ?? '', ctx.deps.config.domains)
+  const name = nameOf(params.domain ?? '', ctx.deps.config.domains)
   const found = await readDomain(ctx, name)
   return { project, name, domain: found?.project_id === project.id ? found : undefined }
 }

@@ -2,7 +2,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { getDomain, getPublicSuffix } from 'tldts'
 import { BadSetting, type DomainSettings } from '../config.ts'
-import { refuse } from '../refusal.ts'
+import { Refusal, refuse } from '../refusal.ts'
 
 /** What a URL parser would read as something other than a part of the name, or drop. */
 const NOT_IN_NAMES = /[\s\p{Cc}%/:@\\?#[\]]/u
@@ -41,6 +41,16 @@ export function canonicalName(said: string, settings: DomainSettings): string {
   if (getDomain(ascii, { allowPrivateDomains: true }) === null)
     no('it is a public suffix, under which others register names')
   return name
+}
+
+/** As `canonicalName`, where a domain is looked up: what cannot be a domain is none that is there. Refuses: not_found 404. */
+export function nameToFind(said: string, settings: DomainSettings): string {
+  try {
+    return canonicalName(said, settings)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    refuse('not_found', `There is no domain "${said.slice(0, 100)}".`)
+  }
 }
 
 /** The name directly under the public suffix: where the challenge of all names below it lives. Takes a canonical name. */
