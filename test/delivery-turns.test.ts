@@ -1,6 +1,8 @@
 /** What waits for one account is in no other's way, and has a cap. docs/webhooks.md, docs/limits.md. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { shareOut } from '../src/webhooks/share.ts'
 import { install, makeIntegration } from './integration-world.ts'
 import { makeProject } from './place.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from './receiver.ts'
@@ -171,3 +173,51 @@ onBothEngines(
   },
   LOCAL,
 )
+
+onBothEngines(
+  'what is due is found behind thousands of queues in which nothing is',
+  async (world, t) => {
+    const hook = await receiver(t)
+    await register(world, hook.url, ['project.created'])
+    const rows = Array.from({ length: 4100 }, (_, at) => ({
+      ...{ id: `dlv_${at}`, account_id: `acc_${at}`, endpoint_id: `hook_${at}`, type: 'project.created', attempts: 1 },
+      ...{ status: 'pending' as const, due_at: Date.now() + 3_600_000, created_stamp: world.deps.clock.stamp() },
+    }))
+    for (let from = 0; from < rows.length; from += 500)
+      await world.deps.db.write((tx) =>
+        tx
+          .insertInto('delivery')
+          .values(rows.slice(from, from + 500))
+          .execute(),
+      )
+    await makeProject(world, 'late')
+    await deliver(world)
+    assert.equal(hook.got.length, 1)
+  },
+  LOCAL,
+)
+
+test('however many accounts have receivers that hang or fail, the next account has room, and each has its share', () => {
+  const queuesOf = (account: number, failing_since: number | null) =>
+    Array.from({ length: 40 }, (_, at) => ({
+      ...{ account_id: `a${account}`, endpoint_id: `a${account}e${at}`, failing_since },
+    }))
+  for (const failingSince of [null, 1]) {
+    for (const accounts of [1, 8, 50]) {
+      const due = Array.from({ length: accounts }, (_, account) => queuesOf(account, failingSince)).flat()
+      const running = [...shareOut(due, [])].flatMap(([queue, count]) =>
+        Array.from({ length: count }, () => ({
+          ...{ accountId: queue.account_id, endpointId: queue.endpoint_id, failing: failingSince !== null },
+        })),
+      )
+      const each = [...Map.groupBy(running, (one) => one.accountId).values()].map((own) => own.length)
+      assert.equal(each.length, accounts)
+      assert.ok(Math.max(...each) - Math.min(...each) <= 1, `${each}`)
+      assert.ok(Math.max(...each) <= 48 && running.length <= (failingSince === null ? 256 : 128), `${each}`)
+      assert.ok(accounts !== 8 || running.length >= 64, `${running.length} of 8 accounts`)
+      // Asked again while those hang: they get no more, and another account does.
+      const next = shareOut([...due, ...queuesOf(99, failingSince)], running)
+      assert.ok((next.get([...next.keys()].find((one) => one.account_id === 'a99')!) ?? 0) > 0, `of ${accounts}`)
+    }
+  }
+})
