@@ -247,9 +247,12 @@ onBothEngines('the token of a team installation names its team on every request,
   const call = world.as((await exchange(world, app, code)).body.access_token)
   for (const route of PUBLIC) {
     const { method, url, body } = harmlessSample(route, { ...place, configurationId })
-    const missing = await call(method, url, body)
-    assert.deepEqual([missing.status, missing.body.error.code], [403, 'forbidden'], route.operationId)
-    assert.match(missing.body.error.message, /teamId/, route.operationId)
+    // An empty `teamId` counts as none.
+    for (const query of ['', 'teamId=']) {
+      const missing = await call(method, query === '' ? url : withQuery(url, query), body)
+      assert.deepEqual([missing.status, missing.body.error.code], [403, 'forbidden'], route.operationId)
+      assert.match(missing.body.error.message, /teamId/, route.operationId)
+    }
     for (const query of [`teamId=${place.teamId}`, 'slug=team', `teamId=${place.teamId}&slug=team`]) {
       const answer = await call(method, withQuery(url, query), body)
       assert.equal(answer.status === 403, ORACLE[route.operationId] === null, `${route.operationId} ${answer.text}`)
@@ -259,7 +262,6 @@ onBothEngines('the token of a team installation names its team on every request,
       `teamId=${place.rival.teamId}`,
       'slug=rivals',
       'slug=admin',
-      'teamId=',
       'slug=',
       `teamId=${place.userId}`,
       `teamId=${place.teamId}&slug=rivals`,
@@ -273,16 +275,18 @@ onBothEngines('the token of a team installation names its team on every request,
   }
 })
 
-onBothEngines('the token of a personal installation names no team', async (world) => {
+onBothEngines('the token of a personal installation names no team, and may name its own account', async (world) => {
   const place = await openPlace(world)
   const app = await makeIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
   const { code, configurationId } = await install(world, app, { teamId: undefined })
   const call = world.as((await exchange(world, app, code)).body.access_token)
   for (const route of PUBLIC) {
     const { method, url, body } = harmlessSample(route, { ...place, configurationId })
-    const answer = await call(method, url, body)
-    assert.equal(answer.status === 403, ORACLE[route.operationId] === null, `${route.operationId} ${answer.text}`)
-    for (const query of [`teamId=${place.teamId}`, 'slug=team', `teamId=${place.userId}`, 'slug=admin']) {
+    for (const own of [url, withQuery(url, `teamId=${place.userId}`), withQuery(url, 'slug=admin')]) {
+      const answer = await call(method, own, body)
+      assert.equal(answer.status === 403, ORACLE[route.operationId] === null, `${route.operationId} ${answer.text}`)
+    }
+    for (const query of [`teamId=${place.teamId}`, 'slug=team', 'slug=rivals']) {
       const refused = await call(method, withQuery(url, query), body)
       assert.deepEqual([refused.status, refused.body.error.code], [403, 'forbidden'], `${route.operationId} ${query}`)
     }

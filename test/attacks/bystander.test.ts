@@ -11,6 +11,8 @@ import { FULL, sayFigure } from './form.ts'
 
 const LASTS_MS = FULL ? 15_000 : 6000
 const LONGEST_MS = 100
+/** The short form runs beside nothing else and yet on two cores that the attacker, PostgreSQL and the service share: it looks for a stall. */
+const LONGEST_IN_SHORT_MS = 500
 const MOST_MEMORY = 512e6
 
 type Owner = Parameters<typeof newHome>[0]
@@ -52,7 +54,7 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
         `bystander, ${name} [${engine}]: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(0)} ms, ${Math.round(mib)} MiB`,
       )
       assert.equal(failed, 0, `${failed} of ${asked} failed`)
-      assert.ok(p99 < LONGEST_MS, `p99 ${p99} ms`)
+      assert.ok(p99 < (FULL ? LONGEST_MS : LONGEST_IN_SHORT_MS), `p99 ${p99} ms`)
       assert.ok(mib * MIB < MOST_MEMORY, `${mib} MiB`)
     },
     240_000,
