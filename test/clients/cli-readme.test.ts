@@ -50,10 +50,10 @@ for (const engine of ENGINES) {
 
 /** The lines of the README that a person types: the block that begins with where Berth is. */
 function session(): string {
-  const blocks = readFileSync(join(root, 'README.md'), 'utf8').match(/```sh\n[^`]*```/g) ?? []
+  const blocks = readFileSync(join(root, 'README.md'), 'utf8').match(/```sh[^\n]*\n[^`]*```/g) ?? []
   const found = blocks.filter((block) => block.includes('vc() {'))
   assert.equal(found.length, 1)
-  return found[0]!.replace(/^```sh\n|```$/g, '')
+  return found[0]!.replace(/^```sh[^\n]*\n|```$/g, '')
 }
 
 function type(lines: string, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
