@@ -46,7 +46,7 @@ async function refuseSecond(run: Run): Promise<void> {
     await untilWritten(load, 10)
     const seconds = await Promise.all([ended(run, home), ended(run, home)])
     for (const { code, err } of seconds) {
-      if (code !== 1 || !/^berth: another process has /.test(err))
+      if (code !== 1 || !/^berth: another process \(pid \d+\) has /.test(err))
         run.found.broken.push(`a second process ended with ${code}: ${err}`)
     }
     const said = await sayOnce(first.address, 'GET', '/v9/projects', credentialsOf(home).token)
