@@ -17,6 +17,11 @@ export class Refusal extends Error {
     this.extra = extra
     this.headers = headers
   }
+
+  /** The same refusal, told with these headers besides its own. */
+  withHeaders(headers: Record<string, string>): Refusal {
+    return new Refusal(this.key, this.message, this.extra, { ...headers, ...this.headers })
+  }
 }
 
 /** Refuses with a row of the table. `message` replaces its sentence, `extra` is sent beside code and message, `headers` with the answer. */

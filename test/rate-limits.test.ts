@@ -31,7 +31,17 @@ onBothEngines(
     await makeProject(world)
     const url = '/v9/projects/web/env/none'
     const answers = await Promise.all(Array.from({ length: 75 }, () => world.call('DELETE', url)))
-    assert.equal(answers.filter(({ status }) => status === 404).length, 60)
+    const counted = answers.filter(({ status }) => status === 404)
+    assert.equal(counted.length, 60)
+    const left = counted.map(({ headers }) => Number(headers['x-ratelimit-remaining'])).sort((a, b) => a - b)
+    assert.deepEqual(
+      left,
+      Array.from({ length: 60 }, (_, at) => at),
+      'one that is refused for what it asks was counted, and says what is left',
+    )
+    const malformed = await world.call('POST', '/v10/projects/web/env', { key: 1 })
+    assert.equal(malformed.status, 400)
+    assert.equal(Number(malformed.headers['x-ratelimit-remaining']), Number(malformed.headers['x-ratelimit-limit']) - 1)
     const refused = answers.filter(({ status }) => status === 429)
     assert.equal(refused.length, 15)
     for (const { headers, body } of refused) {

@@ -6,12 +6,13 @@ import type { Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { limitHeaders, mustBeLeft } from '../limits.ts'
 import { fieldsOf, record } from '../outbox.ts'
+import { Refusal } from '../refusal.ts'
 import { contextOf } from './context-of.ts'
 import type { Gate, Gates } from './gate.ts'
 import { addressOf, countGuess, type Peer } from './guesses.ts'
 import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, soleHeader } from './input.ts'
-import { mustBeKnown, mustKnowFilters, readQuery, splitQuery } from './query.ts'
+import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
 import { remembered, type Written, writeAnswer, writeList } from './remember.ts'
 import { type Input, isList, type Params, type Route, versionOf } from './route.ts'
 import { endOfTurn } from './turn.ts'
@@ -46,6 +47,19 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
   if (route.door === 'operator') mustBeKnown(route.query, query)
   if (who !== undefined) noteSeen(deps, who, now)
   const limit = who && countRequest(deps, route, who, now)
+  try {
+    const answered = await answerCounted({ deps, now, route, request, credentials, who }, query)
+    return limit === undefined ? answered : { ...answered, headers: { ...limit, ...answered.headers } }
+  } catch (error) {
+    // What was refused for what it said was counted too, and says what is left.
+    throw limit !== undefined && error instanceof Refusal ? error.withHeaders(limit) : error
+  }
+}
+
+async function answerCounted(
+  { deps, now, route, request, credentials, who }: Omit<Admitted, 'input'>,
+  query: RawQuery,
+): Promise<Answered> {
   const input: Input = {
     params: readParams(request.params),
     query: readQuery(route.query, query),
@@ -61,7 +75,7 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
     route.method === 'GET' ? answerRead(asked) : answerWrite(asked),
   )
   if (route.method === 'GET') await endOfTurn()
-  return limit === undefined ? { ...written, owner } : { ...written, owner, headers: { ...limit, ...written.headers } }
+  return { ...written, owner }
 }
 
 /** Answers when it is the account's turn: of lists few are made at once. Refuses: rate_limited 429. */
