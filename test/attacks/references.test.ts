@@ -1,6 +1,7 @@
 /** What a body or a cursor names of another team is as if it were not there. reliability.md T36, T49, T52. */
 import assert from 'node:assert/strict'
 import type { TSchema } from 'typebox'
+import { isList } from '../../src/http/route.ts'
 import { type digest, openPlace, PUBLIC, sampleOf, teamQuery, withQuery } from '../place.ts'
 import { type Method, onBothEngines } from '../world.ts'
 import { FULL, sayFigure } from './form.ts'
@@ -81,10 +82,7 @@ onBothEngines('a cursor of another team, and one with a bit turned, leads to not
   const own = await openTenant(world, 'alpha')
   const foreign = await openTenant(world, 'omega')
   const lists = PUBLIC.filter(
-    ({ method, query }) =>
-      method === 'GET' &&
-      (query as TSchema & { properties?: object })?.properties &&
-      'until' in (query as TSchema & { properties: object }).properties,
+    (route) => isList(route) && 'until' in ((route.query as TSchema & { properties?: object })?.properties ?? {}),
   )
   assert.ok(lists.length >= 10)
   let asked = 0
