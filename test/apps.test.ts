@@ -23,7 +23,7 @@ onBothEngines(
     assert.match(id, /^oac_[0-9A-Za-z]{24}$/)
     assert.equal(clientId, id)
     assert.match(clientSecret, /^berth_secret_[0-9A-Za-z]{43}$/)
-    const { createdAt, updatedAt, secrets, ...shown } = (await world.call('GET', at(`${APPS}/logger`))).body
+    const { createdAt, updatedAt, secrets, webhookId, ...shown } = (await world.call('GET', at(`${APPS}/logger`))).body
     assert.deepEqual(shown, {
       id,
       clientId,
@@ -42,6 +42,7 @@ onBothEngines(
     )
     assert.ok(createdAt <= updatedAt)
     const webhook = await world.deps.db.read.selectFrom('webhook').selectAll().executeTakeFirstOrThrow()
+    assert.equal(webhookId, webhook.id)
     assert.deepEqual(
       [webhook.account_id, webhook.integration_id, webhook.events_json, webhook.sealed_secret],
       [teamId, id, null, null],

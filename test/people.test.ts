@@ -122,6 +122,37 @@ onBothEngines(
 )
 
 onBothEngines(
+  'whoever loses a role while suspended does not get back what they set up, and its 30 days run',
+  async (world) => {
+    const { operator, credentials } = world
+    const { teamId } = credentials
+    const app = await makeIntegration(world, { slug: 'mine' })
+    for (const [name, lose] of [
+      ['ada', (id: string) => operator('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role: 'VIEWER' })],
+      ['bob', (id: string) => operator('DELETE', `/operator/v1/teams/${teamId}/members/${id}`)],
+    ] as const) {
+      const person = await world.user(name)
+      await world.join(person, 'OWNER')
+      const { configurationId } = await install(world, app, { userId: person.id, teamId })
+      const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
+      const { id } = (await person.call('POST', `/v1/webhooks?teamId=${teamId}`, hook)).body
+      const path = `/operator/v1/users/${name}`
+      assert.equal((await operator('PATCH', path, { suspended: true })).status, 200)
+      assert.ok((await lose(person.id)).status < 300)
+      assert.equal((await operator('PATCH', path, { suspended: false })).status, 200)
+      const reason = name === 'ada' ? 'original-owner-role-downgraded' : 'original-owner-left-the-team'
+      const webhook = await world.call('GET', `/v1/webhooks/${id}?teamId=${teamId}`)
+      assert.equal(webhook.body.heldReason, reason)
+      const shown = await world.call('GET', `/v1/integrations/configuration/${configurationId}?teamId=${teamId}`)
+      assert.equal(shown.body.disabledReason, reason)
+    }
+    const months = { now: Date.now() + 100 * 24 * HOUR_MS }
+    assert.equal((await operator('POST', '/operator/v1/timers/held-endpoints/run', months)).body.swept, 2)
+    assert.equal((await operator('POST', '/operator/v1/timers/disabled-configurations/run', months)).body.swept, 1)
+  },
+)
+
+onBothEngines(
   'suspended in the middle of a storm of writes: no effect is committed after the answer',
   async (world) => {
     const ada = await world.user('ada')

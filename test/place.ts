@@ -32,6 +32,7 @@ export type Place = {
   /** A webhook, what was delivered to it (and failed for good), and a log drain. */
   webhookId: string
   deliveryId: string
+  operatorsDeliveryId: string
   drainId: string
   otherDrainId: string
   /** Integrations of the first team by slug, one for each thing that is done to one. */
@@ -67,11 +68,12 @@ export async function openPlace(world: World): Promise<Place> {
   const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
   const webhookId = (await world.call('POST', '/v1/webhooks', hook)).body.id
   await world.call('PATCH', '/v9/projects/other', { name: 'renamed' })
+  await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
   const failed = { status: 'failed', due_at: null, done_at: 1 } as const
   await world.deps.db.write((tx) => tx.updateTable('delivery').set(failed).execute())
-  await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
-  const [{ id: deliveryId }] = (await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')).body
-    .deliveries
+  const [{ id: deliveryId }, { id: operatorsDeliveryId }] = (
+    await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')
+  ).body.deliveries
   await world.call('POST', '/v9/projects/web/link', { type: 'github', repo: 'acme/web' })
   const credentials = `/operator/v1/accounts/${world.credentials.teamId}/git-credentials/bitbucket`
   await world.operator('PUT', credentials, { token: 't', webhookUrl: 'https://build.example.com' })
@@ -119,6 +121,7 @@ export async function openPlace(world: World): Promise<Place> {
     ownTokenId: own.body.id,
     webhookId,
     deliveryId,
+    operatorsDeliveryId,
     drainId,
     otherDrainId,
   }
@@ -290,7 +293,7 @@ function idFor(route: Route, place: Place): string {
   if (route.path.includes('/webhooks/')) return place.webhookId
   if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
   if (route.path.includes('/log-drains/')) return place.drainId
-  if (route.path.includes('/webhook-deliveries/')) return place.deliveryId
+  if (route.path.includes('/webhook-deliveries/')) return place.operatorsDeliveryId
   if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
   if (route.path.includes('/user/tokens/')) return place.ownTokenId
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId

@@ -19,6 +19,19 @@ const ofTeam =
   (method, url, ...rest) =>
     call(method, `${url}${url.includes('?') ? '&' : '?'}teamId=${world.credentials.teamId}`, ...rest)
 
+onBothEngines('a webhook that was narrowed sends nothing of other projects that waited for it', async (world) => {
+  const kept = await makeProject(world, 'kept')
+  await makeProject(world, 'other')
+  const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
+  const { id } = (await world.call('POST', '/v1/webhooks', hook)).body
+  for (const name of ['kept', 'other']) await world.call('PATCH', `/v9/projects/${name}`, { name: `${name}-2` })
+  assert.equal((await world.call('PATCH', `/v1/webhooks/${id}`, { projectIds: [kept] })).status, 200)
+  await world.operator('POST', '/operator/v1/timers/deliveries/run', {})
+  const { deliveries } = (await world.operator('GET', `/operator/v1/webhook-deliveries?endpointId=${id}`)).body
+  const statuses = deliveries.map((delivery: { status: string }) => delivery.status).sort()
+  assert.deepEqual(statuses, ['dropped', 'pending'])
+})
+
 onBothEngines(
   'who may see a webhook lists what was sent to it, by status and event, page by page, and sends one again',
   async (world, t) => {

@@ -2,10 +2,11 @@
  * Installations whose owner left the team, or may not run integrations any more: disabled at once, so that nothing acts on
  * in the name of nobody, and deleted after 30 days. Specification: Integration configuration; docs/decisions/0051.
  */
+import type { ExpressionBuilder } from 'kysely'
 import { waitForWritesOf } from '../access/installation.ts'
 import type { Role } from '../access/roles.ts'
 import type { OperatorCtx } from '../context.ts'
-import type { Row } from '../db/schema.ts'
+import type { Row, Schema } from '../db/schema.ts'
 import { mailOwners } from '../mail/owners.ts'
 import { lineOf } from '../mail/text.ts'
 import { removeConfiguration } from './remove.ts'
@@ -30,12 +31,17 @@ export async function disableConfigurationsOf(
   userId: string,
   reason: Reason,
 ): Promise<void> {
+  // A suspension can be taken back; an end of access takes its place.
+  const disabledBy = (eb: ExpressionBuilder<Schema, 'configuration'>) =>
+    reason === 'disabled-by-admin'
+      ? eb('disabled_at', 'is', null)
+      : eb.or([eb('disabled_at', 'is', null), eb('disabled_reason', '=', 'disabled-by-admin')])
   const enabled = await ctx.db
     .selectFrom('configuration')
     .select('id')
     .where('account_id', '=', team.id)
     .where('user_id', '=', userId)
-    .where('disabled_at', 'is', null)
+    .where(disabledBy)
     .where('deleted_at', 'is', null)
     .execute()
   if (enabled.length === 0) return
@@ -48,7 +54,7 @@ export async function disableConfigurationsOf(
     .set({ disabled_at: ctx.now, disabled_reason: reason, updated_at: ctx.now })
     .where('account_id', '=', team.id)
     .where('user_id', '=', userId)
-    .where('disabled_at', 'is', null)
+    .where(disabledBy)
     .where('deleted_at', 'is', null)
     .returning('integration_id')
     .execute()

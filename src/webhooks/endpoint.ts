@@ -7,6 +7,7 @@ import { openSafe } from '../env/values.ts'
 import { EVENTS, type EventName } from '../events.ts'
 import type { Post } from '../outside/egress.ts'
 import { nameAskedFor } from './event-names.ts'
+import { listed } from './fan-out.ts'
 import type { Leased } from './queue.ts'
 import { bodySignature, signatureHeaders } from './sign.ts'
 
@@ -29,6 +30,8 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
   if (event === undefined) return 'drop'
   const name = nameAskedFor(webhook.events_json, event.type)
   if (name === undefined) return 'drop'
+  // A webhook may have been narrowed since: whoever may change it now may not see what it heard before.
+  if (event.project_id !== null && !listed(webhook.project_ids_json, event.project_id)) return 'drop'
   const stopped = await stoppedBy(deps, delivery, event)
   if (stopped !== undefined) return stopped
   const secrets = await secretsOf(deps, webhook)

@@ -58,7 +58,7 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
 }
 
 /** Whether a list, kept as JSON, has it; without a list everything is in it. */
-function listed(json: string | null, wanted: string): boolean {
+export function listed(json: string | null, wanted: string): boolean {
   return json === null || (JSON.parse(json) as string[]).includes(wanted)
 }
 

@@ -30,7 +30,12 @@ export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: stri
       .where('account_id', '=', team.id)
       .where('created_by', '=', userId)
       .where('configuration_id', 'is', null)
-      .where('held_at', 'is', null)
+      // A suspension can be taken back; an end of access takes its place.
+      .where((eb) =>
+        reason === 'disabled-by-admin'
+          ? eb('held_at', 'is', null)
+          : eb.or([eb('held_at', 'is', null), eb('held_reason', '=', 'disabled-by-admin')]),
+      )
     if (table === 'webhook') change = change.where('integration_id', 'is', null)
     const rows = await change.returning(['id', 'url']).execute()
     held.push(...rows.map(({ id, url }) => `  ${KIND[table]} ${id}, which goes to ${hostOf(url)}`))

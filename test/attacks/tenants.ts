@@ -83,7 +83,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     ...installed,
     ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId, drainId, otherDrainId },
     oldDeploymentIds: { deleteDeployment: deploymentId, deleteDeploymentAsCli: deploymentId },
-    ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId },
+    ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId, operatorsDeliveryId: deliveryId },
     ...{ sentInvitationId: invited.uid, invitationId: 'nosuch' },
     apps: { helper: app, 'teams-secrets': app, 'operators-secrets': app, 'teams-last': app, 'operators-last': app },
     spare: { id: mate.id, tokenId: own.body.id },
