@@ -53,7 +53,7 @@ export function startSeen(deps: Deps): () => Promise<void> {
     running = running
       .then(() => writeSeen(deps))
       .catch((error) => deps.log.warn({ err: error }, 'who was seen could not be written down'))
-  }, PERIOD_MS)
+  }, PERIOD_MS).unref()
   return async () => {
     clearInterval(turn)
     await running
