@@ -3,7 +3,7 @@ import { refusalsOf } from '../src/http/route.ts'
 import { ROUTES } from '../src/routes.ts'
 
 for (const route of ROUTES) {
-  const needs = route.door === 'operator' ? 'operator' : (route.needs ?? []).join('+')
+  const needs = route.auth === 'operator' ? 'operator' : (route.needs ?? []).join('+')
   console.log(
     `${route.method.padEnd(6)} ${route.path.padEnd(50)} ${needs.padEnd(28)} ${route.status}  ${refusalsOf(route).join(' ')}`,
   )

@@ -20,7 +20,7 @@ writeFileSync(figures, '')
 const begun = Date.now()
 const { status } = spawnSync(
   process.execPath,
-  ['--test', '--test-global-setup=test/postgres.ts', '--test-concurrency=1', ...files],
+  ['--test', '--test-global-setup=test/support/postgres.ts', '--test-concurrency=1', ...files],
   {
     cwd: root,
     stdio: 'inherit',

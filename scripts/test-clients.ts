@@ -34,7 +34,7 @@ for (const client of CLIENTS) if (families.has(familyOf(client.name))) await ins
 const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
 const ledger = join(scratch, 'ledger')
 writeFileSync(ledger, '')
-const ran = spawnSync(process.execPath, ['--test', '--test-global-setup=test/postgres.ts', ...files], {
+const ran = spawnSync(process.execPath, ['--test', '--test-global-setup=test/support/postgres.ts', ...files], {
   cwd: root,
   stdio: 'inherit',
   env: { ...process.env, BERTH_CLIENTS: cache, BERTH_CLIENTS_LEDGER: ledger },

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import type { Fault, Found, Run } from '../test/faults/fault.ts'
 import { FAULTS } from '../test/faults/faults.ts'
 import { openFaultPostgres } from '../test/faults/postgres-server.ts'
-import { ENGINES, type Engine } from '../test/world.ts'
+import { ENGINES, type Engine } from '../test/support/world.ts'
 
 /** After it no cycle begins but the first of a fault; so a run ends in 2 and 15 minutes. */
 const LONGEST_MS = { short: 100_000, full: 13 * 60_000 }

@@ -1,7 +1,7 @@
 /** What an operation may touch, handed to it: no globals, no decorators. */
 import type { Logger } from 'pino'
-import type { Permission, Role } from './access/roles.ts'
 import type { Seen } from './access/seen.ts'
+import type { Adapters } from './adapters/adapters.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Db, Queries } from './db/db.ts'
@@ -9,14 +9,14 @@ import type { Row } from './db/schema.ts'
 import type { EventName, EventPayload } from './events.ts'
 import type { Limiter } from './limits.ts'
 import type { Metrics } from './metrics.ts'
-import type { Outside } from './outside/outside.ts'
+import type { Permission, Role } from './permissions/roles.ts'
 
 /** What the process has, opened once by main (or by a test's world). */
 export type Deps = {
   config: Config
   db: Db
   clock: Clock
-  outside: Outside
+  adapters: Adapters
   log: Logger
   metrics: Metrics
   limits: Limiter
@@ -26,7 +26,7 @@ export type Deps = {
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
-  nudges: { mail(): void; deliveries(): void; timer(name: string): void }
+  wakeups: { mail(): void; deliveries(): void; timer(name: string): void }
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }

@@ -5,9 +5,9 @@
  * personal account.
  */
 import type { Static } from 'typebox'
-import type { Permission } from './access/roles.ts'
-import { Nullable, OneOf } from './http/schema.ts'
-import { Type } from './http/type.ts'
+import type { Permission } from './permissions/roles.ts'
+import { Type } from './schema/builder.ts'
+import { Nullable, OneOf } from './schema/fields.ts'
 
 const by = { team: Type.Object({ id: Nullable(Type.String()) }), user: Type.Object({ id: Nullable(Type.String()) }) }
 const project = Type.Object({ id: Type.String(), name: Type.String() })

@@ -1,6 +1,6 @@
 /** How code says no: `refuse(key)` with a row of the table in errors.ts. */
 import { REFUSALS, type RefusalKey } from './errors.ts'
-import type { RefusalExtra } from './http/refusal-shape.ts'
+import type { RefusalExtra } from './schema/refusal.ts'
 
 /** An expected no. Anything else that is thrown is a bug and a 500 that says nothing of its inside. */
 export class Refusal extends Error {

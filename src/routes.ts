@@ -1,22 +1,29 @@
 /** TABLE what can be asked. `npm run routes` prints it. */
+
+import { accountDomainRoutes } from './account-domains/routes.ts'
 import { accountRoutes } from './accounts/routes.ts'
-import { aliasRoutes } from './deployments/alias-routes.ts'
+import { aliasRoutes } from './aliases/routes.ts'
+import { deliveryRoutes } from './deliveries/routes.ts'
 import { clientDeploymentRoutes } from './deployments/client-routes.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
-import { accountDomainRoutes } from './domains/account-routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { drainRoutes } from './drains/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import { environmentRoutes } from './environments/routes.ts'
 import type { Route } from './http/route.ts'
-import { integrationRoutes } from './integrations/routes.ts'
+import { installationLifeRoutes } from './installations/life-routes.ts'
+import { installationRoutes } from './installations/routes.ts'
+import { appRoutes } from './integrations/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'
+import { linkRoutes } from './links/routes.ts'
+import { memberRoutes } from './members/routes.ts'
+import { oauthRoutes } from './oauth/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { peopleRoutes } from './people/routes.ts'
-import { linkRoutes } from './projects/link-routes.ts'
 import { projectRoutes } from './projects/routes.ts'
-import { transferRoutes } from './projects/transfer-routes.ts'
+import { tokenRoutes } from './tokens/routes.ts'
+import { transferRoutes } from './transfer/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
 export const ROUTES: readonly Route[] = [
@@ -31,10 +38,16 @@ export const ROUTES: readonly Route[] = [
   ...clientDeploymentRoutes,
   ...aliasRoutes,
   ...accountRoutes,
+  ...memberRoutes,
+  ...tokenRoutes,
   ...invitationRoutes,
   ...webhookRoutes,
+  ...deliveryRoutes,
   ...drainRoutes,
-  ...integrationRoutes,
+  ...appRoutes,
+  ...installationRoutes,
+  ...installationLifeRoutes,
+  ...oauthRoutes,
   ...operatorRoutes,
   ...peopleRoutes,
   ...keyRoutes,

@@ -4,34 +4,34 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openSeen, startSeen } from './access/seen.ts'
+import { openAdapters } from './adapters/adapters.ts'
+import { makeFolder } from './adapters/folder.ts'
 import { openClock } from './clock.ts'
 import { BadSetting, type Config, listenOrigin } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db, StoreWatch } from './db/db.ts'
-import type { SqliteOptions } from './db/open-sqlite.ts'
+import type { SqliteOptions } from './db/sqlite/open.ts'
+import { startDeliveries } from './deliveries/worker.ts'
 import { mustOwnSuffix } from './domains/names.ts'
 import { type Edge, openEdge } from './edge/listener.ts'
-import { openKeys } from './env/root-keys.ts'
-import { documentPages } from './http/documents.ts'
-import { emptyServer } from './http/door.ts'
-import { frontPages } from './http/front-page.ts'
-import { type OpenPage, type Probe, serve } from './http/serve.ts'
-import { readPair } from './http/tls.ts'
 import { fingerprint } from './ids.ts'
-import { metadataPages } from './integrations/metadata.ts'
 import { openLimiter } from './limits.ts'
 import { sealWaitingMail } from './mail/mail.ts'
 import { startPoster } from './mail/poster.ts'
 import { type Metrics, observe, openMetrics } from './metrics.ts'
+import { metadataPages } from './oauth/metadata.ts'
+import { documentPages } from './openapi/pages.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
-import { startFigures } from './operator/figures.ts'
+import { startFigures } from './operator/gauges.ts'
 import { openProbes } from './operator/probes.ts'
-import { makeFolder } from './outside/folder.ts'
-import { openOutside } from './outside/outside.ts'
+import { frontPages } from './pages/front-page.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
+import { openKeys } from './secrets/root-keys.ts'
+import { emptyServer } from './server/graceful-shutdown.ts'
+import { type OpenPage, type Probe, serve } from './server/serve.ts'
+import { readPair } from './server/tls.ts'
 import { startTimers } from './timers.ts'
-import { startDeliveries } from './webhooks/deliver.ts'
 
 export type Service = {
   app: FastifyInstance
@@ -72,10 +72,10 @@ export async function openService(
     log,
     metrics,
     ...openCounters(config),
-    outside: openOutside(config, keyring),
+    adapters: openAdapters(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
-    nudges: { mail: () => {}, deliveries: () => {}, timer: () => {} },
+    wakeups: { mail: () => {}, deliveries: () => {}, timer: () => {} },
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS)
@@ -95,7 +95,7 @@ export async function openService(
         stop.abort()
         return stopBackground()
       })
-      await deps.outside.egress.close()
+      await deps.adapters.egress.close()
       // Visitors are let in until the last: a proxy that finds the door closed shows them an error.
       await edge?.close()
       await db.close()
@@ -158,10 +158,10 @@ async function openStore(config: Config, log: Logger, store: Omit<SqliteOptions,
   makeDataFolder(config)
   const { database } = config
   if (database.engine === 'sqlite') {
-    const { openSqlite } = await import('./db/open-sqlite.ts')
+    const { openSqlite } = await import('./db/sqlite/open.ts')
     return openSqlite({ ...store, file: database.file })
   }
-  const { openPostgres } = await import('./db/open-postgres.ts')
+  const { openPostgres } = await import('./db/postgres/open.ts')
   const onLost = (error: Error) => log.warn({ err: error }, 'the database ended a connection')
   return openPostgres(database.url, onLost, store.watch)
 }

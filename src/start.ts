@@ -19,7 +19,7 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
     endWith(log, error, 'the disk failed to keep a commit; stopping, so that the store is recovered on the next start')
   const service = await openService(config, log, onDiskFault, store).catch(async (error) => {
     if (config.database.engine !== 'sqlite') throw error
-    throw (await import('./db/store-faults.ts')).storeFault(error, config.database.file)
+    throw (await import('./db/sqlite/faults.ts')).storeFault(error, config.database.file)
   })
   let stopping = false
   const stop = (signal: string) => {

@@ -1,28 +1,29 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
-import { forgetOldPasswordLinks } from './accounts/password-link.ts'
-import { forgetEndedSessions } from './accounts/sessions.ts'
+
 import { forgetReservedSlugs } from './accounts/slugs.ts'
-import { forgetExpiredTokens } from './accounts/tokens.ts'
-import { LINK_SLICE, linkEntries } from './audit-chain.ts'
+import { advanceAliasRequests, MAPPING_SLICE } from './aliases/mapping.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
 import type { Deps, OperatorCtx } from './context.ts'
-import { advanceAliasRequests, MAPPING_SLICE } from './deployments/mapping.ts'
-import { forgetReleasedProofs } from './domains/released-proof.ts'
+import { forgetOldDeliveries } from './deliveries/deliveries.ts'
+import { relieveOverflow } from './deliveries/overflow.ts'
+import { deliverDue } from './deliveries/worker.ts'
+import { forgetReleasedProofs } from './domain-proof/released-proof.ts'
 import { forgetEdgeChanges } from './edge/changes.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
-import { REWRAP_SLICE, rewrapProjectKeys } from './env/rotation.ts'
 import { forgetKeptAnswers } from './http/idempotency.ts'
-import { forgetOldCodes, removeLongDisabled } from './integrations/disable.ts'
+import { forgetOldCodes, removeLongDisabled } from './installations/disable.ts'
 import { forgetOldInvitations } from './invitations/invitations.ts'
 import { forgetOldMail } from './mail/mail.ts'
-import { type Outgoing, outgoingOf, writeEvents } from './outbox.ts'
-import { forgetTransferCodes } from './projects/transfer.ts'
-import { completeTransfers } from './projects/transfer-job.ts'
-import { deliverDue } from './webhooks/deliver.ts'
-import { forgetOldDeliveries } from './webhooks/deliveries.ts'
+import { LINK_SLICE, linkEntries } from './outbox/audit-chain.ts'
+import { type Outgoing, outgoingOf, writeEvents } from './outbox/outbox.ts'
+import { REWRAP_SLICE, rewrapProjectKeys } from './secrets/rotation.ts'
+import { forgetOldPasswordLinks } from './sign-in/password-link.ts'
+import { forgetEndedSessions } from './sign-in/sessions.ts'
+import { forgetExpiredTokens } from './tokens/tokens.ts'
+import { completeTransfers } from './transfer/job.ts'
+import { forgetTransferCodes } from './transfer/transfer.ts'
 import { forgetEndedWebhooks, removeLongHeld } from './webhooks/held.ts'
-import { relieveOverflow } from './webhooks/overflow.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -120,12 +121,12 @@ export function startTimers(deps: Deps): () => Promise<void> {
     running = running.then(() => runDue(deps, due, watch))
   }
   const tick = setInterval(run, 1000)
-  deps.nudges.timer = (name) => {
+  deps.wakeups.timer = (name) => {
     due.delete(name)
     run()
   }
   return async () => {
-    deps.nudges.timer = () => {}
+    deps.wakeups.timer = () => {}
     clearInterval(tick)
     await running
   }

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startPostgres as startOne } from '../../test/postgres.ts'
+import { startPostgres as startOne } from '../../test/support/postgres.ts'
 
 export type OwnPostgres = { newDatabase: () => Promise<string>; stop: () => Promise<void> }
 

@@ -4,8 +4,8 @@
  * so that the values do not open.
  */
 import { sql } from 'kysely'
+import { slices } from '../../src/db/chunks.ts'
 import type { Db, Queries } from '../../src/db/db.ts'
-import { slices } from '../../src/db/slices.ts'
 import { fingerprint } from '../../src/ids.ts'
 
 /** Projects that one transaction makes. */

@@ -4,11 +4,11 @@ import { sql } from 'kysely'
 import type { Account, Who } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import { fingerprint } from '../ids.ts'
+import type { Permission } from '../permissions/roles.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 import { type Installed, readInstallation } from './installation.ts'
 import { lineOfPerson } from './person.ts'
-import type { Permission } from './roles.ts'
-import { permissionsOf } from './scopes.ts'
 
 /** What a request says of who it is. */
 export type Credentials = { authorization: string | undefined; teamId: string | undefined; slug: string | undefined }

@@ -1,11 +1,11 @@
 /** The installation of an integration behind a token: what it was granted, where, and whether it may act at all. Specification: Authentication, States. */
 import { sql } from 'kysely'
 import type { Who } from '../context.ts'
+import { slices } from '../db/chunks.ts'
 import { prepared, type Queries } from '../db/db.ts'
-import { slices } from '../db/slices.ts'
+import type { Permission } from '../permissions/roles.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
-import type { Permission } from './roles.ts'
-import { permissionsOf } from './scopes.ts'
 
 /** What an installation adds to who acts. */
 export type Installed = Pick<Who, 'userId' | 'configurationId' | 'projectIds'> & {

@@ -1,6 +1,6 @@
 /** When people and tokens were last seen: noted in memory, to the hour, and written together once a minute, so that no read is a write. */
 import type { Deps } from '../context.ts'
-import { slices } from '../db/slices.ts'
+import { slices } from '../db/chunks.ts'
 
 const HOUR_MS = 3_600_000
 const PERIOD_MS = 60_000

@@ -1,7 +1,7 @@
 /** What people set up on a team ends with their access to it. docs/webhooks.md, docs/integrations-life-cycle.md. */
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { disableConfigurationsOf } from '../integrations/disable.ts'
+import { disableConfigurationsOf } from '../installations/disable.ts'
 import { holdEndpointsOf } from '../webhooks/held.ts'
 
 export type AccessEnd = NonNullable<Row<'configuration'>['disabled_reason']>

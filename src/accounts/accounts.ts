@@ -1,16 +1,16 @@
 /** Users, teams and members: who exists. Both are accounts, in one table and one namespace of slugs. */
 
-import { addEntry } from '../audit-chain.ts'
 import type { OperatorCtx } from '../context.ts'
 import { violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { bindInvitations, withdrawInvitation } from '../invitations/invitations.ts'
+import { addMember, changeRole, endMembership, membership } from '../members/members.ts'
+import { addEntry } from '../outbox/audit-chain.ts'
 import { setSuspended } from '../people/suspend.ts'
 import { refuse } from '../refusal.ts'
-import { addMember, changeRole, endMembership, membership } from './members.ts'
-import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './shape.ts'
+import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './schema.ts'
 import { reserveSlug, takeSlug } from './slugs.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>

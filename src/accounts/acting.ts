@@ -1,9 +1,10 @@
 /** The accounts that a person has a part in, and acting for one of them from a page. */
-import type { Role } from '../access/roles.ts'
-import { permissionsOf } from '../access/scopes.ts'
+
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { PersonCtx } from '../http/screen.ts'
+import type { PersonCtx } from '../pages/screen.ts'
+import type { Role } from '../permissions/roles.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 
 /** An account with the person's role in it; of the personal one a person is OWNER. */

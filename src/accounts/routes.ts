@@ -1,8 +1,6 @@
 import { route } from '../http/route.ts'
-import { memberRoutes } from './member-routes.ts'
-import { Team, TeamList, TeamsQuery, User } from './shape.ts'
+import { Team, TeamList, TeamsQuery, User } from './schema.ts'
 import { findOwner, listTeams, showTeam, showUser } from './teams.ts'
-import { tokenRoutes } from './token-routes.ts'
 
 const tag = 'accounts'
 
@@ -38,12 +36,10 @@ export const accountRoutes = [
     summary: 'Get a team of the user behind the token',
     tag,
     needs: ['team:read'],
-    on: findOwner,
+    load: findOwner,
     run: (_ctx, team) => showTeam(team),
     refuses: ['not_found'],
     status: 200,
     reply: Team,
   }),
-  ...memberRoutes,
-  ...tokenRoutes,
 ]

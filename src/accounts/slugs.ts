@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
-import { slices } from '../db/slices.ts'
+import { slices } from '../db/chunks.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 

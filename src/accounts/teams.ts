@@ -1,13 +1,13 @@
 /** What the person behind a token sees of accounts: who they are and their teams. clients.md B.2 and B.4; wire.md 6. */
 import type { Static } from 'typebox'
-import type { Role } from '../access/roles.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
+import type { Role } from '../permissions/roles.ts'
 import { refuse } from '../refusal.ts'
-import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './shape.ts'
+import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './schema.ts'
 
 /** The user behind the token. */
 export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {

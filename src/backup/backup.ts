@@ -3,11 +3,11 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { makeFolder } from '../adapters/folder.ts'
+import { makeBeside, writeWhole } from '../adapters/whole-file.ts'
 import type { Config } from '../config.ts'
 import { migrate, schemaOf } from '../db/db.ts'
-import { openSqliteFile } from '../db/open-sqlite.ts'
-import { makeFolder } from '../outside/folder.ts'
-import { makeBeside, writeWhole } from '../outside/whole-file.ts'
+import { openSqliteFile } from '../db/sqlite/open.ts'
 import { copyRows } from './copy.ts'
 import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
@@ -67,7 +67,7 @@ async function copySqlite({ database }: Config, half: string, progress: Progress
   if (database.engine !== 'sqlite') return
   if (!existsSync(database.file))
     throw new Error(`there is no store at ${database.file}; see BERTH_DATA and DATABASE_URL`)
-  const { vacuumInto } = await import('../db/open-vacuum.ts')
+  const { vacuumInto } = await import('../db/sqlite/vacuum.ts')
   const total = statSync(database.file).size
   const size = () => (existsSync(half) ? statSync(half).size : 0)
   let copying = true
@@ -85,7 +85,7 @@ async function copySqlite({ database }: Config, half: string, progress: Progress
 /** One snapshot of the whole database, written into a file with the same tables. */
 async function copyPostgres({ database }: Config, half: string, progress: Progress): Promise<void> {
   if (database.engine !== 'postgres') return
-  const { openPostgresAlone } = await import('../db/open-postgres.ts')
+  const { openPostgresAlone } = await import('../db/postgres/open.ts')
   const source = openPostgresAlone(database.url)
   const file = openSqliteFile(half, false)
   try {

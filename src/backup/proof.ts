@@ -4,9 +4,9 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Queries } from '../db/db.ts'
 import { countRows, tablesOf } from '../db/tables.ts'
-import { keyFits } from '../env/root-keys.ts'
-import { openSafe } from '../env/values.ts'
-import { type Keyring, openKeyring } from '../outside/keyring.ts'
+import { openSafe } from '../secrets/data-keys.ts'
+import { type Keyring, openKeyring } from '../secrets/keyring.ts'
+import { keyFits } from '../secrets/root-keys.ts'
 
 /** Throws when a file of the embedded engine is damaged inside. */
 export async function mustBeWhole(db: Queries, file: string): Promise<void> {
@@ -75,7 +75,7 @@ async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: 
   if (row === undefined) return
   // What does not open is told by the proof.
   const log = { error() {} } as Pick<Logger, 'error'>
-  const safe = await openSafe({ db, deps: { outside: { keyring }, log } }, row.project_id)
+  const safe = await openSafe({ db, deps: { adapters: { keyring }, log } }, row.project_id)
   if (safe.open(row.id, row.value_version, row.sealed_value) === undefined) proof.shut.push(rootKeyId)
   else proof.opened++
 }

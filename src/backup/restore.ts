@@ -2,11 +2,11 @@
 import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
+import { makeFolder } from '../adapters/folder.ts'
 import type { Config } from '../config.ts'
 import { migrate, type Queries, schemaOf } from '../db/db.ts'
-import { aloneWithFile, openSqliteFile } from '../db/open-sqlite.ts'
+import { aloneWithFile, openSqliteFile } from '../db/sqlite/open.ts'
 import { hasRows, type Store, tablesOf } from '../db/tables.ts'
-import { makeFolder } from '../outside/folder.ts'
 import { copyRows, tablesToCopy } from './copy.ts'
 import { type Manifest, mustBeAsWritten, readManifest, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
@@ -110,7 +110,7 @@ async function restorePostgres(
   force: boolean,
   progress: Progress,
 ) {
-  const { openPostgresAlone } = await import('../db/open-postgres.ts')
+  const { openPostgresAlone } = await import('../db/postgres/open.ts')
   const target = openPostgresAlone(url)
   makeFolder(dataFolder)
   const folder = mkdtempSync(join(dataFolder, 'restoring-'))
@@ -161,7 +161,7 @@ function notEmpty(place: string, loss: string): Error {
 async function keysOf(config: Config): Promise<KeyProof> {
   if (config.database.engine === 'sqlite')
     return withFile(config.database.file, true, (store) => proveKeys(store, config))
-  const { openPostgresAlone } = await import('../db/open-postgres.ts')
+  const { openPostgresAlone } = await import('../db/postgres/open.ts')
   const store = openPostgresAlone(config.database.url)
   return proveKeys(store, config).finally(() => store.destroy())
 }

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, listenOrigin } from '../config.ts'
+import { openFetch } from '../doctor/own-certificate.ts'
 import { BadUsage, isNoName } from './command.ts'
-import { openFetch } from './own-certificate.ts'
 
 export type Asking = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

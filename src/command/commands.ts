@@ -59,7 +59,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Check settings, keyring, database, DNS, mail, folders, clock, ports and disk, and say what to do',
     more: 'Ends with 1 when something is wrong. Works while the service runs and while it does not.',
     example: 'berth doctor',
-    load: async () => (await import('./doctor.ts')).doctorCommand,
+    load: async () => (await import('../doctor/doctor.ts')).doctorCommand,
   },
   ...operatorCommands,
   {

@@ -1,9 +1,9 @@
 /** `berth env import` and `berth env export`: a .env file into and out of a project, through the public API. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { writeWhole } from '../adapters/whole-file.ts'
 import type { Config } from '../config.ts'
-import { parseDotenv, quoted, writeDotenv } from '../env/dotenv.ts'
-import { writeWhole } from '../outside/whole-file.ts'
+import { parseDotenv, quoted, writeDotenv } from '../env-files/dotenv.ts'
 import { counted } from '../words.ts'
 import { type Asking, askService, pathOf, Refused, type WrongLine } from './ask.ts'
 import { BadUsage, type Given, type Told } from './command.ts'

@@ -6,8 +6,8 @@ export async function migrateCommand({ settings }: Given): Promise<Told> {
   process.umask(0o077)
   const applied =
     database.engine === 'sqlite'
-      ? await (await import('../db/open-sqlite.ts')).migrateSqlite(database.file)
-      : await (await import('../db/open-postgres.ts')).migratePostgres(database.url)
+      ? await (await import('../db/sqlite/open.ts')).migrateSqlite(database.file)
+      : await (await import('../db/postgres/open.ts')).migratePostgres(database.url)
   const text =
     applied.length === 0
       ? 'the store has the schema of this version'

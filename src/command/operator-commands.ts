@@ -1,5 +1,5 @@
 /** The part of the table that speaks to the operator API of the running service. What is asked: operator.ts. */
-import { ROLES } from '../access/roles.ts'
+import { ROLES } from '../permissions/roles.ts'
 import type { Argument, Command, Option } from './command.ts'
 
 const userId: Argument = { name: 'user', about: 'id, username or email of a user' }

@@ -1,5 +1,5 @@
 /** The tables of users, teams, who is in which, and personal tokens. Conventions: `schema.ts`. */
-import type { Role } from '../access/roles.ts'
+import type { Role } from '../permissions/roles.ts'
 
 export type AccountTables = {
   account: {

@@ -29,7 +29,7 @@ import * as repoCase from './migrations/0035-repo-case.ts'
 import * as releasedProofs from './migrations/0042-released-proofs.ts'
 import * as deliveryTurns from './migrations/0043-delivery-turns.ts'
 import type { Schema } from './schema.ts'
-import { DIRECT } from './sqlite-dialect.ts'
+import { DIRECT } from './sqlite/dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
 
 /** Where queries are said: the read connection, or the transaction of a write. */

@@ -35,11 +35,11 @@ type CoreTables = {
     deployments_json: string | null
     /** When a rollback switched autoAssignCustomDomains off; null: it did not, or that was undone. */
     auto_assign_off_at: number | null
-    /** The repository that it is built from, as projects/link.ts reads it; null: none. */
+    /** The repository that it is built from, as links/link.ts reads it; null: none. */
     link_json: string | null
     /** The secrets by which automation passes its protection, sealed, as projects/bypass.ts reads them; null: none. */
     bypass_json: string | null
-    /** Its custom environments, as environments/shape.ts reads them; null: none. */
+    /** Its custom environments, as model/environment.ts reads them; null: none. */
     custom_environments_json: string | null
     created_at: number
     updated_stamp: number
@@ -88,14 +88,14 @@ type CoreTables = {
     created_stamp: number
     updated_at: number
   }
-  /** A proof of an apex whose names were removed: it still speaks for the account for a while. domains/released-proof.ts. */
+  /** A proof of an apex whose names were removed: it still speaks for the account for a while. domain-proof/released-proof.ts. */
   released_proof: {
     apex_name: string
     account_id: string
     proven_at: number
     released_at: number
   }
-  /** An apex that an account claims as a whole, beside what its projects have. domains/account-domains.ts. */
+  /** An apex that an account claims as a whole, beside what its projects have. account-domains/account-domains.ts. */
   account_domain: {
     account_id: string
     /** An apex, canonical. */

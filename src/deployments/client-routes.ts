@@ -1,7 +1,9 @@
 /** What clients ask of one deployment beside reading it: the SDKs at their paths and, with `now` in them, older programs and the CLI. */
+
+import { findPromotion } from '../aliases/promote.ts'
 import { route } from '../http/route.ts'
-import { Type } from '../http/type.ts'
 import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
 import { answerDeployment, findDeployment } from './deployments.ts'
 import {
   Builds,
@@ -12,9 +14,8 @@ import {
   RuntimeLog,
   readRuntimeLogs,
 } from './logs.ts'
-import { findPromotion } from './promote.ts'
 import { DeleteDeploymentQuery, DeletedDeployment, deleteDeployment } from './remove.ts'
-import { Deployment } from './shape.ts'
+import { Deployment } from './schema.ts'
 
 const tag = 'deployments'
 const read = ['deployment:read'] as const
@@ -75,7 +76,7 @@ export const clientDeploymentRoutes = [
       tag,
       needs: read,
       query: EventsQuery,
-      on: findDeployment,
+      load: findDeployment,
       run: listDeploymentEvents,
       list: { rows: 10_000, rowBytes: 4 * 1024 },
       refuses: ['not_found'],
@@ -91,7 +92,7 @@ export const clientDeploymentRoutes = [
     summary: 'List the builds of a deployment: none, since Berth does not build',
     tag,
     needs: read,
-    on: findDeployment,
+    load: findDeployment,
     run: listBuilds,
     list: { rows: 1, rowBytes: 8 * 1024 },
     refuses: ['not_found'],
@@ -105,7 +106,7 @@ export const clientDeploymentRoutes = [
     summary: 'Read one line that says that Berth keeps no logs',
     tag,
     needs: read,
-    on: findPromotion,
+    load: findPromotion,
     run: readRuntimeLogs,
     refuses: ['not_found'],
     status: 200,

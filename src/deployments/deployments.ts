@@ -7,10 +7,10 @@ import type { EventName } from '../events.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
-import { canonicalUrl, mustNotBeDomain, readMeta, readOrigin } from './given.ts'
-import { takeOver } from './live.ts'
+import { takeOver } from '../serving/production.ts'
+import { canonicalUrl, mustNotBeDomain, readMeta, readOrigin } from '../serving/validate.ts'
 import { writeMeta } from './meta.ts'
-import { type Deployment, type NewDeployment, type PatchDeployment, showDeployment, showToOperator } from './shape.ts'
+import { type Deployment, type NewDeployment, type PatchDeployment, showDeployment, showToOperator } from './schema.ts'
 import { foldDeployments, namesOf } from './summary.ts'
 
 type Owned = { project: Row<'project'>; owner: Row<'account'> }

@@ -6,11 +6,11 @@ import { READY_STATES, type ReadyState } from '../db/deployment-tables.ts'
 import type { Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
-import { Listed, OneOf, PageQuery } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
 import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { Listed, OneOf, PageQuery } from '../schema/fields.ts'
 import { findFew, hasMeta, MOST_FEW, metaWanted } from './meta.ts'
-import { type DeploymentList, showListed } from './shape.ts'
+import { type DeploymentList, showListed } from './schema.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))

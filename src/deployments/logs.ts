@@ -5,8 +5,8 @@ import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input } from '../http/route.ts'
-import { Moment, OneOf } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, OneOf } from '../schema/fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 /** What the CLI and the SDKs send. `format` is read where the answer is written (`lines` of `Route`); nothing is followed. */

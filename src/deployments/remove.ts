@@ -1,15 +1,15 @@
 /** Removing one deployment, as `vercel remove` and the SDK do. docs/deployments.md. */
 import type { Static } from 'typebox'
 import { notInTransferItself } from '../access/guards.ts'
+import { forgetRequests } from '../aliases/promote.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input } from '../http/route.ts'
-import { OneOf } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
+import { Type } from '../schema/builder.ts'
+import { OneOf } from '../schema/fields.ts'
+import { newestOfBranch, pointAll, pointDomains } from '../serving/pointing.ts'
 import { findDeployment, showDeploymentEvent } from './deployments.ts'
-import { newestOfBranch, pointAll, pointDomains } from './pointing.ts'
-import { forgetRequests } from './promote.ts'
 import { foldDeployments } from './summary.ts'
 
 export const DeleteDeploymentQuery = Type.Object({

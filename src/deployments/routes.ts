@@ -1,3 +1,5 @@
+import { listPromoteAliases, listRollbackAliases } from '../aliases/mapping.ts'
+import { findPromotion, promotionNotInTransfer, requestPromote, requestRollback } from '../aliases/promote.ts'
 import { operatorRoute, route } from '../http/route.ts'
 import { findProject } from '../projects/projects.ts'
 import {
@@ -10,8 +12,6 @@ import {
   updateDeployment,
 } from './deployments.ts'
 import { ListDeploymentsQuery, listDeployments } from './list.ts'
-import { listPromoteAliases, listRollbackAliases } from './mapping.ts'
-import { findPromotion, promotionNotInTransfer, requestPromote, requestRollback } from './promote.ts'
 import {
   Deployment,
   DeploymentList,
@@ -20,7 +20,7 @@ import {
   PatchDeployment,
   PromoteAliases,
   PromoteAliasesQuery,
-} from './shape.ts'
+} from './schema.ts'
 
 const tag = 'deployments'
 const read = ['deployment:read'] as const
@@ -47,7 +47,7 @@ export const deploymentRoutes = [
     summary: 'Get a deployment by its id or its own host name',
     tag,
     needs: read,
-    on: findDeployment,
+    load: findDeployment,
     run: answerDeployment,
     refuses: ['not_found'],
     status: 200,
@@ -60,10 +60,10 @@ export const deploymentRoutes = [
     summary: 'Make a deployment serve production',
     tag,
     needs: promote,
-    on: findPromotion,
+    load: findPromotion,
     guards: [promotionNotInTransfer],
     run: requestPromote,
-    wakes: 'alias-requests',
+    triggers: 'alias-requests',
     emits: ['deployment.promoted'],
     refuses: ['not_found', 'project_paused', 'deployment_not_ready'],
     status: 201,
@@ -76,10 +76,10 @@ export const deploymentRoutes = [
     tag,
     needs: promote,
     ignores: { query: { description: 'a rollback keeps no text: who asked for it is in the audit log' } },
-    on: findPromotion,
+    load: findPromotion,
     guards: [promotionNotInTransfer],
     run: requestRollback,
-    wakes: 'alias-requests',
+    triggers: 'alias-requests',
     refuses: ['not_found', 'project_paused', 'deployment_not_ready', 'deployment_never_live'],
     status: 201,
   }),
@@ -91,7 +91,7 @@ export const deploymentRoutes = [
     tag,
     needs: ['project:read'],
     query: PromoteAliasesQuery,
-    on: findProject,
+    load: findProject,
     run: listPromoteAliases,
     refuses: ['not_found'],
     list: { rows: 100, rowBytes: 2 * 1024 },
@@ -106,7 +106,7 @@ export const deploymentRoutes = [
     tag,
     needs: ['project:read'],
     query: PromoteAliasesQuery,
-    on: findProject,
+    load: findProject,
     run: listRollbackAliases,
     refuses: ['not_found'],
     list: { rows: 100, rowBytes: 2 * 1024 },
@@ -120,7 +120,7 @@ export const deploymentRoutes = [
     summary: 'Register a deployment, as the build system does',
     tag: 'operator',
     body: NewDeployment,
-    on: findProjectOfAny,
+    load: findProjectOfAny,
     run: createDeployment,
     emits: DEPLOYMENT_EVENTS,
     refuses: ['not_found', 'deployment_url_taken'],
@@ -134,7 +134,7 @@ export const deploymentRoutes = [
     summary: 'Change the state of a deployment, or where its visitors are sent',
     tag: 'operator',
     body: PatchDeployment,
-    on: findDeploymentOfAny,
+    load: findDeploymentOfAny,
     run: updateDeployment,
     emits: DEPLOYMENT_EVENTS,
     refuses: ['not_found', 'deployment_ended'],

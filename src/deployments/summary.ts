@@ -7,8 +7,8 @@ import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import { READY_STATES } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
-import { Moment, Nullable, OneOf } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, Nullable, OneOf } from '../schema/fields.ts'
 
 const SHOWN_DEPLOYMENTS = 5
 /** Names that a deployment is shown with; `GET /deployments/{id}/aliases` lists them all. */

@@ -6,7 +6,7 @@ import type { Row } from '../db/schema.ts'
 import type { Input } from '../http/route.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { addDomain, findDomain, removeDomain } from './domains.ts'
-import { type AddAlias, type AliasList, type ProjectDomain, type RemoveAliasQuery, redirectCodeOf } from './shape.ts'
+import { type AddAlias, type AliasList, type ProjectDomain, type RemoveAliasQuery, redirectCodeOf } from './schema.ts'
 
 /**
  * Adds a domain to a project and answers it in a list. Refuses what `addDomain` does, but alias_domain_exists 409 with

@@ -3,15 +3,15 @@ import { guard, notInTransfer, seesProject } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { followDomain, leaveDomain } from '../deployments/pointing.ts'
+import { mustBeAllowed, settleClaim } from '../domain-proof/proof.ts'
+import { releaseProofs } from '../domain-proof/released-proof.ts'
 import type { RefusalKey } from '../errors.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newChallengeToken } from '../ids.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
+import { followDomain, leaveDomain } from '../serving/pointing.ts'
 import { apexOf, canonicalName, nameToFind } from './names.ts'
-import { mustBeAllowed, settleClaim } from './proof.ts'
-import { releaseProofs } from './released-proof.ts'
 import {
   clearRedirectsTo,
   PRODUCTION,
@@ -28,7 +28,7 @@ import {
   showEvent,
   showRouting,
   type UpdateDomain,
-} from './shape.ts'
+} from './schema.ts'
 
 /** A domain and the project it is on. */
 export type Found = { project: Row<'project'>; domain: Row<'project_domain'> }

@@ -12,7 +12,7 @@ import {
   type DomainList,
   type ListDomainsQuery,
   showDomain,
-} from './shape.ts'
+} from './schema.ts'
 
 type Builder = ExpressionBuilder<Schema, 'project_domain'>
 

@@ -2,14 +2,14 @@
 import { notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
-import { followDomain, leaveDomain } from '../deployments/pointing.ts'
 import type { Input } from '../http/route.ts'
 import { newChallengeToken } from '../ids.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
+import { followDomain, leaveDomain } from '../serving/pointing.ts'
 import { type Found, stopRedirects } from './domains.ts'
 import { PRODUCTION, readRouting } from './routing.ts'
-import { type MoveDomain, type ProjectDomain, showDomain, showEvent } from './shape.ts'
+import { type MoveDomain, type ProjectDomain, showDomain, showEvent } from './schema.ts'
 
 /**
  * Moves a domain. Branch and redirect are those of the body, for the old ones meant things of the old project; a verified

@@ -1,10 +1,11 @@
 /** Whether a domain points here: what visitors' resolvers see, against where the operator says the edge is. wire.md 6. */
+
+import type { Found } from '../adapters/dns.ts'
 import type { Ctx } from '../context.ts'
+import { mayLookUp } from '../domain-proof/challenge.ts'
 import type { Input } from '../http/route.ts'
-import type { Found } from '../outside/dns.ts'
-import { mayLookUp } from './challenge.ts'
 import { canonicalName } from './names.ts'
-import type { DomainConfig } from './shape.ts'
+import type { DomainConfig } from './schema.ts'
 
 /**
  * Says how DNS is set for a name, by looking. A name that does not resolve, or that partly leads elsewhere, is misconfigured;
@@ -38,7 +39,7 @@ const UNTOLD = { serviceType: 'external' as const, nameservers: [], cnames: [], 
 type Seen = { cname: string | undefined; addresses: string[] }
 
 async function lookAt(ctx: Ctx, name: string): Promise<Seen> {
-  const { dns } = ctx.deps.outside
+  const { dns } = ctx.deps.adapters
   const asker = ctx.account.id
   const [cnames, v4, v6] = await Promise.all([
     dns.readCname(name, asker),

@@ -1,7 +1,8 @@
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
+import { readChallenge, verifyDomain } from '../domain-proof/verify.ts'
 import { route } from '../http/route.ts'
-import { Type } from '../http/type.ts'
 import { findProject } from '../projects/projects.ts'
+import { Type } from '../schema/builder.ts'
 import { addAlias, removeAlias } from './alias.ts'
 import {
   ADD_REFUSALS,
@@ -32,8 +33,7 @@ import {
   RemoveDomain,
   showDomain,
   UpdateDomain,
-} from './shape.ts'
-import { readChallenge, verifyDomain } from './verify.ts'
+} from './schema.ts'
 
 const tag = 'domains'
 const write = ['project:write', 'domain:write'] as const
@@ -47,7 +47,7 @@ export const domainRoutes = [
     tag,
     needs: write,
     body: AddDomain,
-    on: findProject,
+    load: findProject,
     guards: [accountInGoodStanding, notInTransfer],
     run: addDomain,
     emits: ['project.domain.created'],
@@ -63,7 +63,7 @@ export const domainRoutes = [
     tag,
     needs: ['project:read'],
     query: ListDomainsQuery,
-    on: findProject,
+    load: findProject,
     run: listDomains,
     refuses: ['not_found', 'invalid_domain'],
     list: { rows: 100, rowBytes: 8 * 1024 },
@@ -77,7 +77,7 @@ export const domainRoutes = [
     summary: 'Get a domain of a project',
     tag,
     needs: ['project:read'],
-    on: findDomain,
+    load: findDomain,
     run: (ctx, { domain }) => showDomain(domain, ctx.deps.config.domains),
     refuses: ['not_found'],
     status: 200,
@@ -91,7 +91,7 @@ export const domainRoutes = [
     tag,
     needs: write,
     body: UpdateDomain,
-    on: findDomain,
+    load: findDomain,
     guards: [projectNotInTransfer],
     run: updateDomain,
     emits: ['project.domain.updated'],
@@ -107,7 +107,7 @@ export const domainRoutes = [
     tag,
     needs: write,
     body: RemoveDomain,
-    on: findDomain,
+    load: findDomain,
     guards: [projectNotInTransfer],
     run: removeDomain,
     emits: ['project.domain.deleted', 'project.domain.updated'],
@@ -122,8 +122,8 @@ export const domainRoutes = [
     summary: 'Verify a domain by its TXT record',
     tag,
     needs: write,
-    on: findDomainToVerify,
-    ask: readChallenge,
+    load: findDomainToVerify,
+    prepare: readChallenge,
     run: verifyDomain,
     emits: ['project.domain.verified', 'project.domain.unverified'],
     refuses: [
@@ -148,7 +148,7 @@ export const domainRoutes = [
     tag,
     needs: write,
     body: MoveDomain,
-    on: findDomain,
+    load: findDomain,
     guards: [projectNotInTransfer],
     run: moveDomain,
     emits: ['project.domain.moved', 'project.domain.updated'],
@@ -165,7 +165,7 @@ export const domainRoutes = [
     needs: write,
     body: AddAlias,
     anyTypeBody: true,
-    on: findProject,
+    load: findProject,
     guards: [accountInGoodStanding, notInTransfer],
     run: addAlias,
     emits: ['project.domain.created'],
@@ -181,7 +181,7 @@ export const domainRoutes = [
     tag,
     needs: write,
     query: RemoveAliasQuery,
-    on: findProject,
+    load: findProject,
     guards: [notInTransfer],
     run: removeAlias,
     emits: ['project.domain.deleted', 'project.domain.updated'],
@@ -210,7 +210,7 @@ export const domainRoutes = [
     summary: 'Get a domain by its name, on whichever project of the account it is, as the CLI does',
     tag,
     needs: ['project:read'],
-    on: findDomainByName,
+    load: findDomainByName,
     run: (ctx, domain) => showDomain(domain, ctx.deps.config.domains),
     refuses: ['not_found', 'invalid_domain'],
     status: 200,

@@ -2,10 +2,10 @@
 import { momentOf } from '../clock.ts'
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { linkOf } from '../projects/link-shape.ts'
+import { linkOf } from '../model/link.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { canonicalName, isWildcard } from './names.ts'
-import type { UpdateDomain } from './shape.ts'
+import type { UpdateDomain } from './schema.ts'
 
 export type Routing = Pick<Row<'project_domain'>, 'git_branch' | 'redirect' | 'redirect_status_code'>
 

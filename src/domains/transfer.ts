@@ -1,11 +1,11 @@
 /** The domains of a project that moves to another account. docs/decisions/0066. */
 import { momentOf } from '../clock.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
+import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import { slices } from '../db/slices.ts'
 import { newChallengeToken } from '../ids.ts'
 import { stopRedirects } from './domains.ts'
-import { showEvent } from './shape.ts'
+import { showEvent } from './schema.ts'
 
 type Domain = Row<'project_domain'>
 

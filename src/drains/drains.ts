@@ -2,13 +2,13 @@
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { openSafeToWrite } from '../env/values.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
+import { openSafeToWrite } from '../secrets/data-keys.ts'
 import { takeOverEndpoint } from '../webhooks/held.ts'
 import { isKnown, MOST_ENDPOINTS, mustBeProjects, mustBeUrl } from '../webhooks/rules.ts'
-import { type DrainRow, ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './shape.ts'
+import { type DrainRow, ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './schema.ts'
 
 const MOST_HEADER_BYTES = 8192
 /** What the request itself says, and what belongs to a connection (RFC 9110, 7.6.1). */

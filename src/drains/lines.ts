@@ -1,14 +1,14 @@
 /** Log lines as the platform hands them in, on their way to the drains that hear them. operator-api.md. */
 import type { Static } from 'typebox'
-import { permissionsOf } from '../access/scopes.ts'
 import type { OperatorCtx } from '../context.ts'
+import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import { slices } from '../db/slices.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId, randomText } from '../ids.ts'
+import { insertDelivery } from '../outbox/fan-out.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
-import { insertDelivery } from '../webhooks/fan-out.ts'
-import type { Environment, LinesTaken, LogLines } from './shape.ts'
+import type { Environment, LinesTaken, LogLines } from './schema.ts'
 
 type Line = LogLines['lines'][number]
 type Placed = Line & { environment: Environment }
@@ -52,7 +52,7 @@ export async function takeLines(
       stamp: ctx.deps.clock.stamp(),
     })
   }
-  if (count > 0) ctx.deps.nudges.deliveries()
+  if (count > 0) ctx.deps.wakeups.deliveries()
   return { lines: body.lines.length, drains: count }
 }
 

@@ -2,7 +2,7 @@ import { notLimitedToProjects } from '../access/guards.ts'
 import { operatorRoute, type Route, route } from '../http/route.ts'
 import { createDrain, deleteDrain, findDrain, getDrain, listDrains, transferDrain } from './drains.ts'
 import { findAnyProject, takeLines } from './lines.ts'
-import { LinesTaken, LogDrainList, LogLines, NewDrain, NewIntegrationDrain, OneLogDrain } from './shape.ts'
+import { LinesTaken, LogDrainList, LogLines, NewDrain, NewIntegrationDrain, OneLogDrain } from './schema.ts'
 
 const tag = 'log drains'
 
@@ -30,7 +30,7 @@ const deleting = {
   method: 'DELETE',
   tag,
   needs: ['drain:write'],
-  on: findDrain,
+  load: findDrain,
   run: deleteDrain,
   refuses: ['not_found'],
   status: 204,
@@ -52,7 +52,7 @@ export const drainRoutes: Route[] = [
     summary: 'Get a log drain',
     tag,
     needs: ['drain:read'],
-    on: findDrain,
+    load: findDrain,
     run: getDrain,
     refuses: ['not_found'],
     status: 200,
@@ -65,7 +65,7 @@ export const drainRoutes: Route[] = [
     summary: 'Become the owner of a log drain; one that was held hears lines again',
     tag,
     needs: ['drain:write', 'integration:grant'],
-    on: findDrain,
+    load: findDrain,
     guards: [notLimitedToProjects],
     run: transferDrain,
     refuses: ['not_found'],
@@ -105,7 +105,7 @@ export const drainRoutes: Route[] = [
     tag: 'operator',
     body: LogLines,
     bodyLimit: 1024 * 1024,
-    on: findAnyProject,
+    load: findAnyProject,
     run: takeLines,
     refuses: ['not_found'],
     status: 202,

@@ -1,8 +1,8 @@
 /** Whom the protection of a project lets in. The rule is projects/protection.ts; here passwords are checked, few at a time. docs/decisions/0076. */
 
-import { networkOf } from '../http/guesses.ts'
+import { passwordMatches } from '../adapters/adapters.ts'
+import { networkOf } from '../http/failure-limits.ts'
 import { fingerprint } from '../ids.ts'
-import { passwordMatches } from '../outside/outside.ts'
 import { admits } from '../projects/protection.ts'
 import type { Guard } from './hosts.ts'
 import { openPasswordLine } from './password-line.ts'

@@ -2,6 +2,8 @@
  * The index in memory: every host, and what it leads to. Names, deployments and projects are kept apart and meet when a host
  * is asked for, so that the pause of a project with 100,000 domains is one change. docs/decisions/0074.
  */
+
+import type { Protection } from '../projects/protection.ts'
 import {
   type DeploymentFacts,
   type NameFacts,
@@ -9,8 +11,7 @@ import {
   type Serving,
   servingOfDeployment,
   servingOfDomain,
-} from '../deployments/serving.ts'
-import type { Protection } from '../projects/protection.ts'
+} from '../serving/hosts.ts'
 
 /** What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. */
 export type Found = { serving: Serving; guard?: Guard | undefined }

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { keepsOut } from './admit.ts'
 import { addressOf } from './answers.ts'
-import type { Followed } from './follow.ts'
 import type { Found } from './hosts.ts'
+import type { Followed } from './index-sync.ts'
 
 export type Snapshot = { body: string; etag: string; contentType: string }
 export type SnapshotForm = 'json' | 'state' | 'hosts' | 'redirects'

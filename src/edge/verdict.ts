@@ -1,5 +1,5 @@
 /** What the edge says of one visitor's request: the order of decisions, in one place. edge.md 3.7; docs/edge.md. */
-import type { Serving } from '../deployments/serving.ts'
+import type { Serving } from '../serving/hosts.ts'
 import type { Guard, Hosts } from './hosts.ts'
 
 /** A visitor's request, as the proxy in front tells of it. */

@@ -1,13 +1,13 @@
 /** Changing variables that are there: one, or many by statements that carry many. A place is taken once, as in write.ts. */
 import type { Ctx } from '../context.ts'
+import { openPace, slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import { openPace, slices } from '../db/slices.ts'
 import { refuse } from '../refusal.ts'
+import { openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
 import { changesOf, recordHistory } from './history-log.ts'
 import { actorId, type Wanted } from './rules.ts'
-import { showTargets, targetsIn } from './shape.ts'
+import { showTargets, targetsIn } from './schema.ts'
 import { countedIn, fits, readUsage, tally, type Usage, writeUsage } from './usage.ts'
-import { openSafeToWrite, type Safe } from './values.ts'
 import { type Extras, leavePlaces, takePlaces, tell } from './write.ts'
 
 /** What is to change of a variable. A `value` that is given is sealed anew, bound to the new version. */

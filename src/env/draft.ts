@@ -4,7 +4,7 @@ import type { Row } from '../db/schema.ts'
 import { refuse } from '../refusal.ts'
 import type { PutDraft } from './put.ts'
 import { mustBeVariable, mustTouch, targetsOf, typeIn } from './rules.ts'
-import { MOST_VARIABLES, type NewVariable } from './shape.ts'
+import { MOST_VARIABLES, type NewVariable } from './schema.ts'
 
 /** The drafts of a create, each one checked: one thing wrong anywhere refuses the request whole, naming the item. */
 export function createDrafts(

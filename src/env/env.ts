@@ -3,11 +3,12 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
-import { environmentOf } from '../environments/shape.ts'
 import { page, stampBefore } from '../http/page.ts'
 import type { Input, Params } from '../http/route.ts'
+import { environmentOf } from '../model/environment.ts'
 import { findProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
+import { openSafe, type Safe } from '../secrets/data-keys.ts'
 import { changeVariable } from './change.ts'
 import { createDrafts, draftOf } from './draft.ts'
 import { addLogos } from './logos.ts'
@@ -30,8 +31,7 @@ import {
   showTargets,
   type Target,
   targetsIn,
-} from './shape.ts'
-import { openSafe, type Safe } from './values.ts'
+} from './schema.ts'
 import { removeVariables } from './write.ts'
 
 const FIRST_VERSION_WITH_ARRAYS = 10

@@ -2,14 +2,14 @@
 import { permit } from '../access/authenticate.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { EnvironmentId } from '../environments/shape.ts'
 import type { RefusalKey } from '../errors.ts'
+import type { EnvironmentId } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
+import { openSafe } from '../secrets/data-keys.ts'
 import { changeVariables } from './change.ts'
 import { mayChange, mustTouch, targetsNamed, typeIn, visibleTo } from './rules.ts'
-import { type Target, targetsIn } from './shape.ts'
+import { type Target, targetsIn } from './schema.ts'
 import { fits, readUsage, UNASSIGNED } from './usage.ts'
-import { openSafe } from './values.ts'
 import { type Draft, insertVariables, removeVariables } from './write.ts'
 
 /** What `copyEnv` refuses with. */

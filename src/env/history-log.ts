@@ -1,9 +1,9 @@
 /** The history as it is written: a row a version, with the value as it was sealed for that version. */
 import type { OperatorCtx } from '../context.ts'
+import { openPace, slices } from '../db/chunks.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { openPace, slices } from '../db/slices.ts'
-import { showTargets, targetsIn } from './shape.ts'
+import { showTargets, targetsIn } from './schema.ts'
 
 /** Who writes, when, and where. */
 type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>

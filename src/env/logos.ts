@@ -1,7 +1,8 @@
 /** Who made a variable, for people: the name and the logo of its integration. Specification: Authentication ("show the integration's logo"). */
+
+import { slices } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'
-import { slices } from '../db/slices.ts'
-import type { EnvVar } from './shape.ts'
+import type { EnvVar } from './schema.ts'
 
 /**
  * Puts `integration` (name, slug, and `icon`, the URL of the logo or empty) beside each variable that an installation made, in

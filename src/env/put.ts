@@ -1,13 +1,13 @@
 /** Putting variables: made where the place is free; with upsert, in the place of what is there. decisions.md: `upsert=true` replaces. */
 import type { Ctx } from '../context.ts'
+import { openPace, slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import { openPace, slices } from '../db/slices.ts'
 import { REFUSALS } from '../errors.ts'
+import { openSafe, type Safe } from '../secrets/data-keys.ts'
 import { changeVariables, type Step } from './change.ts'
 import { isVisible, mustBeVariable, mustChange, typeIn } from './rules.ts'
-import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './shape.ts'
+import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './schema.ts'
 import { fits, readUsage, tally, type Usage } from './usage.ts'
-import { openSafe, type Safe } from './values.ts'
 import { type Draft, insertVariables, type NotMade, removeVariables } from './write.ts'
 
 /** What came of a draft: the variable, or what `failed` says of it. */

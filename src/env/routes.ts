@@ -1,11 +1,11 @@
 /** Variables: operations 16 to 20, and what people ask for beside them: history, bulk, pull and export. */
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
+import { BulkAnswer, BulkQuery, EnvFile, putEnvFile } from '../env-files/import.ts'
+import { ExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from '../env-files/pull.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../projects/projects.ts'
-import { BulkAnswer, BulkQuery, EnvFile, putEnvFile } from './bulk.ts'
 import { createEnv, deleteEnv, deleteEnvs, editEnv, findEnv, getEnv, listEnv } from './env.ts'
 import { EnvHistory, findHistory, listHistory, restoreEnv } from './history.ts'
-import { ExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from './pull.ts'
 import { CREATE_ENV_REFUSALS, VARIABLE_REFUSALS } from './rules.ts'
 import {
   CreatedEnv,
@@ -18,7 +18,7 @@ import {
   EnvList,
   EnvVar,
   ListEnvQuery,
-} from './shape.ts'
+} from './schema.ts'
 
 const tag = 'environment variables'
 /** The largest body of a request that carries variables. */
@@ -42,7 +42,7 @@ export const envRoutes = [
     query: CreateEnvQuery,
     body: CreateEnv,
     bodyLimit: MEBIBYTE,
-    on: findProject,
+    load: findProject,
     guards: [accountInGoodStanding, notInTransfer],
     run: createEnv,
     emits: ['project.env-variable.created', 'project.env-variable.updated', 'project.env-variable.deleted'],
@@ -58,7 +58,7 @@ export const envRoutes = [
     tag,
     needs: ['env:read'],
     query: ListEnvQuery,
-    on: findProject,
+    load: findProject,
     run: listEnv,
     refuses: ['not_found'],
     list: { rows: 16000, rowBytes: 4 * 1024 },
@@ -72,7 +72,7 @@ export const envRoutes = [
     summary: 'Get an environment variable, with its value where the caller may read it',
     tag,
     needs: ['env:read'],
-    on: findEnv,
+    load: findEnv,
     run: getEnv,
     refuses: ['not_found'],
     status: 200,
@@ -87,7 +87,7 @@ export const envRoutes = [
     needs: ['env:write'],
     body: EditEnv,
     bodyLimit: MEBIBYTE,
-    on: findEnv,
+    load: findEnv,
     guards: [notInTransfer],
     run: editEnv,
     emits: ['project.env-variable.updated'],
@@ -110,7 +110,7 @@ export const envRoutes = [
     tag,
     needs: ['env:write'],
     query: DeleteEnvQuery,
-    on: findEnv,
+    load: findEnv,
     guards: [notInTransfer],
     run: deleteEnv,
     emits: ['project.env-variable.deleted'],
@@ -126,7 +126,7 @@ export const envRoutes = [
     tag,
     needs: ['env:write'],
     body: DeleteEnvs,
-    on: findProject,
+    load: findProject,
     guards: [notInTransfer],
     run: deleteEnvs,
     emits: ['project.env-variable.deleted'],
@@ -145,7 +145,7 @@ export const envRoutes = [
     body: EnvFile,
     textBody: true,
     bodyLimit: MEBIBYTE,
-    on: findProject,
+    load: findProject,
     guards: [accountInGoodStanding, notInTransfer],
     run: putEnvFile,
     emits: ['project.env-variable.created', 'project.env-variable.updated', 'project.env-variable.deleted'],
@@ -161,7 +161,7 @@ export const envRoutes = [
     tag,
     needs: ['env:read', 'env:decrypt'],
     query: ExportQuery,
-    on: findProject,
+    load: findProject,
     run: exportEnv,
     refuses: ['not_found', 'missing_permission'],
     status: 200,
@@ -176,7 +176,7 @@ export const envRoutes = [
       tag,
       needs: ['env:read', 'env:decrypt'],
       query: PullQuery,
-      on: findProject,
+      load: findProject,
       run: pullEnv,
       refuses: ['not_found', 'missing_permission'],
       status: 200,
@@ -190,7 +190,7 @@ export const envRoutes = [
     summary: 'See who changed a variable, when, and which fields',
     tag,
     needs: ['env:read'],
-    on: findHistory,
+    load: findHistory,
     run: listHistory,
     refuses: ['not_found'],
     list: { rows: 1000, rowBytes: 8 * 1024 },
@@ -204,7 +204,7 @@ export const envRoutes = [
     summary: 'Bring a variable back to an earlier version',
     tag,
     needs: ['env:write'],
-    on: findEnv,
+    load: findEnv,
     guards: [accountInGoodStanding, notInTransfer],
     run: restoreEnv,
     emits: ['project.env-variable.updated'],

@@ -3,10 +3,10 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { permit } from '../access/authenticate.ts'
 import type { Account, Ctx, Who } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
-import { environmentOf, environmentsOf } from '../environments/shape.ts'
 import type { RefusalKey } from '../errors.ts'
+import { environmentOf, environmentsOf } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
-import { type EnvType, isStandard, type NewVariable, TARGETS, type Target, targetsIn } from './shape.ts'
+import { type EnvType, isStandard, type NewVariable, TARGETS, type Target, targetsIn } from './schema.ts'
 
 const KEY_LENGTH = 256
 const VALUE_BYTES = 64 * 1024

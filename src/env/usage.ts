@@ -1,7 +1,7 @@
 /** What the variables of a project add up to, per target: one row each, so that asking for the limit costs the same at 1,000 variables as at none. */
 import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { MOST_VARIABLES, targetsIn } from './shape.ts'
+import { MOST_VARIABLES, targetsIn } from './schema.ts'
 
 /** Of the values alone: one value of the largest size fits. */
 const MOST_BYTES = 64 * 1024

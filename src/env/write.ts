@@ -4,14 +4,14 @@
  */
 import { momentOf } from '../clock.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
+import { openPace, slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import { openPace, slices } from '../db/slices.ts'
 import { newId } from '../ids.ts'
+import { openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
 import { forgetValues, recordHistory } from './history-log.ts'
 import { actorId, type Wanted } from './rules.ts'
-import { showTargets, targetsIn } from './shape.ts'
+import { showTargets, targetsIn } from './schema.ts'
 import { countedIn, fits, readUsage, tally, type Usage, writeUsage } from './usage.ts'
-import { openSafeToWrite, type Safe } from './values.ts'
 
 type Place = Pick<OperatorCtx, 'db'>
 type Named = Pick<Row<'project'>, 'id' | 'name'>

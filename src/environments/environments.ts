@@ -3,11 +3,9 @@ import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { copyEnv, leaveEnvironment } from '../env/environment-env.ts'
-import { isStandard } from '../env/shape.ts'
+import { isStandard } from '../env/schema.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
-import { changeProject, findProject } from '../projects/projects.ts'
-import { refuse } from '../refusal.ts'
 import {
   type Environment,
   type EnvironmentList,
@@ -20,7 +18,9 @@ import {
   type RemoveEnvironment,
   type ShownEnvironment,
   showEnvironment,
-} from './shape.ts'
+} from '../model/environment.ts'
+import { changeProject, findProject } from '../projects/projects.ts'
+import { refuse } from '../refusal.ts'
 
 const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/
 

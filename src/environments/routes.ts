@@ -2,6 +2,14 @@
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { COPY_REFUSALS } from '../env/environment-env.ts'
 import { route } from '../http/route.ts'
+import {
+  EnvironmentList,
+  EnvironmentsQuery,
+  NewEnvironment,
+  PatchEnvironment,
+  RemoveEnvironment,
+  ShownEnvironment,
+} from '../model/environment.ts'
 import { findProject } from '../projects/projects.ts'
 import {
   createEnvironment,
@@ -11,14 +19,6 @@ import {
   removeEnvironment,
   updateEnvironment,
 } from './environments.ts'
-import {
-  EnvironmentList,
-  EnvironmentsQuery,
-  NewEnvironment,
-  PatchEnvironment,
-  RemoveEnvironment,
-  ShownEnvironment,
-} from './shape.ts'
 
 const tag = 'custom environments'
 
@@ -31,7 +31,7 @@ export const environmentRoutes = [
     tag,
     needs: ['project:write'],
     body: NewEnvironment,
-    on: findProject,
+    load: findProject,
     guards: [accountInGoodStanding, notInTransfer],
     run: createEnvironment,
     emits: ['project.env-variable.created'],
@@ -53,7 +53,7 @@ export const environmentRoutes = [
     tag,
     needs: ['project:read'],
     query: EnvironmentsQuery,
-    on: findProject,
+    load: findProject,
     run: listEnvironments,
     refuses: ['not_found'],
     list: { rows: 12, rowBytes: 8 * 1024 },
@@ -67,7 +67,7 @@ export const environmentRoutes = [
     summary: 'Get a custom environment by its slug or id',
     tag,
     needs: ['project:read'],
-    on: findEnvironment,
+    load: findEnvironment,
     run: getEnvironment,
     refuses: ['not_found'],
     status: 200,
@@ -81,7 +81,7 @@ export const environmentRoutes = [
     tag,
     needs: ['project:write'],
     body: PatchEnvironment,
-    on: findEnvironment,
+    load: findEnvironment,
     guards: [accountInGoodStanding, notInTransfer],
     run: updateEnvironment,
     refuses: ['not_found', 'invalid_environment_slug', 'environment_slug_taken'],
@@ -96,7 +96,7 @@ export const environmentRoutes = [
     tag,
     needs: ['project:write'],
     body: RemoveEnvironment,
-    on: findEnvironment,
+    load: findEnvironment,
     guards: [notInTransfer],
     run: removeEnvironment,
     emits: ['project.env-variable.updated', 'project.env-variable.deleted'],

@@ -3,7 +3,7 @@ import { momentOf } from '../clock.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { mustBeLeft } from '../limits.ts'
-import { type Outgoing, outgoingOf } from '../outbox.ts'
+import { type Outgoing, outgoingOf } from '../outbox/outbox.ts'
 import type { Route } from './route.ts'
 
 /** `counted`: the rows that this request was counted for, however often its transaction runs. */
@@ -18,7 +18,7 @@ export function contextOf(
   stamp = 0,
 ): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
   const outgoing: Outgoing[] = []
-  const actor: Actor = who?.actor ?? { kind: route.door as 'operator' | 'client', id: route.door, tokenId: null }
+  const actor: Actor = who?.actor ?? { kind: route.auth as 'operator' | 'client', id: route.auth, tokenId: null }
   const emit: Ctx['emit'] = (type, payload, about, owner) => {
     if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
     outgoing.push(outgoingOf(type, payload, about, owner))

@@ -3,9 +3,9 @@
  * line in which accounts take turns. docs/limits.md.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { settled, turnLastedMs } from '../event-loop.ts'
 import { type FairLine, openFairLine } from '../fair-line.ts'
 import { Refusal } from '../refusal.ts'
-import { settled, turnLastedMs } from './turn.ts'
 
 /** After so long in one turn of the event loop those that are left wait for the next: what came meanwhile is read first. */
 const LONGEST_TURN_MS = 5

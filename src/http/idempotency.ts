@@ -5,12 +5,12 @@
 import { createHash, hkdfSync } from 'node:crypto'
 import { bearerOf } from '../access/authenticate.ts'
 import type { Deps, OperatorCtx } from '../context.ts'
+import { slices } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'
-import { slices } from '../db/slices.ts'
 import { fingerprint } from '../ids.ts'
-import { keyFrom, open, placeOf, seal } from '../outside/seal.ts'
 import { refuse } from '../refusal.ts'
-import type { Written } from './remember.ts'
+import { keyFrom, open, placeOf, seal } from '../secrets/seal.ts'
+import type { Written } from './response-cache.ts'
 import { type Route, takesKey } from './route.ts'
 
 const KEPT_MS = 24 * 3_600_000

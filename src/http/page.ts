@@ -1,7 +1,7 @@
 /** Pagination: `{count, next, prev}`, walked by stamp, so that to the end every row comes exactly once. decisions.md: Pagination. */
 import type { Static } from 'typebox'
 import { STAMPS_PER_MS } from '../clock.ts'
-import type { Pagination } from './schema.ts'
+import type { Pagination } from '../schema/fields.ts'
 
 export const DEFAULT_LIMIT = 20
 /** Stamps are far above every timestamp in milliseconds (up to the year 5138), so a number says which of the two it is. */

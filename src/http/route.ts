@@ -1,9 +1,9 @@
 /** A route is data: what is asked, what it needs, what may refuse it, which operation answers, what may leave. */
 import type { Static, TSchema } from 'typebox'
-import type { Permission } from '../access/roles.ts'
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { RefusalKey } from '../errors.ts'
 import type { EventName } from '../events.ts'
+import type { Permission } from '../permissions/roles.ts'
 
 export type Params = Record<string, string>
 
@@ -49,20 +49,20 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   /** The largest body in bytes; 64 KiB when not said. */
   bodyLimit?: number
   /** The subject, looked up inside the account. */
-  on?: (ctx: C, params: Params) => Promise<S>
+  load?: (ctx: C, params: Params) => Promise<S>
   guards?: readonly Guard<C, S>[]
   /** Slow work outside the database (DNS, a password hash), before the transaction; its answer is handed to `run`. */
-  ask?: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
+  prepare?: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
   /** Takes back what `ask` did outside, when the transaction did not stand. */
-  undo?: (ctx: C, asked: A) => Promise<void>
-  run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, asked: A) => Promise<Static<R>> | Static<R>
+  undo?: (ctx: C, prepared: A) => Promise<void>
+  run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, prepared: A) => Promise<Static<R>> | Static<R>
   /** It ends access of people: tokens, places in teams. access/person.ts. */
-  ends?: true
+  revokesAccess?: true
   emits?: readonly EventName[]
   /** What `on` and `run` refuse with, beyond what the guards and every route do. */
   refuses?: readonly RefusalKey[]
   /** The timer that has work as soon as this is committed: it does not wait for its period. */
-  wakes?: string
+  triggers?: string
   /** A GET whose answer follows from caller, address and store alone, and is asked often: given again until the next commit. */
   remember?: true
   status: number
@@ -82,27 +82,27 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table of routes holds every combination; `route` checked each where it was written
-export type Route = Spec<any, any, any, any, any, any> & { door: 'public' | 'operator' | 'client' }
+export type Route = Spec<any, any, any, any, any, any> & { auth: 'public' | 'operator' | 'client' }
 
 /** A route of the public API: bearer token, `teamId`/`slug`, any version. */
 export function route<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
   spec: Spec<Ctx, Q, B, R, S, A>,
 ): Route {
-  return { ...(spec as Route), door: 'public' }
+  return { ...(spec as Route), auth: 'public' }
 }
 
 /** A route of the operator API: the operator token and nothing else. */
 export function operatorRoute<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
   spec: Spec<OperatorCtx, Q, B, R, S, A>,
 ): Route {
-  return { ...(spec as Route), door: 'operator' }
+  return { ...(spec as Route), auth: 'operator' }
 }
 
 /** A route for apps, which prove themselves by their client secret: no bearer token, no account. */
 export function clientRoute<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
   spec: Spec<OperatorCtx, Q, B, R, S, A>,
 ): Route {
-  return { ...(spec as Route), door: 'client' }
+  return { ...(spec as Route), auth: 'client' }
 }
 
 /** Whether a route lists: its answer is rows, or begins with them. What narrows it must be known to it (query.ts). */
@@ -113,7 +113,7 @@ export function isList({ method, reply }: Pick<Route, 'method' | 'reply'>): bool
 }
 
 const ALWAYS: readonly RefusalKey[] = ['bad_request', 'internal_server_error', 'unavailable']
-const ON_DOOR: Record<Route['door'], readonly RefusalKey[]> = {
+const ON_AUTH: Record<Route['auth'], readonly RefusalKey[]> = {
   public: [
     'rate_limited',
     'missing_token',
@@ -138,7 +138,7 @@ const ON_KEY: readonly RefusalKey[] = ['idempotency_key_reused', 'idempotency_ke
 export function refusalsOf(route: Route): RefusalKey[] {
   const keys = [
     ...ALWAYS,
-    ...ON_DOOR[route.door],
+    ...ON_AUTH[route.auth],
     ...(route.needs?.length ? (['missing_permission'] as const) : []),
     ...(route.method === 'GET' ? [] : ON_WRITE),
     ...(takesKey(route) ? ON_KEY : []),
@@ -149,8 +149,8 @@ export function refusalsOf(route: Route): RefusalKey[] {
 }
 
 /** Whether a route looks at `Idempotency-Key`. A PUT may be asked again anyway, and a code that an app exchanges is used up. */
-export function takesKey({ door, method }: Pick<Route, 'door' | 'method'>): boolean {
-  return door !== 'client' && (method === 'POST' || method === 'PATCH' || method === 'DELETE')
+export function takesKey({ auth, method }: Pick<Route, 'auth' | 'method'>): boolean {
+  return auth !== 'client' && (method === 'POST' || method === 'PATCH' || method === 'DELETE')
 }
 
 /** `/v9/projects/:idOrName` -> `/projects/:idOrName`: the path that is routed once the version is off. */
@@ -160,7 +160,7 @@ export function unversioned(path: string): string {
 
 /** The path at which a route is found. */
 export function routed(route: Route): string {
-  return route.door === 'operator' ? route.path : unversioned(route.path)
+  return route.auth === 'operator' ? route.path : unversioned(route.path)
 }
 
 /** The version that a path begins with, when it is one that Berth answers at. */

@@ -2,10 +2,10 @@
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { openSafeToWrite } from '../env/values.ts'
 import type { Input } from '../http/route.ts'
 import { fingerprint, newClientSecret, newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
+import { openSafeToWrite } from '../secrets/data-keys.ts'
 
 const MOST_SECRETS = 2
 

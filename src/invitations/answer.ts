@@ -1,6 +1,7 @@
 /** The answer to an invitation: by the person who is invited, and nobody else. */
-import { addMember } from '../accounts/members.ts'
+
 import type { OperatorCtx } from '../context.ts'
+import { addMember } from '../members/members.ts'
 import { refuse } from '../refusal.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>

@@ -1,10 +1,10 @@
 /** The pages on which a person answers invitations to teams. */
 import type { Static } from 'typebox'
-import { type Html, html } from '../http/html.ts'
-import { OneOf } from '../http/schema.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../http/screen.ts'
-import { Type } from '../http/type.ts'
 import { lineOf } from '../mail/text.ts'
+import { type Html, html } from '../pages/html.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
+import { Type } from '../schema/builder.ts'
+import { OneOf } from '../schema/fields.ts'
 import { acceptInvitation, declineInvitation, findReceived, type Received, receivedBy } from './answer.ts'
 
 const MOST_SHOWN = 100

@@ -2,12 +2,13 @@
  * Invitations to a team. Who is invited is in `invitation` and not in `member`, so that whoever reads memberships reads those that
  * the person accepted, and no other. docs/accounts.md: Members.
  */
-import type { Role } from '../access/roles.ts'
+
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { newId } from '../ids.ts'
 import { queueMail } from '../mail/mail.ts'
 import { lineOf } from '../mail/text.ts'
+import type { Role } from '../permissions/roles.ts'
 import { refuse } from '../refusal.ts'
 
 const INVITATION_MS = 14 * 86_400_000

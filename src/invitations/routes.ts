@@ -1,10 +1,10 @@
 import type { Static } from 'typebox'
-import { findActingTeam, mustBeInTeam } from '../accounts/team-members.ts'
 import type { TeamRow } from '../accounts/teams.ts'
 import type { Ctx } from '../context.ts'
 import { type Input, route } from '../http/route.ts'
-import { Type } from '../http/type.ts'
+import { findActingTeam, mustBeInTeam } from '../members/team-members.ts'
 import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
 import { acceptInvitation, findReceived } from './answer.ts'
 import { withdrawInvitation } from './invitations.ts'
 
@@ -45,7 +45,7 @@ export const invitationRoutes = [
     summary: 'Take an invitation back',
     tag,
     needs: ['member:write'],
-    on: findActingTeam,
+    load: findActingTeam,
     run: withdraw,
     refuses: ['not_found', 'missing_permission'],
     status: 200,

@@ -3,8 +3,8 @@ import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { openSafe, openSafeToWrite } from '../env/values.ts'
 import { newId } from '../ids.ts'
+import { openSafe, openSafeToWrite } from '../secrets/data-keys.ts'
 import { lineOf } from './text.ts'
 
 /** What one person is told. `text` is plain text; a link stands on a line of its own. */
@@ -70,7 +70,7 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
       last_error: null,
     })
     .execute()
-  setTimeout(() => ctx.deps.nudges.mail(), SOON_MS).unref()
+  setTimeout(() => ctx.deps.wakeups.mail(), SOON_MS).unref()
 }
 
 /** The text of a letter; undefined when it does not open. One from before texts were sealed is in clear. */

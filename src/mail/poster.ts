@@ -3,10 +3,10 @@
  * so that of several instances one has it; one that dies with it in hand leaves it to be taken again. At least once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Posted } from '../adapters/mailer.ts'
 import { momentOf } from '../clock.ts'
 import type { Deps } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Posted } from '../outside/mailer.ts'
 import { textOf } from './mail.ts'
 
 const MINUTE_MS = 60_000
@@ -35,10 +35,10 @@ export function startPoster(deps: Deps): () => Promise<void> {
       })
   }
   const poll = setInterval(look, POLL_MS)
-  deps.nudges.mail = look
+  deps.wakeups.mail = look
   return async () => {
     clearInterval(poll)
-    deps.nudges.mail = () => {}
+    deps.wakeups.mail = () => {}
     await Promise.race([running, sleep(GRACE_MS, undefined, { ref: false })])
     leave.abort()
     await running
@@ -85,7 +85,7 @@ async function postOne(deps: Deps, letter: Row<'mail'>, leave: AbortSignal): Pro
   const posted: Posted =
     text === undefined
       ? { end: 'refused', reason: 'the text of the letter does not open: the keyring lacks its key' }
-      : await deps.outside.mailer.post({ id, at, recipient, subject, text }, signal)
+      : await deps.adapters.mailer.post({ id, at, recipient, subject, text }, signal)
   const end = columnsOf(posted, letter, deps.clock.now())
   await deps.db.write((tx) =>
     tx
@@ -96,7 +96,7 @@ async function postOne(deps: Deps, letter: Row<'mail'>, leave: AbortSignal): Pro
       .where('attempts', '=', letter.attempts)
       .execute(),
   )
-  const said = { mailId: id, attempts: letter.attempts, to: deps.outside.mailer.place }
+  const said = { mailId: id, attempts: letter.attempts, to: deps.adapters.mailer.place }
   const outcome = posted.end === 'sent' ? 'sent' : end.failed_at ? 'given_up' : 'retried'
   deps.metrics.counter('berth_mail_total', outcome).value++
   if (posted.end === 'sent') return deps.log.info(said, 'a letter was delivered')

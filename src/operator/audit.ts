@@ -5,8 +5,8 @@ import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
-import { Moment, Nullable, PageQuery, Pagination } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, Nullable, PageQuery, Pagination } from '../schema/fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 254 }))
 export const AuditQuery = Type.Object({ ...PageQuery, accountId: Text, actorId: Text, type: Text })

@@ -1,13 +1,13 @@
 /** First start: one user, one team, one token, so that the first call needs nothing but what was printed. operator-api.md. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { tokenRow } from '../accounts/tokens.ts'
+import { makeFolder } from '../adapters/folder.ts'
+import { writeWhole } from '../adapters/whole-file.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { newId, newToken } from '../ids.ts'
-import { makeFolder } from '../outside/folder.ts'
-import { writeWhole } from '../outside/whole-file.ts'
+import { tokenRow } from '../tokens/tokens.ts'
 
 type FirstCredentials = { userId: string; teamId: string; token: string }
 /** The first ones are there when this data folder was there on the first start of the store. */

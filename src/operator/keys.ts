@@ -1,10 +1,10 @@
 /** Root keys as the operator sees and turns them: never a key, only its id and what it still wraps. */
 
 import type { OperatorCtx } from '../context.ts'
-import { activeKeyId } from '../env/root-keys.ts'
-import { beginRotation, listKeys, retireKey } from '../env/rotation.ts'
 import { operatorRoute } from '../http/route.ts'
-import { Type } from '../http/type.ts'
+import { Type } from '../schema/builder.ts'
+import { activeKeyId } from '../secrets/root-keys.ts'
+import { beginRotation, listKeys, retireKey } from '../secrets/rotation.ts'
 import { runTimer } from '../timers.ts'
 
 const tag = 'operator'
@@ -32,7 +32,7 @@ export const keyRoutes = [
     operationId: 'operatorRotateKeys',
     summary: 'Make a new root key active and wrap every project key by it; goes on where an earlier call was cut short',
     tag,
-    ask: rotateKeys,
+    prepare: rotateKeys,
     run: (_ctx, _subject, _input, rotated) => rotated,
     refuses: ['keyring_fixed'],
     status: 200,
@@ -44,7 +44,7 @@ export const keyRoutes = [
     operationId: 'operatorRetireKey',
     summary: 'Retire a root key that wraps nothing any more',
     tag,
-    ask: retireKey,
+    prepare: retireKey,
     run: () => undefined,
     refuses: ['not_found', 'key_in_use'],
     status: 204,

@@ -9,7 +9,6 @@ import {
   updateAccount,
   updateUser,
 } from '../accounts/accounts.ts'
-import { makePasswordLink } from '../accounts/password-link.ts'
 import {
   MadePasswordLink,
   MadeToken,
@@ -23,14 +22,15 @@ import {
   PatchAccount,
   PatchUser,
   SetMember,
-} from '../accounts/shape.ts'
-import { createToken, endToken, findToken } from '../accounts/tokens.ts'
+} from '../accounts/schema.ts'
 import type { OperatorCtx } from '../context.ts'
 import { type Input, operatorRoute } from '../http/route.ts'
-import { Moment } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
 import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment } from '../schema/fields.ts'
+import { makePasswordLink } from '../sign-in/password-link.ts'
 import { runTimer, TIMERS, type TimerName } from '../timers.ts'
+import { createToken, endToken, findToken } from '../tokens/tokens.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
 import { Verified, VerifyQuery, verifyAudit } from './verify-audit.ts'
 
@@ -57,7 +57,7 @@ export const operatorRoutes = [
     summary: "Change a user's email, username, name or default team; suspend them, or let them in again",
     tag,
     body: PatchUser,
-    on: findAccount,
+    load: findAccount,
     run: updateUser,
     refuses: ['not_found', 'unknown_team', 'slug_taken', 'email_taken', 'too_many_slugs'],
     status: 200,
@@ -69,7 +69,7 @@ export const operatorRoutes = [
     operationId: 'operatorMakePasswordLink',
     summary: 'Make, mail and answer a link by which a user sets a password: once, within 24 hours',
     tag,
-    on: findAccount,
+    load: findAccount,
     run: makePasswordLink,
     refuses: ['not_found'],
     status: 201,
@@ -95,7 +95,7 @@ export const operatorRoutes = [
     summary: 'Put a user into a team, or change the role',
     tag,
     body: SetMember,
-    on: findAccount,
+    load: findAccount,
     run: setMember,
     refuses: ['not_found', 'unknown_user', 'last_owner'],
     status: 200,
@@ -107,7 +107,7 @@ export const operatorRoutes = [
     operationId: 'operatorRemoveMember',
     summary: 'Take a user out of a team',
     tag,
-    on: findAccount,
+    load: findAccount,
     run: removeMember,
     refuses: ['not_found', 'last_owner'],
     status: 204,
@@ -119,7 +119,7 @@ export const operatorRoutes = [
     summary: 'Set what an account pays, has and owes',
     tag,
     body: PatchAccount,
-    on: findAccount,
+    load: findAccount,
     run: updateAccount,
     refuses: ['not_found'],
     status: 200,
@@ -143,7 +143,7 @@ export const operatorRoutes = [
     operationId: 'operatorDeleteToken',
     summary: 'End a token',
     tag,
-    on: findToken,
+    load: findToken,
     run: endToken,
     refuses: ['not_found'],
     status: 204,
@@ -178,7 +178,7 @@ export const operatorRoutes = [
     summary: 'Run one sweep now, optionally as if it were another moment (where BERTH_TEST_CLOCK=1)',
     tag,
     body: RunTimer,
-    ask: sweepNow,
+    prepare: sweepNow,
     run: (_ctx, _subject, _input, swept) => ({ swept }),
     refuses: ['not_found', 'test_clock_off'],
     status: 200,

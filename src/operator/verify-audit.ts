@@ -1,14 +1,14 @@
 /** Whether the audit log is still what was written: its chain, walked from the first entry to the last. docs/operations.md. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Static } from 'typebox'
-import { countUnlinked, headOf, type Link, linkAfter, START } from '../audit-chain.ts'
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input } from '../http/route.ts'
-import { Nullable, OneOf } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
+import { countUnlinked, headOf, type Link, linkAfter, START } from '../outbox/audit-chain.ts'
+import { Type } from '../schema/builder.ts'
+import { Nullable, OneOf } from '../schema/fields.ts'
 
 /** Entries that are read at a time; between two slices others have their turn. */
 const SLICE = 1000

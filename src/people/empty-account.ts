@@ -1,7 +1,7 @@
 /** What an account has, removed with it: a team's, or what is on a person's own account. */
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { REMOVAL_EVENTS, removeConfiguration } from '../integrations/remove.ts'
+import { REMOVAL_EVENTS, removeConfiguration } from '../installations/remove.ts'
 import { deleteProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 

@@ -1,13 +1,13 @@
 /** Removing people and teams for good. The audit log keeps their ids; email and name are in no row afterwards. docs/operations.md: People. */
 import { waitForWritesOfPerson } from '../access/person.ts'
-import { endMembership } from '../accounts/members.ts'
 import { keepSlug } from '../accounts/slugs.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input } from '../http/route.ts'
+import { endMembership } from '../members/members.ts'
 import { refuse } from '../refusal.ts'
 import { emptyAccount } from './empty-account.ts'
-import type { ForceQuery } from './shape.ts'
+import type { ForceQuery } from './schema.ts'
 
 /**
  * Removes a user with all that is on their own account. Refuses: last_owner 409 (of a team; with `force` the team is left without an

@@ -1,10 +1,10 @@
 /** Ending a token whose value leaked. */
 import type { Static } from 'typebox'
-import { endToken } from '../accounts/tokens.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Input } from '../http/route.ts'
 import { fingerprint } from '../ids.ts'
-import type { RevokeToken } from './shape.ts'
+import { endToken } from '../tokens/tokens.ts'
+import type { RevokeToken } from './schema.ts'
 
 /** Ends the token with this value. The answer does not say whether there was one. */
 export async function revokeToken(

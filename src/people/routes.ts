@@ -14,7 +14,7 @@ import {
   TokensQuery,
   WholePerson,
   WholeTeam,
-} from './shape.ts'
+} from './schema.ts'
 import { showPerson, showWholeTeam } from './show.ts'
 
 const tag = 'operator'
@@ -38,7 +38,7 @@ export const peopleRoutes = [
     operationId: 'operatorGetUser',
     summary: 'Get a user with teams, sessions and tokens',
     tag,
-    on: findAccount,
+    load: findAccount,
     run: showPerson,
     refuses: ['not_found'],
     status: 200,
@@ -51,7 +51,7 @@ export const peopleRoutes = [
     summary: 'Remove a user, with email and name in every row',
     tag,
     query: ForceQuery,
-    on: findAccount,
+    load: findAccount,
     run: removeUser,
     emits: EMPTYING_EVENTS,
     refuses: ['not_found', 'last_owner', 'account_has_projects', 'in_transfer', 'integration_installed'],
@@ -75,7 +75,7 @@ export const peopleRoutes = [
     operationId: 'operatorGetTeam',
     summary: 'Get a team with its members',
     tag,
-    on: findAccount,
+    load: findAccount,
     run: showWholeTeam,
     refuses: ['not_found'],
     status: 200,
@@ -88,7 +88,7 @@ export const peopleRoutes = [
     summary: 'Remove a team',
     tag,
     query: ForceQuery,
-    on: findAccount,
+    load: findAccount,
     run: removeTeam,
     emits: EMPTYING_EVENTS,
     refuses: ['not_found', 'account_has_projects', 'in_transfer', 'integration_installed'],

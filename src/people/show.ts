@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { listAllTokens, showPersonRow, showTeamRow } from './list.ts'
-import type { WholePerson, WholeTeam } from './shape.ts'
+import type { WholePerson, WholeTeam } from './schema.ts'
 
 const MOST = 100
 const MOST_MEMBERS = 1000

@@ -5,9 +5,9 @@
 import { sql } from 'kysely'
 import { waitForWritesOfPerson } from '../access/person.ts'
 import { accessEnded } from '../accounts/access-ended.ts'
-import { endSessionsOf } from '../accounts/sessions.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { endSessionsOf } from '../sign-in/sessions.ts'
 
 /** Before the hash of a token that is suspended: no token has such a hash, so none is found by it, on any instance. */
 const MARK = 'suspended '
@@ -61,7 +61,7 @@ async function resume(ctx: OperatorCtx, user: Row<'account'>): Promise<void> {
         .execute()
     }
   }
-  ctx.deps.nudges.deliveries()
+  ctx.deps.wakeups.deliveries()
 }
 
 function teamsOf({ db }: OperatorCtx, userId: string): Promise<Pick<Row<'account'>, 'id' | 'slug'>[]> {

@@ -2,12 +2,12 @@
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { openSafe, openSafeToWrite } from '../env/values.ts'
 import type { Input } from '../http/route.ts'
-import { Moment, OneOf } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, OneOf } from '../schema/fields.ts'
+import { openSafe, openSafeToWrite } from '../secrets/data-keys.ts'
 
 const LENGTH = 32
 const MOST = 20

@@ -4,11 +4,11 @@ import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { envOfProjects, hasEdgeConfig } from '../env/project-env.ts'
+import { mapInTurns } from '../event-loop.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
-import { mapInTurns } from '../http/turn.ts'
 import { showBypass } from './bypass.ts'
-import { type ListProjectsQuery, type ProjectList, showListed } from './shape.ts'
+import { type ListProjectsQuery, type ProjectList, showListed } from './schema.ts'
 
 type Query = Static<typeof ListProjectsQuery>
 

@@ -2,9 +2,9 @@
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input } from '../http/route.ts'
+import { type Connected, connectNewProject, disconnectAgain } from '../links/link.ts'
 import { refuse } from '../refusal.ts'
-import { type Connected, connectNewProject, disconnectAgain } from './link.ts'
-import type { CreateProject, UpdateProject } from './shape.ts'
+import type { CreateProject, UpdateProject } from './schema.ts'
 
 /** What a create did before its transaction. */
 export type Prepared = { hash: string | undefined; connected: Connected | undefined }
@@ -31,7 +31,7 @@ export async function hashNewPassword(
 ): Promise<string | undefined> {
   if (!body.passwordProtection) return undefined
   const { password } = body.passwordProtection
-  if (password) return ctx.deps.outside.hashPassword(password)
+  if (password) return ctx.deps.adapters.hashPassword(password)
   mustHavePassword(project)
   return undefined
 }

@@ -2,8 +2,8 @@
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { answerProject, changeProject } from './projects.ts'
+import type { Project } from './schema.ts'
 import type { Settings } from './settings.ts'
-import type { Project } from './shape.ts'
 
 /** Takes the project offline and stops new production deployments from taking over its domains. Repeating it changes nothing. */
 export async function pauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {

@@ -1,8 +1,8 @@
 import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
+import { CONNECT_REFUSALS, removeWebhook } from '../links/link.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
-import { CONNECT_REFUSALS, removeWebhook } from './link.ts'
 import { listProjects } from './list.ts'
 import { hashNewPassword, prepareProject, undoProject } from './password.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
@@ -16,7 +16,7 @@ import {
   updateDataCache,
   updateProject,
 } from './projects.ts'
-import { CreateProject, ListProjectsQuery, Project, ProjectList, UpdateDataCache, UpdateProject } from './shape.ts'
+import { CreateProject, ListProjectsQuery, Project, ProjectList, UpdateDataCache, UpdateProject } from './schema.ts'
 
 const tag = 'projects'
 
@@ -31,7 +31,7 @@ export const projectRoutes = [
     body: CreateProject,
     bodyLimit: 1024 * 1024,
     guards: [accountInGoodStanding, protectionInPlan],
-    ask: prepareProject,
+    prepare: prepareProject,
     run: createProject,
     undo: undoProject,
     emits: ['project.created', 'project.env-variable.created'],
@@ -66,7 +66,7 @@ export const projectRoutes = [
     summary: 'Get a project',
     tag,
     needs: ['project:read'],
-    on: findProject,
+    load: findProject,
     run: answerProject,
     refuses: ['not_found'],
     status: 200,
@@ -80,9 +80,9 @@ export const projectRoutes = [
     tag,
     needs: ['project:write'],
     body: UpdateProject,
-    on: findProject,
+    load: findProject,
     guards: [accountInGoodStanding, notInTransferItself, protectionInPlan],
-    ask: hashNewPassword,
+    prepare: hashNewPassword,
     run: updateProject,
     emits: ['project.renamed'],
     refuses: ['not_found', 'invalid_project_name', 'project_name_taken'],
@@ -96,9 +96,9 @@ export const projectRoutes = [
     summary: 'Delete a project',
     tag,
     needs: ['project:write', 'project:delete'],
-    on: findProject,
+    load: findProject,
     guards: [notInTransferItself],
-    ask: removeWebhook,
+    prepare: removeWebhook,
     run: deleteProject,
     emits: ['project.removed'],
     refuses: ['not_found'],
@@ -111,7 +111,7 @@ export const projectRoutes = [
     summary: 'Pause a project',
     tag,
     needs: ['project:write'],
-    on: findProjectToPause,
+    load: findProjectToPause,
     guards: [accountInGoodStanding],
     run: pauseProject,
     refuses: ['unknown_project'],
@@ -125,7 +125,7 @@ export const projectRoutes = [
     summary: 'Unpause a project',
     tag,
     needs: ['project:write'],
-    on: findProjectToPause,
+    load: findProjectToPause,
     run: unpauseProject,
     refuses: ['unknown_project'],
     status: 200,
@@ -139,7 +139,7 @@ export const projectRoutes = [
     tag,
     needs: ['project:write'],
     body: UpdateBypass,
-    on: findProject,
+    load: findProject,
     guards: [notInTransferItself],
     run: updateBypass,
     refuses: ['not_found', 'bypass_exists'],
@@ -155,7 +155,7 @@ export const projectRoutes = [
     tag,
     needs: ['project:write'],
     body: UpdateDataCache,
-    on: findProject,
+    load: findProject,
     run: updateDataCache,
     refuses: ['not_found'],
     status: 200,

@@ -1,6 +1,7 @@
 /** What single settings of a project may be: the specification's values, and those of the newest SDK and Terraform provider beside them. */
-import { Moment, Nullable, OneOf } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
+
+import { Type } from '../schema/builder.ts'
+import { Moment, Nullable, OneOf } from '../schema/fields.ts'
 
 /** The specification's, then those of the newest SDK. */
 export const FRAMEWORKS = [

@@ -4,8 +4,8 @@
  * which are stored and answered as they came.
  */
 import type { Static } from 'typebox'
-import { Nullable, OneOf, Unsupported } from '../http/schema.ts'
-import { Type } from '../http/type.ts'
+import { Type } from '../schema/builder.ts'
+import { Nullable, OneOf, Unsupported } from '../schema/fields.ts'
 
 import {
   ConnectConfiguration,

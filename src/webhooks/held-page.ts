@@ -1,7 +1,7 @@
 /** Held webhooks and log drains on the page of what is installed, each with a button by which an OWNER takes it over. */
 import { actFor, findOwnAccount, type OwnAccount } from '../accounts/acting.ts'
-import { day, type Html, html } from '../http/html.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../http/screen.ts'
+import { day, type Html, html } from '../pages/html.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
 import { refuse } from '../refusal.ts'
 import { heldOn, KIND, takeOverEndpoint } from './held.ts'
 

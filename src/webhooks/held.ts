@@ -120,7 +120,7 @@ export async function takeOverEndpoint(
     .returning('id')
     .executeTakeFirst()
   if (done === undefined) refuse('not_found', `There is no ${KIND[table]} "${id}".`)
-  ctx.deps.nudges.deliveries()
+  ctx.deps.wakeups.deliveries()
 }
 
 /** What is held on an account, by kind, oldest first: for the page of its owners. */

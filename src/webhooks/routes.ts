@@ -1,7 +1,6 @@
 import { notLimitedToProjects } from '../access/guards.ts'
 import { route } from '../http/route.ts'
-import { deliveryRoutes } from './delivery-routes.ts'
-import { ListWebhooksQuery, MadeWebhook, NewWebhook, PatchWebhook, Webhook, WebhookList } from './shape.ts'
+import { ListWebhooksQuery, MadeWebhook, NewWebhook, PatchWebhook, Webhook, WebhookList } from './schema.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -49,7 +48,7 @@ export const webhookRoutes = [
     summary: 'Get a webhook',
     tag,
     needs: ['webhook:read'],
-    on: findWebhook,
+    load: findWebhook,
     run: getWebhook,
     refuses: ['not_found'],
     status: 200,
@@ -63,7 +62,7 @@ export const webhookRoutes = [
     tag,
     needs: ['webhook:write'],
     body: PatchWebhook,
-    on: findWebhook,
+    load: findWebhook,
     run: updateWebhook,
     refuses: ['not_found', 'missing_permission', 'unknown_project'],
     status: 200,
@@ -76,7 +75,7 @@ export const webhookRoutes = [
     summary: 'Become the owner of a webhook; one that was held goes on',
     tag,
     needs: ['webhook:write', 'integration:grant'],
-    on: findWebhook,
+    load: findWebhook,
     guards: [notLimitedToProjects],
     run: transferWebhook,
     refuses: ['not_found'],
@@ -90,10 +89,9 @@ export const webhookRoutes = [
     summary: 'Remove a webhook',
     tag,
     needs: ['webhook:write'],
-    on: findWebhook,
+    load: findWebhook,
     run: deleteWebhook,
     refuses: ['not_found'],
     status: 204,
   }),
-  ...deliveryRoutes,
 ]

@@ -2,12 +2,12 @@
 import { isIP } from 'node:net'
 import { permit } from '../access/authenticate.ts'
 import { seesProject } from '../access/guards.ts'
+import { isPublicAddress } from '../adapters/addresses.ts'
+import { urlFault } from '../adapters/egress.ts'
 import type { Ctx } from '../context.ts'
 import { EVENTS } from '../events.ts'
-import { isPublicAddress } from '../outside/addresses.ts'
-import { urlFault } from '../outside/egress.ts'
+import { eventNamed, happens, WEBHOOK_EVENT_NAMES } from '../outbox/event-names.ts'
 import { refuse } from '../refusal.ts'
-import { eventNamed, happens, WEBHOOK_EVENT_NAMES } from './event-names.ts'
 
 /** Endpoints of one kind that people register on an account, and that one installation does there. */
 export const MOST_ENDPOINTS = 20

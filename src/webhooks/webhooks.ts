@@ -2,10 +2,11 @@
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { openSafeToWrite } from '../env/values.ts'
+import { newWebhookSecret } from '../deliveries/sign.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
+import { openSafeToWrite } from '../secrets/data-keys.ts'
 import { takeOverEndpoint } from './held.ts'
 import { isKnown, MOST_ENDPOINTS, mustBeEvents, mustBeProjects, mustBeUrl } from './rules.ts'
 import {
@@ -15,8 +16,7 @@ import {
   type PatchWebhook,
   showWebhook,
   type Webhook,
-} from './shape.ts'
-import { newWebhookSecret } from './sign.ts'
+} from './schema.ts'
 
 /** Registers a webhook; its secret is in this answer and in no other. Refuses: bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400. */
 export async function createWebhook(

@@ -1,10 +1,10 @@
 /** The OpenAPI document as a judge: whether an answer is one that it says of the operation, with nothing that it does not say. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { REFUSALS } from '../../src/errors.ts'
-import { openApiDocument } from '../../src/http/openapi.ts'
 import { type Route, refusalsOf } from '../../src/http/route.ts'
+import { openApiDocument } from '../../src/openapi/document.ts'
 import { ROUTES } from '../../src/routes.ts'
-import type { Answer } from '../world.ts'
+import type { Answer } from '../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
 type Json = any

@@ -1,7 +1,7 @@
 /** What reading and writing variables costs: figures that are promised, measured in-process and printed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openWorld, type World } from '../world.ts'
+import { openWorld, type World } from '../support/world.ts'
 
 const URL = '/v10/projects/full/env'
 const MOST_LIST_MS = 40

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seedStore, tokenOf } from '../../scripts/bench/seed.ts'
-import { ENGINES, openWorld, type World } from '../world.ts'
+import { ENGINES, openWorld, type World } from '../support/world.ts'
 
 const PROJECTS = 41_000
 const MOST_RATIO = 2

@@ -3,11 +3,11 @@
  * changes nothing, and tells nothing. The rule is written here by hand and not read from the code.
  */
 import assert from 'node:assert/strict'
-import { SCOPES } from '../../src/access/scopes.ts'
 import { type Route, unversioned } from '../../src/http/route.ts'
-import { exchange, install, makeIntegration } from '../integration-world.ts'
-import { CLIENTS, digest, OPERATORS, PUBLIC, sampleOf, withQuery } from '../place.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../world.ts'
+import { SCOPES } from '../../src/permissions/scopes.ts'
+import { exchange, install, makeIntegration } from '../support/integration-world.ts'
+import { CLIENTS, digest, OPERATORS, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 import { FULL, SEED, sayFigure } from './form.ts'
 import { openTenant, type Tenant, unknownLike, unknownOf } from './tenants.ts'
 
@@ -328,14 +328,14 @@ async function strangersAtOtherDoors(world: World, principals: Principal[], { pl
   let asked = 0
   for (const route of [...OPERATORS, ...CLIENTS]) {
     for (const { name, call } of principals) {
-      if (name === 'the operator' || (name === 'a client' && route.door === 'client')) continue
+      if (name === 'the operator' || (name === 'a client' && route.auth === 'client')) continue
       const path = { ...byId, id: 'none', name: 'old-events', provider: 'bitbucket' }
       const { method, url, body } = sampleOf(route, place, path)
       const { client_secret: _, ...nameless } = (body ?? {}) as Record<string, unknown>
-      const sent = route.door === 'client' ? nameless : body
+      const sent = route.auth === 'client' ? nameless : body
       const answer = await call(method, url, sent)
       assert.ok(
-        answer.status === 401 || (route.door === 'client' && answer.status === 400),
+        answer.status === 401 || (route.auth === 'client' && answer.status === 400),
         `${name}: ${method} ${url} ${answer.text}`,
       )
       asked++

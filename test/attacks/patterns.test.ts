@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { root } from '../support/root.ts'
 import { DOCUMENT } from './document.ts'
 import { sayFigure } from './form.ts'
 
 /** These read what the operator says. docs/decisions/0122. */
 const OF_THE_OPERATOR = /^src\/(config\.ts|command\/|backup\/|projects\/git-credentials)/
-const root = join(import.meta.dirname, '..', '..')
 /** A pattern whose cost grows with the square of the text takes more than it may at this length already. */
 const LONG = 16 * 1024
 const MOST_MS = 20

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { TSchema } from 'typebox'
 import { isList } from '../../src/http/route.ts'
-import { type digest, openPlace, PUBLIC, sampleOf, teamQuery, withQuery } from '../place.ts'
-import { type Method, onBothEngines } from '../world.ts'
+import { type digest, openPlace, PUBLIC, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { type Method, onBothEngines } from '../support/world.ts'
 import { FULL, sayFigure } from './form.ts'
 import { openTenant, type Tenant, unknownOf } from './tenants.ts'
 

@@ -383,6 +383,6 @@ export const requests: fc.Arbitrary<Request> = fc.oneof(...ROUTES.map(requestOf)
 /** The path with this in it, at the version that the request says. */
 export function pathWith(route: Route, version: string, fill: (name: string) => string): string {
   const path =
-    version === 'as written' || route.door === 'operator' ? route.path : `${version}${unversioned(route.path)}`
+    version === 'as written' || route.auth === 'operator' ? route.path : `${version}${unversioned(route.path)}`
   return path.replaceAll(/:(\w+)/g, (_, name) => fill(name))
 }

@@ -1,9 +1,9 @@
 /** A thousand clients that stall: how long the others wait meanwhile, and what memory it takes. reliability.md T48. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BODY_BUDGET } from '../../src/http/bodies.ts'
-import { credentialsOf, newHome, processOnBothEngines, start } from '../process.ts'
-import { bodyOf, MIB, memoryOf, say } from '../stalled.ts'
+import { BODY_BUDGET } from '../../src/server/body-budget.ts'
+import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
+import { bodyOf, MIB, memoryOf, say } from '../support/stalled.ts'
 
 processOnBothEngines(
   'a thousand stalled sockets and a thousand stalled bodies of a MiB: others are served at once, and memory is bounded',

@@ -1,8 +1,8 @@
 /** Two teams that hold the same things under their own names, and nobody of one has any business in the other. */
 import assert from 'node:assert/strict'
-import { install, makeIntegration } from '../integration-world.ts'
-import { makeDeployment, type Place, withQuery } from '../place.ts'
-import type { Call, World } from '../world.ts'
+import { install, makeIntegration } from '../support/integration-world.ts'
+import { makeDeployment, type Place, withQuery } from '../support/place.ts'
+import type { Call, World } from '../support/world.ts'
 
 export type Tenant = {
   mark: string

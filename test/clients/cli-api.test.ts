@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { startDnsServer } from '../dns-server.ts'
-import { formOf, install, makeIntegration, REDIRECT } from '../integration-world.ts'
-import { makeDeployment } from '../place.ts'
+import { startDnsServer } from '../support/dns-server.ts'
+import { formOf, install, makeIntegration, REDIRECT } from '../support/integration-world.ts'
+import { makeDeployment } from '../support/place.ts'
 import { assertSaid, onBothClis } from './cli-world.ts'
 
 const dns = await startDnsServer()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { lacking } from '../programs.ts'
+import { lacking } from '../support/programs.ts'
 import { assertSaid, hasTerminals, onBothClis } from './cli-world.ts'
 
 onBothClis('projects', async (world) => {

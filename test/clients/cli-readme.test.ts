@@ -4,11 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ENGINES, newDatabase } from '../world.ts'
+import { root } from '../support/root.ts'
+import { ENGINES, newDatabase } from '../support/world.ts'
 import { environmentOf, programOf } from './cli-world.ts'
 import { note } from './ledger.ts'
-
-const root = join(import.meta.dirname, '..', '..')
 
 for (const engine of ENGINES) {
   test(`the session of the README, typed into a shell, ends with a pulled .env [${engine}]`, async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe } from 'node:test'
 import { unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { type Call, ENGINES, type Engine, onBothEngines, type World } from '../world.ts'
+import { type Call, ENGINES, type Engine, onBothEngines, type World } from '../support/world.ts'
 import { folderOf, note } from './ledger.ts'
 
 const VERSIONS = ['39.1.3', '64.0.2'] as const

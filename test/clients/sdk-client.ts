@@ -68,7 +68,7 @@ function namesOf(thing: object): string[] {
 }
 
 const SERVED = new Map(
-  ROUTES.filter(({ door }) => door === 'public').map((route) => [placeOf(route.method, route.path), route]),
+  ROUTES.filter(({ auth }) => auth === 'public').map((route) => [placeOf(route.method, route.path), route]),
 )
 
 function routeOf(code: string): Route | undefined {

@@ -1,9 +1,9 @@
 /** What one SDK does for one account, told call by call: what it called, and what went wrong. */
 import assert from 'node:assert/strict'
-import type { DnsServer } from '../dns-server.ts'
-import type { GitHosts } from '../full-project.ts'
-import { withQuery } from '../place.ts'
-import type { Method, World } from '../world.ts'
+import type { DnsServer } from '../support/dns-server.ts'
+import type { GitHosts } from '../support/full-project.ts'
+import { withQuery } from '../support/place.ts'
+import type { Method, World } from '../support/world.ts'
 import { type Decoded, isBefore, type Sdk } from './sdk-client.ts'
 
 export type Remark = { outcome: 'works'; why: string } | { outcome: 'differs'; why: string }

@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, type Home, newHome, type Running, start } from '../process.ts'
+import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
+import { root } from '../support/root.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, untilWritten } from './kill.ts'
 import { openLedger } from './ledger.ts'
@@ -26,7 +27,7 @@ export function openClockOf(home: Home): { env: Record<string, string>; words: s
   const preload = join(import.meta.dirname, 'jumping-clock.ts')
   return {
     env: { FAULT_CLOCK: file },
-    words: [process.execPath, '--import', preload, join(import.meta.dirname, '..', '..', 'bin', 'berth.mjs')],
+    words: [process.execPath, '--import', preload, join(root, 'bin', 'berth.mjs')],
     async set(running, offMs) {
       writeFileSync(file, String(offMs))
       running.child.kill('SIGUSR2')

@@ -4,8 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, type Home, newHome, type Running, start } from '../process.ts'
-import type { Engine } from '../world.ts'
+import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
+import { root } from '../support/root.ts'
+import type { Engine } from '../support/world.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, startAndCount, untilWritten } from './kill.ts'
 import { openLedger } from './ledger.ts'
@@ -14,7 +15,6 @@ import { type Load, startLoad } from './load.ts'
 import { moveToFolder } from './postgres-server.ts'
 import { endTraced, traced, whyNoStrace } from './strace.ts'
 
-const root = join(import.meta.dirname, '..', '..')
 /** MiB: a new store and room to grow; on PostgreSQL its tables and indexes start larger. */
 const SIZE = { sqlite: 12, postgres: 40 }
 

@@ -1,6 +1,6 @@
 /** What a fault is, and what is written down about it. `npm run test:faults` runs the list of them; docs/faults.md. */
-import type { Owner } from '../process.ts'
-import type { Engine } from '../world.ts'
+import type { Owner } from '../support/process.ts'
+import type { Engine } from '../support/world.ts'
 
 /** What came of a fault on an engine: a line of the table. */
 export type Found = {

@@ -1,6 +1,6 @@
 /** A mixed load of writes, written down in a ledger: creates, changes, variables, domains, pauses, removals, code exchanges. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, type Home } from '../process.ts'
+import { credentialsOf, type Home } from '../support/process.ts'
 import { type Entry, type Ledger, lastOf, type State } from './ledger.ts'
 import { type Line, openLine, type Said } from './line.ts'
 

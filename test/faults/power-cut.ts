@@ -6,8 +6,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { openSqlite } from '../../src/db/open-sqlite.ts'
-import { credentialsOf, type Home, newHome, start } from '../process.ts'
+import { openSqlite } from '../../src/db/sqlite/open.ts'
+import { credentialsOf, type Home, newHome, start } from '../support/process.ts'
+import { root } from '../support/root.ts'
 import { openDisk } from './disk.ts'
 import type { Fault, Found, Run } from './fault.ts'
 import { untilWritten } from './kill.ts'
@@ -17,8 +18,6 @@ import { startLoad, type Written } from './load.ts'
 import { mustBeWhole, type Rows, readProjects } from './store.ts'
 import { endTraced, traced, whyNoStrace } from './strace.ts'
 import { type Call, readTrace } from './trace.ts'
-
-const root = join(import.meta.dirname, '..', '..')
 
 type Recording = { home: Home; calls: Call[]; written: Written[] }
 

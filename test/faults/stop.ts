@@ -1,6 +1,6 @@
 /** SIGTERM in the middle of a load: what was taken is answered, and nothing that was answered is lost. reliability.md F22. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newHome } from '../process.ts'
+import { newHome } from '../support/process.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, startAndCount, untilWritten } from './kill.ts'
 import { openLedger } from './ledger.ts'

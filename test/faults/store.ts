@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { fingerprint } from '../../src/ids.ts'
-import type { Home } from '../process.ts'
+import type { Home } from '../support/process.ts'
 import type { Found } from './fault.ts'
 import type { Ledger, State } from './ledger.ts'
 

@@ -1,8 +1,8 @@
 /** The program under strace, which sees every call to the system, and can make one fail. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import type { Running } from '../process.ts'
-import { lacking } from '../programs.ts'
+import type { Running } from '../support/process.ts'
+import { lacking } from '../support/programs.ts'
 
 const CALLS =
   'openat,pwrite64,pwritev,pwritev2,write,writev,fsync,fdatasync,ftruncate,unlink,unlinkat,rename,renameat,renameat2,link,linkat'

@@ -1,7 +1,7 @@
 /** What an attack has: the running service, a team of its own, and a signal that ends it. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { type Caller, callerAt, credentialsOf, type Home, type Running } from '../../process.ts'
+import { type Caller, callerAt, credentialsOf, type Home, type Running } from '../../support/process.ts'
 
 export type Scene = {
   running: Running

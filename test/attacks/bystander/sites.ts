@@ -1,5 +1,5 @@
 /** L2 of the security review: passwords tried at one site, all of them wrong. */
-import { askAt } from '../../edge-world.ts'
+import { askAt } from '../../support/edge-world.ts'
 import { type Attack, again, mustDo, type Scene } from './scene.ts'
 
 /** A project with a site of its own behind a password. */

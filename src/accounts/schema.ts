@@ -1,0 +1,150 @@
+/** What callers send and get for users, teams, members and tokens. */
+import type { Static } from 'typebox'
+import { ROLES } from '../permissions/roles.ts'
+import { GRANT_PATTERN, GRANT_WORDS } from '../permissions/scopes.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
+
+export const Slug = Type.String({
+  pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
+  description: 'lower case letters, digits, . _ -',
+})
+export const Name = Type.String({ minLength: 1, maxLength: 100 })
+export const Id = Type.String({ minLength: 1, maxLength: 64 })
+/** How an operator calls an account: access/names.ts. */
+export const Named = Type.String({ minLength: 1, maxLength: 254, description: 'id, slug, username or email' })
+const Plan = OneOf('hobby', 'pro', 'enterprise')
+
+export const Email = Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254, description: 'an email address' })
+
+export const NewUser = Type.Object({
+  email: Email,
+  username: Slug,
+  name: Type.Optional(Name),
+})
+export type NewUser = Static<typeof NewUser>
+
+export const PatchUser = Type.Object({
+  email: Type.Optional(Email),
+  username: Type.Optional(Slug),
+  name: Type.Optional(Name),
+  defaultTeamId: Type.Optional(Nullable(Named)),
+  suspended: Type.Optional(Type.Boolean()),
+  operator: Type.Optional(Type.Boolean({ description: 'whether the pages of operators are open to them' })),
+})
+export type PatchUser = Static<typeof PatchUser>
+
+export const OperatorUser = Type.Object({
+  id: Type.String(),
+  email: Type.String(),
+  username: Type.String(),
+  name: Nullable(Type.String()),
+  defaultTeamId: Nullable(Type.String()),
+  suspended: Type.Boolean(),
+  operator: Type.Boolean(),
+})
+
+export const MadePasswordLink = Type.Object({ url: Type.String(), expiresAt: Moment })
+
+export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: Named, plan: Type.Optional(Plan) })
+export type NewTeam = Static<typeof NewTeam>
+export const OperatorTeam = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), plan: Plan })
+
+export const SetMember = Type.Object({ role: OneOf(...ROLES) })
+export type SetMember = Static<typeof SetMember>
+export const Member = Type.Object({ teamId: Type.String(), userId: Type.String(), role: OneOf(...ROLES) })
+
+const ADD_ONS = ['advanced-deployment-protection'] as const
+export const PatchAccount = Type.Object({
+  plan: Type.Optional(Plan),
+  softBlocked: Type.Optional(Type.Boolean()),
+  paymentMissing: Type.Optional(Type.Boolean()),
+  addOns: Type.Optional(Type.Array(OneOf(...ADD_ONS), { maxItems: ADD_ONS.length })),
+})
+export type PatchAccount = Static<typeof PatchAccount>
+export const OperatorAccount = Type.Object({
+  id: Type.String(),
+  plan: Plan,
+  softBlocked: Type.Boolean(),
+  paymentMissing: Type.Boolean(),
+  addOns: Type.Array(Type.String()),
+})
+
+export const NewToken = Type.Object({
+  userId: Named,
+  name: Type.Optional(Name),
+  teamId: Type.Optional(Named),
+  scopes: Type.Optional(
+    Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), { maxItems: 22 }),
+  ),
+  projectIds: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 1000 })),
+  expiresAt: Type.Optional(Moment),
+})
+export type NewToken = Static<typeof NewToken>
+export const MadeToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
+
+export const Preference = OneOf('on', 'off', 'default')
+/** Settings of a team that are kept and said again: nothing here acts on them. */
+export const TeamSettings = Type.Object({
+  previewDeploymentSuffix: Type.Optional(Nullable(Type.String({ maxLength: 253 }))),
+  enablePreviewFeedback: Type.Optional(Preference),
+  enableProductionFeedback: Type.Optional(Preference),
+  remoteCaching: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
+})
+
+/**
+ * What every SDK version decodes as a whole user and a whole team; to a `limited` one the CLI does not switch before a new
+ * login. clients.md B.3
+ */
+export const User = Type.Object({
+  user: Type.Object({
+    id: Type.String(),
+    email: Type.String(),
+    name: Nullable(Type.String()),
+    username: Type.String(),
+    avatar: Nullable(Type.String()),
+    defaultTeamId: Nullable(Type.String()),
+    version: Nullable(Type.String()),
+    limited: Type.Boolean(),
+    createdAt: Moment,
+    softBlock: Nullable(Type.Object({ blockedAt: Moment, reason: Type.String() })),
+    billing: Nullable(Type.Object({})),
+    resourceConfig: Type.Object({}),
+    stagingPrefix: Type.String(),
+    hasTrialAvailable: Type.Boolean(),
+  }),
+})
+
+export const Team = Type.Object(
+  {
+    id: Type.String(),
+    slug: Type.String(),
+    name: Type.String(),
+    avatar: Nullable(Type.String()),
+    billing: Type.Object({ plan: Plan }),
+    created: Type.String({ description: 'ISO 8601' }),
+    createdAt: Moment,
+    updatedAt: Type.Integer({ description: 'when it was made: who changed what is in the audit log' }),
+    creatorId: Type.String({ description: 'the team itself stands for who made it' }),
+    stagingPrefix: Type.String(),
+    limited: Type.Boolean(),
+    limitedBy: Type.Array(Type.String()),
+    description: Nullable(Type.String()),
+    sensitiveEnvironmentVariablePolicy: Nullable(Preference),
+    hideIpAddresses: Type.Boolean(),
+    hideIpAddressesInLogDrains: Type.Boolean(),
+    ...TeamSettings.properties,
+    membership: Type.Object({
+      role: OneOf(...ROLES),
+      confirmed: Type.Boolean(),
+      confirmedAt: Moment,
+      created: Moment,
+      createdAt: Moment,
+    }),
+  },
+  { title: 'Team' },
+)
+
+export const TeamsQuery = Type.Object({ ...PageQuery, since: Type.Optional(Type.Integer({ minimum: 0 })) })
+export type TeamsQuery = Static<typeof TeamsQuery>
+export const TeamList = Type.Object({ teams: Type.Array(Team), pagination: Pagination })

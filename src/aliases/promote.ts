@@ -1,0 +1,135 @@
+/** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/decisions/0042. */
+import { sql } from 'kysely'
+import { guard, notInTransferItself } from '../access/guards.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { findDeployment, showDeploymentEvent } from '../deployments/deployments.ts'
+import { foldDeployments } from '../deployments/summary.ts'
+import type { Params } from '../http/route.ts'
+import { newId } from '../ids.ts'
+import { findProject } from '../projects/projects.ts'
+import type { Settings } from '../projects/settings.ts'
+import { refuse } from '../refusal.ts'
+import { makeLive, supersedeRequests } from '../serving/production.ts'
+
+type Found = { project: Row<'project'>; deployment: Row<'deployment'> }
+
+/** The project and, of its deployments, the one that the path says. Refuses: not_found 404. */
+export async function findPromotion(ctx: Ctx, params: Params): Promise<Found> {
+  const project = await findProject(ctx, params)
+  const deployment = await findDeployment(ctx, params)
+  if (deployment.project_id !== project.id) {
+    refuse('not_found', `Deployment "${params.deploymentId!.slice(0, 100)}" not found.`)
+  }
+  return { project, deployment }
+}
+
+/** `notInTransferItself` for the project of a promotion. */
+export const promotionNotInTransfer = guard(notInTransferItself.refuses, (ctx: Ctx, { project }: Found, input) =>
+  notInTransferItself(ctx, project, input),
+)
+
+/**
+ * Makes a deployment serve production and asks for its domains to be mapped to it. Undoes what a rollback switched off.
+ * Refuses: project_paused 409, deployment_not_ready 409.
+ */
+export async function requestPromote(ctx: Ctx, { project, deployment }: Found): Promise<void> {
+  mustServe(project, deployment)
+  const restored = project.auto_assign_off_at === null ? {} : { settings_json: autoAssigning(project, true) }
+  await request(ctx, project, deployment, 'promote', { ...restored, auto_assign_off_at: null })
+  ctx.emit('deployment.promoted', showDeploymentEvent(ctx, deployment), project.id)
+}
+
+/**
+ * Makes a deployment that served production before serve it again. New deployments stay STAGED until the next promote:
+ * else the one that was rolled back from would be followed by the next of its kind.
+ * Refuses: project_paused 409, deployment_not_ready 409, deployment_never_live 409.
+ */
+export async function requestRollback(ctx: Ctx, { project, deployment }: Found): Promise<void> {
+  mustServe(project, deployment)
+  if (deployment.promoted_at === null) refuse('deployment_never_live')
+  const on = (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
+  const switched = on ? { settings_json: autoAssigning(project, false), auto_assign_off_at: ctx.now } : {}
+  await request(ctx, project, deployment, 'rollback', switched)
+}
+
+function mustServe(project: Row<'project'>, deployment: Row<'deployment'>): void {
+  if (project.paused_at !== null) refuse('project_paused')
+  if (deployment.ready_state !== 'READY') {
+    refuse(
+      'deployment_not_ready',
+      `The deployment is ${deployment.ready_state}; only one that is READY can serve production.`,
+    )
+  }
+}
+
+function autoAssigning(project: Row<'project'>, autoAssignCustomDomains: boolean): string {
+  return JSON.stringify({ ...(JSON.parse(project.settings_json) as Settings), autoAssignCustomDomains })
+}
+
+async function request(
+  ctx: Ctx,
+  project: Row<'project'>,
+  deployment: Row<'deployment'>,
+  type: 'promote' | 'rollback',
+  columns: Partial<Row<'project'>>,
+): Promise<void> {
+  await supersedeRequests(ctx, project.id)
+  await forgetRequests(ctx, project.id, { type })
+  const id = newId('areq')
+  await ctx.db
+    .insertInto('alias_request')
+    .values({
+      id,
+      project_id: project.id,
+      type,
+      from_deployment_id: project.live_deployment_id,
+      to_deployment_id: deployment.id,
+      status: 'pending',
+      requested_stamp: ctx.stamp,
+      advanced_stamp: ctx.stamp,
+      finished_at: null,
+    })
+    .execute()
+  await listDomains(ctx, project, id)
+  await makeLive(ctx, project, deployment.id, columns)
+  await foldDeployments(ctx, project.id)
+}
+
+/** Forgets those of a kind, of which only the last is ever asked for, or those to a deployment that goes. */
+export async function forgetRequests(
+  ctx: Ctx,
+  projectId: string,
+  which: { type: 'promote' | 'rollback' } | { toDeploymentId: string },
+): Promise<void> {
+  const [column, value] = 'type' in which ? ['type', which.type] : ['to_deployment_id', which.toDeploymentId]
+  const gone = await ctx.db
+    .deleteFrom('alias_request')
+    .where('project_id', '=', projectId)
+    .where(column as 'type' | 'to_deployment_id', '=', value)
+    .returning('id')
+    .execute()
+  for (const { id } of gone) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
+}
+
+/** Every production domain as it is now, in one statement, however many they are; the oldest is first. */
+async function listDomains(ctx: Ctx, project: Row<'project'>, requestId: string): Promise<void> {
+  await ctx.db
+    .insertInto('alias_mapping')
+    .columns(['request_id', 'place', 'name', 'status'])
+    .expression(
+      ctx.db
+        .selectFrom('project_domain')
+        .select([
+          sql<string>`cast(${requestId} as text)`.as('request_id'),
+          sql<number>`cast(${ctx.stamp} as bigint) + row_number() over (order by created_stamp)`.as('place'),
+          'name',
+          sql<'pending'>`cast('pending' as text)`.as('status'),
+        ])
+        .where('account_id', '=', project.account_id)
+        .where('project_id', '=', project.id)
+        .where('git_branch', 'is', null)
+        .where('redirect', 'is', null),
+    )
+    .execute()
+}

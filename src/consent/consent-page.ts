@@ -1,0 +1,166 @@
+/** The consent page as people see it: first the account, then what it may do and on which projects. */
+import { nameOf, type OwnAccount } from '../accounts/acting.ts'
+import type { Row } from '../db/schema.ts'
+import { lineOf } from '../mail/text.ts'
+import { type Html, html } from '../pages/html.ts'
+import { type PersonCtx, type Shown, tokenField } from '../pages/screen.ts'
+import { OFFERED, type ShownProjects } from './projects.ts'
+import { type ConsentQuery, consentPath } from './request.ts'
+import { listScopes } from './scope-words.ts'
+
+type Integration = Row<'integration'>
+
+/** What is ticked and typed on the page. */
+export type Chosen = {
+  selection: 'all' | 'selected' | undefined
+  projectIds: string[]
+  find: string
+  /** It is installed on the account already. */
+  renews: boolean
+  fault?: string | undefined
+}
+
+/** The first step, for those who could install it on several accounts. */
+export async function accountStep(
+  ctx: PersonCtx,
+  integration: Integration,
+  query: ConsentQuery,
+  accounts: readonly OwnAccount[],
+): Promise<Shown> {
+  const possible = accounts.filter((account) => account.role === 'OWNER')
+  const others = accounts.filter((account) => account.role !== 'OWNER')
+  return {
+    ...framed(integration),
+    body: html`${await introduction(ctx, integration)}
+<h2>Where should it work?</h2>
+<p>Choose one account. You see what it asks for, and decide, on the next page.</p>
+<ul class="plain rows">${possible.map(
+      (account) =>
+        html`<li><a class="button quiet" href="${consentPath(integration, query, account.id)}">${nameOf(account)}</a></li>`,
+    )}</ul>
+${
+  others.length > 0 &&
+  html`<p class="soft small">Not possible, because only an OWNER of a team can install integrations on it:
+${others.map(({ name, slug, role }) => `${name ?? slug} (you are ${role})`).join(', ')}.</p>`
+}
+${cancelForm(ctx, consentPath(integration, query))}`,
+  }
+}
+
+/** The second step: all that is asked for, the projects, and the decision. */
+export async function projectStep(
+  ctx: PersonCtx,
+  integration: Integration,
+  query: ConsentQuery,
+  account: OwnAccount,
+  projects: ShownProjects,
+  chosen: Chosen,
+): Promise<Shown> {
+  const scopes = JSON.parse(integration.scopes_json) as string[]
+  const name = lineOf(integration.name)
+  return {
+    ...framed(integration),
+    status: chosen.fault === undefined ? 200 : 422,
+    body: html`${chosen.fault && html`<p class="notice bad" role="alert"><a href="#projects">${chosen.fault}</a></p>`}
+${await introduction(ctx, integration)}
+<p>It asks for access to <strong>${nameOf(account)}</strong>. <a href="${consentPath(integration, query)}">Choose another account</a></p>
+${
+  chosen.renews &&
+  html`<p class="notice">It is installed here already. Approve, and what you choose below takes the place of what it has.</p>`
+}
+<h2>What it will be able to do</h2>
+${listScopes(scopes)}
+<form method="post" action="${consentPath(integration, query, account.id)}">
+${noAccident}${tokenField(ctx)}
+${scopes.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
+<input type="hidden" name="redirect" value="${integration.redirect_url}">
+${projectChoice(projects, chosen)}
+<h2>What happens next</h2>
+<p>Approve, and you go on to <strong>${hostOf(integration)}</strong>. ${name} keeps this access until you uninstall it, which you can
+do at any time under <a href="/integrations/installed">installed integrations</a>. Cancel, and nothing is installed.</p>
+<p class="actions"><button name="decision" value="approve">Approve</button>
+<button class="quiet" name="decision" value="cancel">Cancel</button></p>
+</form>`,
+  }
+}
+
+/**
+ * The first button of a form is what the Enter key presses, on a box too: it shows the page again, with all that is ticked.
+ * (A disabled one would not do: from a box, Chromium goes on to the next button, which approves.)
+ */
+const noAccident = html`<button name="decision" value="find" hidden></button>`
+
+function projectChoice({ ticked, others, more, none }: ShownProjects, { selection, find }: Chosen): Html {
+  const radio = (value: 'all' | 'selected', text: string, on: boolean) =>
+    html`<label class="choice"><input type="radio" name="selection" value="${value}"${on && html` checked`}> <span>${text}</span></label>`
+  const all = 'All projects, also those that are made later'
+  if (none) {
+    return html`<fieldset id="projects" tabindex="-1"><legend>On which projects</legend>
+<p>This account has no projects yet.</p>${radio('all', all, selection === 'all')}</fieldset>`
+  }
+  const box = (on: boolean) => (project: { id: string; name: string }) =>
+    html`<label class="choice"><input type="checkbox" name="project" value="${project.id}"${on && html` checked`}> <span>${project.name}</span></label>`
+  return html`<fieldset id="projects" tabindex="-1"><legend>On which projects</legend>
+${radio('all', all, selection === 'all')}
+${radio('selected', 'Only those that I tick here, and those that it makes itself', selection !== 'all')}
+${
+  (more || find !== '') &&
+  html`<label for="find">Find projects by name</label>
+<p class="search"><input type="search" id="find" name="find" value="${find}" maxlength="100" autocomplete="off">
+<button class="quiet" name="decision" value="find">Find</button></p>
+<p class="soft small" role="status">${foundText(others.length, more, find)}</p>`
+}
+<div class="choices">${ticked.map(box(true))}${others.map(box(false))}</div>
+</fieldset>`
+}
+
+function foundText(count: number, more: boolean, find: string): string {
+  if (more) return `The first ${OFFERED} are shown. Find others by a part of their name; what is ticked stays ticked.`
+  return count === 0
+    ? `No other project has “${find}” in its name.`
+    : `Projects with “${find}” in their name: ${count}. What is ticked stays ticked.`
+}
+
+async function introduction(ctx: PersonCtx, integration: Integration): Promise<Html> {
+  const runBy = await ctx.db
+    .selectFrom('account')
+    .select(['name', 'slug'])
+    .where('id', '=', integration.team_id)
+    .executeTakeFirstOrThrow()
+  const logo = logoOf(integration)
+  return html`<div class="app">${logo && html`<img src="${logo.url}" alt="" width="48" height="48">`}
+<div><h1>Install ${lineOf(integration.name)}?</h1>
+<p class="soft">An integration run by ${lineOf(runBy.name ?? runBy.slug)} (${runBy.slug})</p></div></div>`
+}
+
+function cancelForm(ctx: PersonCtx, action: string): Html {
+  return html`<form method="post" action="${action}">${tokenField(ctx)}
+<p class="actions"><button class="quiet" name="decision" value="cancel">Cancel</button></p></form>`
+}
+
+function framed(integration: Integration) {
+  return {
+    title: `Install ${lineOf(integration.name)}`,
+    images: logoOf(integration)?.origin,
+    formsTo: onward(integration),
+  }
+}
+
+/** The logo, where its address can be named in the Content-Security-Policy: only that host is asked for images. */
+export function logoOf({ logo_url }: Pick<Integration, 'logo_url'>): { url: string; origin: string } | undefined {
+  const url = URL.parse(logo_url ?? '')
+  if (url === null || !/^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url.origin)) return undefined
+  return { url: url.href, origin: url.origin }
+}
+
+/**
+ * Browsers hold the redirects after a form to `form-action`, and not only the first: an integration that sends the person on
+ * to another host of its own would fail. So the scheme is named, not the host.
+ */
+function onward({ redirect_url }: Integration): string {
+  return redirect_url.startsWith('https:') ? 'https:' : 'http: https:'
+}
+
+function hostOf({ redirect_url }: Integration): string {
+  return URL.parse(redirect_url)?.host ?? redirect_url
+}

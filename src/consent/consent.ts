@@ -1,0 +1,156 @@
+/** Consent: a person sees what an integration asks for, chooses where, and approves exactly that, or does not. docs/sign-in-and-consent.md. */
+import type { Static } from 'typebox'
+import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../accounts/acting.ts'
+import type { Row } from '../db/schema.ts'
+import { installIntegration } from '../installations/install.ts'
+import { findIntegrationBySlug } from '../integrations/integrations.ts'
+import { AuthorizeQuery, authorize } from '../oauth/authorize.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown } from '../pages/screen.ts'
+import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { accountStep, type Chosen, projectStep } from './consent-page.ts'
+import { chosenProjects, MOST_PROJECTS, shownProjects } from './projects.ts'
+import { ConsentQuery, mustBeAnswerable, redirectTo } from './request.ts'
+
+const Decision = Type.Object({
+  decision: Type.Enum(['approve', 'cancel', 'find']),
+  selection: Type.Optional(Type.Enum(['all', 'selected'])),
+  project: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MOST_PROJECTS })),
+  find: Type.Optional(Type.String({ maxLength: 100 })),
+  /** What the page listed: what is approved is what was seen. */
+  scope: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 })),
+  /** Where the page said that the code goes. */
+  redirect: Type.Optional(Type.String({ maxLength: 2000 })),
+})
+type DecisionInput = ScreenInput<ConsentQuery, Static<typeof Decision>>
+
+export const consentScreens: readonly Screen[] = [
+  personScreen({
+    method: 'GET',
+    path: '/integrations/:slug/new',
+    name: 'showConsent',
+    query: ConsentQuery,
+    run: showConsent,
+    refuses: ['owner_only'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: '/integrations/:slug/new',
+    name: 'consent',
+    query: ConsentQuery,
+    form: Decision,
+    run: decide,
+    emits: ['integration-configuration.scope-change-confirmed'],
+    refuses: ['owner_only', 'missing_permission'],
+  }),
+  personScreen({
+    method: 'GET',
+    path: '/oauth/authorize',
+    name: 'authorize',
+    query: AuthorizeQuery,
+    run: authorize,
+  }),
+]
+
+async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Promise<Shown> {
+  const integration = await findAsking(ctx, input)
+  const accounts = await accountsOf(ctx)
+  const possible = accounts.filter((account) => account.role === 'OWNER')
+  const { query } = input
+  if (query.account === undefined && possible.length > 1) return accountStep(ctx, integration, query, accounts)
+  const account = await findOwned(ctx, query.account ?? ctx.visitor.userId)
+  const chosen = await chosenBefore(ctx, integration, account)
+  return projectStep(ctx, integration, query, account, await shownProjects(ctx, account, chosen), chosen)
+}
+
+async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
+  const { query, form } = input
+  const integration = await findAsking(ctx, input)
+  const iss = ctx.deps.origin()
+  if (form.decision === 'cancel') {
+    return { to: redirectTo(integration, { error: 'access_denied', state: query.state, iss }) }
+  }
+  const account = await findOwned(ctx, query.account ?? ctx.visitor.userId)
+  const chosen: Chosen = {
+    selection: form.selection,
+    projectIds: [...new Set(form.project ?? [])],
+    find: form.find ?? '',
+    renews: (await chosenBefore(ctx, integration, account)).renews,
+  }
+  const fault = form.decision === 'approve' ? await faultIn(ctx, integration, account, chosen, form) : undefined
+  if (form.decision === 'find' || fault !== undefined) {
+    const shown = await shownProjects(ctx, account, chosen)
+    return projectStep(ctx, integration, query, account, shown, { ...chosen, fault })
+  }
+  const by = actFor(ctx, account)
+  const { configurationId, code } = await installIntegration(by, {
+    integration,
+    userId: ctx.visitor.userId,
+    account,
+    projects: chosen.selection === 'all' ? 'all' : chosen.projectIds,
+    source: 'external',
+    codeChallenge: query.code_challenge ?? null,
+  })
+  const teamId = account.kind === 'team' ? account.id : undefined
+  const { state, next } = query
+  return {
+    to: redirectTo(integration, { code, teamId, configurationId, next, source: 'external', state, iss }),
+    done: { by, subjectId: configurationId },
+  }
+}
+
+/** Refuses: not_found 404, bad_request 400. */
+async function findAsking(ctx: PersonCtx, { params, query }: ScreenInput<ConsentQuery>): Promise<Row<'integration'>> {
+  const integration = await findIntegrationBySlug(ctx.db, params.slug!)
+  if (integration === undefined) refuse('not_found', 'There is no such integration.')
+  mustBeAnswerable(integration, query)
+  return integration
+}
+
+/** Refuses: not_found 404, owner_only 403. */
+async function findOwned(ctx: PersonCtx, accountId: string): Promise<OwnAccount> {
+  const account = await findOwnAccount(ctx, accountId)
+  if (account.role !== 'OWNER') refuse('owner_only', 'Only an OWNER of the team can install integrations on it.')
+  return account
+}
+
+/** What was chosen when the integration was installed on this account before; nothing when it is not installed. */
+async function chosenBefore(ctx: PersonCtx, integration: Row<'integration'>, account: OwnAccount): Promise<Chosen> {
+  const before = await ctx.db
+    .selectFrom('configuration')
+    .select(['id', 'project_selection'])
+    .where('integration_id', '=', integration.id)
+    .where('account_id', '=', account.id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  if (before === undefined) return { selection: undefined, projectIds: [], find: '', renews: false }
+  const selected = await ctx.db
+    .selectFrom('configuration_project')
+    .select('project_id')
+    .where('configuration_id', '=', before.id)
+    .limit(MOST_PROJECTS)
+    .execute()
+  const projectIds = selected.map((row) => row.project_id)
+  return { selection: before.project_selection, projectIds, find: '', renews: true }
+}
+
+/** Why this cannot be approved as it is, for the person to mend; undefined when it can. */
+async function faultIn(
+  ctx: PersonCtx,
+  integration: Row<'integration'>,
+  account: OwnAccount,
+  { selection, projectIds }: Chosen,
+  { scope: seen = [], redirect = integration.redirect_url }: Static<typeof Decision>,
+): Promise<string | undefined> {
+  const asked = JSON.parse(integration.scopes_json) as string[]
+  if ([...asked].sort().join() !== [...seen].sort().join() || redirect !== integration.redirect_url) {
+    return 'What the integration asks for has changed while you looked. Read it again before you approve.'
+  }
+  if (selection === undefined) return 'Choose whether it may work on all projects or on some.'
+  if (selection === 'all') {
+    return projectIds.length > 0 ? 'You chose all projects and ticked some as well. Choose one of the two.' : undefined
+  }
+  if (projectIds.length === 0) return 'Tick at least one project, or choose all projects.'
+  const there = await chosenProjects(ctx, account, projectIds)
+  return there.length < projectIds.length ? 'A project that you ticked is not there any more. Look again.' : undefined
+}

@@ -1,0 +1,247 @@
+/** The list of what is installed, and the pages that ask before something is uninstalled, taken over or given more access. */
+import type { Static } from 'typebox'
+import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../accounts/acting.ts'
+import { DISABLED_KEPT_MS, WHY } from '../installations/disable.ts'
+import { REMOVAL_EVENTS, removeConfiguration } from '../installations/remove.ts'
+import { confirmScopes, pendingScopes } from '../installations/scope-change.ts'
+import { transferOwnership } from '../installations/transfer-ownership.ts'
+import { lineOf } from '../mail/text.ts'
+import { day, type Html, html } from '../pages/html.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
+import { Type } from '../schema/builder.ts'
+import { heldSection } from '../webhooks/held-page.ts'
+import { logoOf } from './consent-page.ts'
+import {
+  findInstallation,
+  findOwnInstallation,
+  type Installation,
+  installationsOn,
+  maySee,
+  selectedProjects,
+} from './installed.ts'
+import { listScopes } from './scope-words.ts'
+
+const InstalledQuery = Type.Object({ teamId: Type.Optional(Type.String({ maxLength: 64 })) })
+type InstalledInput = ScreenInput<Static<typeof InstalledQuery>>
+/** On the page of all accounts, and on the page of one. */
+const MOST_OF_ALL = 20
+const MOST_OF_ONE = 200
+const PROJECTS_NAMED = 20
+
+const ONE = '/integrations/installed/:configurationId'
+const CONFIRM = '/integrations/confirm/:configurationId'
+const Confirm = Type.Object({ scope: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 }) })
+
+export const installedScreens: readonly Screen[] = [
+  personScreen({
+    method: 'GET',
+    path: '/integrations/installed',
+    name: 'showInstalled',
+    query: InstalledQuery,
+    run: showInstalled,
+  }),
+  personScreen({
+    method: 'GET',
+    path: `${ONE}/uninstall`,
+    name: 'askUninstall',
+    run: askUninstall,
+    refuses: ['owner_only'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${ONE}/uninstall`,
+    name: 'uninstall',
+    run: uninstall,
+    emits: REMOVAL_EVENTS,
+    refuses: ['owner_only'],
+  }),
+  personScreen({
+    method: 'GET',
+    path: `${ONE}/take-over`,
+    name: 'askTakeOver',
+    run: askTakeOver,
+    refuses: ['owner_only'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${ONE}/take-over`,
+    name: 'takeOver',
+    run: takeOver,
+    emits: ['integration-configuration.transferred'],
+    refuses: ['owner_only'],
+  }),
+  personScreen({ method: 'GET', path: CONFIRM, name: 'showPendingScopes', run: showPending }),
+  personScreen({
+    method: 'POST',
+    path: CONFIRM,
+    name: 'confirmScopes',
+    form: Confirm,
+    run: confirm,
+    emits: ['integration-configuration.scope-change-confirmed'],
+    refuses: ['owner_only', 'scopes_changed'],
+  }),
+]
+
+async function showInstalled(ctx: PersonCtx, { query }: InstalledInput): Promise<Shown> {
+  const one = query.teamId === undefined ? undefined : await findOwnAccount(ctx, query.teamId)
+  const accounts = one ? [one] : await accountsOf(ctx)
+  const sections: Html[] = []
+  const origins = new Set<string>()
+  for (const account of accounts) {
+    sections.push(await accountSection(ctx, account, one ? MOST_OF_ONE : MOST_OF_ALL, origins))
+  }
+  return {
+    title: 'Installed integrations',
+    images: [...origins].join(' '),
+    body: html`<h1>Installed integrations</h1>
+<p>Integrations are run by others. Each can do what is listed with it, until it is uninstalled.</p>
+${one && html`<p><a href="/integrations/installed">Show all your accounts</a></p>`}
+${sections}`,
+  }
+}
+
+/** What is installed on one account. Puts the hosts of the logos that it shows into `origins`. */
+async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number, origins: Set<string>): Promise<Html> {
+  const heading = html`<h2>${nameOf(account)}</h2>`
+  if (!maySee(account)) {
+    return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show what is installed.</p></section>`
+  }
+  const installations = await installationsOn(ctx, account, most + 1)
+  const held = await heldSection(ctx, account)
+  if (installations.length === 0)
+    return html`<section>${heading}<p class="soft">Nothing is installed.</p>${held}</section>`
+  const entries: Html[] = []
+  for (const installation of installations.slice(0, most)) {
+    entries.push(await entry(ctx, installation))
+    const logo = logoOf(installation.integration)
+    if (logo) origins.add(logo.origin)
+  }
+  const more =
+    installations.length > most &&
+    html`<p class="soft">These are the newest ${most}. <a href="/integrations/installed?teamId=${account.id}">Show those of this account</a></p>`
+  return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}${held}</section>`
+}
+
+async function entry(ctx: PersonCtx, installation: Installation): Promise<Html> {
+  const { configuration, integration, runBy, ownedBy, account } = installation
+  const path = `/integrations/installed/${configuration.id}`
+  const name = lineOf(integration.name)
+  const pending = pendingScopes(integration, configuration)
+  const mayChange = account.role === 'OWNER'
+  const logo = logoOf(integration)
+  return html`<li id="${configuration.id}">
+<h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${configuration.disabled_at !== null && html`<span class="tag write">Disabled</span>`}</h3>
+<p class="soft small">Run by ${lineOf(runBy)}. Owned here by ${lineOf(ownedBy)} since ${day(Math.max(configuration.created_stamp / 1024, configuration.resumed_at ?? 0))}.</p>
+${disabledNotice(configuration)}
+<p>Projects: ${await projectNames(ctx, installation)}</p>
+<details><summary>What it can do</summary>${listScopes(scopesOf(configuration))}</details>
+${pending.length > 0 && html`<p class="notice">It asks for more access. <a href="/integrations/confirm/${configuration.id}">Look at what ${name} asks for</a></p>`}
+${
+  mayChange &&
+  html`<p class="actions">${
+    configuration.disabled_at !== null && html`<a class="button" href="${path}/take-over">Take over ${name}</a>`
+  }<a class="button quiet" href="${path}/uninstall">Uninstall ${name}</a></p>`
+}
+</li>`
+}
+
+function disabledNotice({ disabled_at, disabled_reason }: Installation['configuration']): Html | undefined {
+  if (disabled_at === null) return undefined
+  const ends = `until ${day(disabled_at + DISABLED_KEPT_MS)}; then it is deleted, with the environment variables that it made`
+  return html`<p class="notice bad">It is disabled, because whoever owned it ${WHY[disabled_reason!]}: its access is refused. An OWNER of the team can take it over
+${disabled_reason === 'disabled-by-admin' ? '' : ends}.</p>`
+}
+
+async function projectNames(ctx: PersonCtx, { configuration }: Installation): Promise<string> {
+  const projects = await selectedProjects(ctx, configuration, PROJECTS_NAMED + 1)
+  if (projects === undefined) return 'all, also those that are made later'
+  if (projects.length === 0) return 'none'
+  const names = projects.slice(0, PROJECTS_NAMED).map((project) => project.name)
+  return `${names.join(', ')}${projects.length > PROJECTS_NAMED ? ' and more' : ''}`
+}
+
+async function askUninstall(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
+  const { integration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const name = lineOf(integration.name)
+  return {
+    title: `Uninstall ${name}`,
+    body: html`<h1>Uninstall ${name}?</h1>
+<p>It loses its access to <strong>${nameOf(account)}</strong> at once. Its webhooks and log drains are removed, and so are the
+environment variables that it made. This cannot be undone; it can be installed again.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<p class="actions"><button class="danger">Uninstall</button> <a class="button quiet" href="/integrations/installed">Keep it</a></p>
+</form>`,
+  }
+}
+
+async function uninstall(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
+  const { configuration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const by = actFor(ctx, account)
+  await removeConfiguration(by, configuration)
+  return { to: '/integrations/installed', done: { by, subjectId: configuration.id } }
+}
+
+async function askTakeOver(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
+  const { configuration, integration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const name = lineOf(integration.name)
+  return {
+    title: `Take over ${name}`,
+    body: html`<h1>Take over ${name}?</h1>
+<p>You become its owner on <strong>${nameOf(account)}</strong>. It works again at once, with the access that is listed here, and
+is told what happened while it was disabled.</p>
+${listScopes(scopesOf(configuration))}
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<p class="actions"><button>Take over</button> <a class="button quiet" href="/integrations/installed">Not now</a></p>
+</form>`,
+  }
+}
+
+async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
+  const { configuration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const by = actFor(ctx, account)
+  await transferOwnership(by, configuration)
+  return { to: '/integrations/installed', done: { by, subjectId: configuration.id } }
+}
+
+async function showPending(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
+  const { configuration, integration, account } = await findInstallation(ctx, params.configurationId!)
+  const name = lineOf(integration.name)
+  const pending = pendingScopes(integration, configuration)
+  const back = html`<a class="button quiet" href="/integrations/installed">${pending.length === 0 ? 'Go to what is installed' : 'Not now'}</a>`
+  const title = pending.length === 0 ? 'Nothing is waiting' : `${name} asks for more access`
+  if (pending.length === 0) {
+    return { title, body: html`<h1>${title}</h1><p>${name} has all the access that it asks for.</p><p>${back}</p>` }
+  }
+  const buttons =
+    account.role === 'OWNER'
+      ? html`<form method="post" action="${url}">
+${tokenField(ctx)}
+${pending.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
+<p class="actions"><button>Confirm all</button> ${back}</p>
+</form>`
+      : html`<p class="notice">Only an OWNER of the team can confirm this.</p><p>${back}</p>`
+  return {
+    title,
+    body: html`<h1>${title}</h1>
+<p>On <strong>${nameOf(account)}</strong> it would be able to do this beside what it can do now:</p>
+${listScopes(pending)}
+<details><summary>What it can do now</summary>${listScopes(scopesOf(configuration))}</details>
+<p>Confirm, and it can do all of this at once. Until then it goes on with what it has.</p>
+${buttons}`,
+  }
+}
+
+async function confirm(ctx: PersonCtx, { params, form }: ScreenInput<unknown, Static<typeof Confirm>>): Promise<Shown> {
+  const { configuration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const by = actFor(ctx, account)
+  await confirmScopes(by, configuration, form.scope)
+  return { to: '/integrations/installed', done: { by, subjectId: configuration.id } }
+}
+
+function scopesOf({ scopes_json }: { scopes_json: string }): string[] {
+  return JSON.parse(scopes_json) as string[]
+}
+
+/** `21 November 2026`, by UTC. */

@@ -1,0 +1,52 @@
+/** Scopes as people read them at consent: what the integration will be able to do, and whether it only reads. Specification: Scopes. */
+
+import { type Html, html } from '../pages/html.ts'
+import type { Scope } from '../permissions/scopes.ts'
+
+const WORDS: Record<Scope, { read: string; write: string }> = {
+  'integration-configuration': {
+    read: 'See its own installation and the webhooks it registered',
+    write: 'See, change and remove its own installation, and register webhooks: it is told what happens in the account',
+  },
+  deployment: { read: 'See deployments', write: 'See, create and cancel deployments' },
+  'deployment-check': {
+    read: 'See the checks of deployments',
+    write: 'See and run checks that can hold up a deployment',
+  },
+  'edge-config': { read: 'See Edge Configs', write: 'See, create and change Edge Configs and their tokens' },
+  project: {
+    read: 'See projects, their settings and their domains’ state',
+    write: 'See projects, change their settings, create new ones and delete them',
+  },
+  'project-env-vars': {
+    read: 'See the environment variables that it made itself',
+    write: 'Create, change and delete environment variables of its own, for production too',
+  },
+  'global-project-env-vars': {
+    read: 'Read all environment variables with their values, apart from sensitive ones',
+    write: 'Read, create, change and delete all environment variables, for production too',
+  },
+  team: { read: 'See the team’s details and its members', write: 'See the team’s details and its members' },
+  user: { read: 'See your name, username and email', write: 'See your name, username and email' },
+  'log-drain': {
+    read: 'See its log drains',
+    write: 'Create and delete log drains: the logs of your deployments are sent to it',
+  },
+  domain: {
+    read: 'See domains and certificates',
+    write: 'Add, change, verify and remove domains and certificates',
+  },
+}
+
+/** A list of granted or wanted scopes (`read:project`), in words. */
+export function listScopes(scopes: readonly string[]): Html {
+  if (scopes.length === 0) return html`<p>It asks for no access at all.</p>`
+  return html`<ul class="plain rows">${scopes.map(showScope)}</ul>`
+}
+
+function showScope(scope: string): Html {
+  const [level, name] = scope.split(':') as ['read' | 'read-write', Scope]
+  const writes = level === 'read-write'
+  return html`<li class="scope"><span>${WORDS[name][writes ? 'write' : 'read']} <small class="soft">(${name})</small></span>
+<span class="tag${writes && ' write'}">${writes ? 'Read and write' : 'Read only'}</span></li>`
+}

@@ -1,0 +1,120 @@
+/** PostgreSQL, or a distributed engine that speaks its protocol: serializable transactions, run again when they lose a race. */
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
+import { type Db, migrate, type Queries, type StoreWatch } from '../db.ts'
+import type { Schema } from '../schema.ts'
+import { listenOnPostgres } from './listener.ts'
+import { openRaces } from './races.ts'
+
+/** The server is going, gone, not there yet, too slow, read-only, short of something, or does not let the service in any more. */
+const SERVER_AWAY = /^(57P0\d|57014|55000|55P03|25P03|25006|08\w{3}|28\w{3}|3D000|53\w{3}|58\w{3})$/
+/** There is no way to it, or this process has no connection left to give. */
+const NETWORK_AWAY =
+  /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|EADDRNOTAVAIL|EMFILE|ENFILE|ENOBUFS|ENOTFOUND|EAI_\w+)$/
+const DISK_FULL = '53100'
+
+/** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+/** Opens and migrates a PostgreSQL store. `onLost` hears of connections that the server ended; the pool replaces them. */
+export async function openPostgres(url: string, onLost: (error: Error) => void, watch?: StoreWatch): Promise<Db> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 20,
+    // An idle service is still seen by who would restore over it.
+    min: 1,
+    connectionTimeoutMillis: 2000,
+    statement_timeout: 5000,
+    lock_timeout: 2000,
+    idle_in_transaction_session_timeout: 10_000,
+    query_timeout: 6000,
+    keepAlive: true,
+    application_name: 'berth',
+  })
+  // Without a listener on pool and client, the first restart of the server would end this process.
+  pool.on('error', onLost)
+  pool.on('connect', (client) => client.on('error', onLost))
+  const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  await migratePostgres(url)
+  const untilWon = openRaces(() => watch?.lostRace())
+  const ends: (() => Promise<void>)[] = []
+
+  return {
+    engine: 'postgres',
+    read: queries,
+    write: (work) =>
+      untilWon(async (alone) => {
+        const before = performance.now()
+        const transaction = queries.transaction().setIsolationLevel('serializable')
+        const value = await transaction.execute(async (tx) => {
+          if (alone) await holdOthersOff(tx)
+          return work(tx)
+        })
+        watch?.committed(1, performance.now() - before)
+        return value
+      }),
+    connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    answers: () => undefined,
+    renew: () => {},
+    refusalOf,
+    onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
+    async close() {
+      await Promise.all(ends.map((end) => end()))
+      await queries.destroy()
+    },
+  }
+}
+
+/** Instances that start together wait here for the first one's migration, however long it takes. Gives the migrations that ran. */
+export async function migratePostgres(url: string): Promise<string[]> {
+  const queries = openPostgresAlone(url)
+  try {
+    return await migrate(queries)
+  } finally {
+    await queries.destroy()
+  }
+}
+
+/**
+ * One connection whose statements may take as long as they take: for migrations, backups and restores. Throws, naming the
+ * setting and never its password, when the server cannot be reached. `patienceMs`: how long a connection and each statement may take at most.
+ */
+export function openPostgresAlone(url: string, patienceMs?: number): Queries {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 1,
+    connectionTimeoutMillis: patienceMs ?? 10_000,
+    ...(patienceMs !== undefined && { query_timeout: patienceMs }),
+    application_name: 'berth alone',
+  })
+  // What the server ended is told by the next query, not by ending the process.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const connect = () =>
+    pool.connect().catch((error: Error & { code?: string }) => {
+      const { host, pathname } = new URL(url)
+      const said = error.message || error.code
+      throw new Error(`cannot connect to DATABASE_URL (${host}${pathname}): ${said}`)
+    })
+  const dialect = new PostgresDialect({ pool: { options: pool.options, connect, end: () => pool.end() } })
+  return new Kysely<Schema>({ dialect })
+}
+
+/**
+ * Nobody commits a write before this transaction ends: each writes a line of the audit log, and waits there. It is the first statement, for
+ * what a transaction sees is what was committed when its first query ran, and a LOCK is none.
+ */
+async function holdOthersOff(tx: Queries): Promise<void> {
+  await sql`lock table audit in share row exclusive mode`.execute(tx)
+}
+
+/** A database that did not answer: the caller may try again, and cannot know whether a commit arrived. A full disk kept nothing. */
+function refusalOf(error: unknown): 'storage_full' | 'unavailable' | undefined {
+  const { code, syscall, message = '' } = error as { code?: string; syscall?: string; message?: string }
+  if (code === DISK_FULL) return 'storage_full'
+  const away =
+    code === undefined
+      ? /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(message)
+      : SERVER_AWAY.test(code) || NETWORK_AWAY.test(code) || syscall === 'connect'
+  return away ? 'unavailable' : undefined
+}

@@ -1,0 +1,41 @@
+/** What keeps a store from being opened, said as what it is: SQLite's words name neither the file nor what to do. */
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { CORRUPT, FULL, familyOf, NO_DATABASE } from './result.ts'
+
+/** With less than this a store cannot be opened: its log and the memory it shares are files too. */
+const LEAST_BYTES = 512 * 1024
+
+/** The error that a start tells. A full disk shows itself in many ways, such as a lock or a log that cannot be written. */
+export function storeFault(error: unknown, file: string): unknown {
+  const folder = dirname(file)
+  const free = freeBytes(folder)
+  const isFull = chainOf(error).some((one) => familyOf(one) === FULL || ('code' in one && one.code === 'ENOSPC'))
+  if (isFull || (free !== undefined && free < LEAST_BYTES && isOfSystem(error)))
+    return new Error(
+      `the disk of ${folder} is full (${Math.floor((free ?? 0) / 1024)} KiB free): make room, then start again`,
+    )
+  if (chainOf(error).some((one) => [CORRUPT, NO_DATABASE].includes(familyOf(one))))
+    return new Error(
+      `${file} is damaged, or no store of Berth: berth doctor says more; restore a backup (docs/backup.md), and keep this file until then`,
+    )
+  return error
+}
+
+/** SQLite's, the system's, or what Kysely made of one: a sentence of Berth's own has none of them inside. */
+function isOfSystem(error: unknown): boolean {
+  return chainOf(error).some((one) => 'code' in one || /transaction/.test(one.message))
+}
+
+function chainOf(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...chainOf(error.cause)] : []
+}
+
+function freeBytes(folder: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    return undefined
+  }
+}

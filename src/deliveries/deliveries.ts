@@ -1,0 +1,197 @@
+/** The log of deliveries: what was sent where, every attempt, and once more on request. The operator reads all, others those of their webhooks. */
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Static } from 'typebox'
+import { permit } from '../access/authenticate.ts'
+import { STAMPS_PER_MS } from '../clock.ts'
+import type { Ctx, OperatorCtx } from '../context.ts'
+import type { Row, Schema } from '../db/schema.ts'
+import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
+import type { Input, Params } from '../http/route.ts'
+import { eventNamed } from '../outbox/event-names.ts'
+import { refuse } from '../refusal.ts'
+import {
+  type Delivery,
+  type DeliveryList,
+  type ListDeliveriesOfQuery,
+  type ListDeliveriesQuery,
+  showDelivery,
+} from '../webhooks/schema.ts'
+import { findSentTo } from '../webhooks/webhooks.ts'
+import { LEASE_MS } from './queue.ts'
+
+const KEPT_MS = 30 * 86_400_000
+
+/**
+ * Lists deliveries with their attempts, newest first. No index finds a status: a page has what is among the next LOOKED_THROUGH
+ * deliveries, and `next` leads on. docs/decisions/0124.
+ */
+export async function listDeliveries(
+  ctx: OperatorCtx,
+  _: undefined,
+  { query }: Input<Static<typeof ListDeliveriesQuery>>,
+): Promise<Static<typeof DeliveryList>> {
+  const { endpointId, ...wanted } = query
+  const all = ctx.db.selectFrom('delivery')
+  return pageOfDeliveries(ctx, endpointId === undefined ? all : all.where('endpoint_id', '=', endpointId), wanted)
+}
+
+/**
+ * Lists what was sent to a webhook, or waits, as `listDeliveries`. A token that is limited to some projects sees what was told of those.
+ */
+export async function listDeliveriesOf(
+  ctx: Ctx,
+  { id }: Row<'webhook'>,
+  { query }: Input<Static<typeof ListDeliveriesOfQuery>>,
+): Promise<Static<typeof DeliveryList>> {
+  return pageOfDeliveries(ctx, ctx.db.selectFrom('delivery').where('endpoint_id', '=', id), {
+    ...query,
+    projectIds: narrowTo(ctx),
+  })
+}
+
+type Wanted = Static<typeof ListDeliveriesOfQuery> & { projectIds?: readonly string[] | null }
+
+async function pageOfDeliveries(
+  ctx: OperatorCtx,
+  all: SelectQueryBuilder<Schema, 'delivery', object>,
+  { limit = DEFAULT_LIMIT, until, status, type, projectIds = null }: Wanted,
+): Promise<Static<typeof DeliveryList>> {
+  let placed = all.orderBy('created_stamp', 'desc')
+  if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
+  let wanted = ctx.db
+    .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('delivery'))
+    .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
+    .selectAll('delivery')
+    .select(['event.id as event_id', 'event.project_id'])
+  if (status !== undefined) wanted = wanted.where('delivery.status', '=', status === 'held' ? 'pending' : status)
+  if (status === 'held') wanted = wanted.where('delivery.held_at', 'is not', null)
+  if (status === 'pending') wanted = wanted.where('delivery.held_at', 'is', null)
+  if (type !== undefined) wanted = wanted.where('delivery.type', '=', eventNamed(type) ?? type)
+  if (projectIds !== null) wanted = wanted.where('event.project_id', 'in', [...projectIds])
+  const found = await wanted
+    .orderBy('delivery.created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const last = placed
+    .select('created_stamp as stamp')
+    .offset(sql.lit(LOOKED_THROUGH - 1))
+    .limit(sql.lit(1))
+  const { rows, pagination } = await pageLookedFor(found, limit, until, (row) => row.created_stamp, last)
+  const attempts = await attemptsOf(ctx, rows)
+  return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
+}
+
+/** The projects that a token of a person is limited to; null: to none. What an installation registered hears what that was granted. */
+function narrowTo({ who }: Ctx): readonly string[] | null {
+  return who.configurationId === null ? who.projectIds : null
+}
+
+function withEvent(ctx: OperatorCtx) {
+  return ctx.db
+    .selectFrom('delivery')
+    .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
+    .selectAll('delivery')
+    .select(['event.id as event_id', 'event.project_id'])
+}
+
+/**
+ * The attempts of deliveries, by delivery. Where receivers on private networks are allowed, only the operator sees what they answered: an
+ * account could read there what it cannot reach.
+ */
+async function attemptsOf(ctx: OperatorCtx, rows: readonly Row<'delivery'>[]) {
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return new Map<string, Row<'delivery_attempt'>[]>()
+  const attempts = ctx.db.selectFrom('delivery_attempt').selectAll().where('delivery_id', 'in', ids)
+  const found = await attempts.orderBy('attempt').execute()
+  const hidden = ctx.deps.config.allowPrivateWebhooks && ctx.actor.kind !== 'operator'
+  return Map.groupBy(hidden ? found.map((row) => ({ ...row, response: null })) : found, (row) => row.delivery_id)
+}
+
+/** Refuses: not_found 404. */
+export async function findDelivery(ctx: OperatorCtx, params: Params) {
+  const id = params.id ?? ''
+  const row = await withEvent(ctx).where('delivery.id', '=', id).executeTakeFirst()
+  if (row === undefined) refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
+  return row
+}
+
+/** A delivery to a webhook that the caller may know of. Refuses: not_found 404. */
+export async function findDeliveryOf(ctx: Ctx, params: Params) {
+  const webhook = await findSentTo(ctx, params)
+  const id = params.deliveryId ?? ''
+  const row = await withEvent(ctx)
+    .where('delivery.id', '=', id)
+    .where('delivery.endpoint_id', '=', webhook.id)
+    .executeTakeFirst()
+  const seen = narrowTo(ctx)
+  if (row === undefined || (seen !== null && !seen.includes(row.project_id ?? '')))
+    refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
+  return row
+}
+
+/** Shows a delivery with its attempts. */
+export async function getDelivery(ctx: OperatorCtx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+  return showDelivery(row, (await attemptsOf(ctx, [row])).get(row.id) ?? [])
+}
+
+/**
+ * Sends a delivery once more, or one that waits for its next attempt now, with the same `webhook-id` and signed anew. When it fails it goes on in the schedule
+ * where it was. Refuses: not_replayable 409 (its endpoint is gone or disabled, its lines are not kept, or it is under way or held).
+ */
+export async function replayDelivery(
+  ctx: OperatorCtx,
+  row: Awaited<ReturnType<typeof findDelivery>>,
+): Promise<Delivery> {
+  const table = row.endpoint_id.startsWith('ld_') ? 'log_drain' : 'webhook'
+  const endpoint = await ctx.db
+    .selectFrom(table)
+    .select(['disabled_at', 'held_at'])
+    .where('id', '=', row.endpoint_id)
+    .executeTakeFirst()
+  if (endpoint === undefined) refuse('not_replayable', 'The endpoint of this delivery is gone.')
+  if (endpoint.disabled_at !== null)
+    refuse('not_replayable', 'The endpoint of this delivery is disabled: enable it first.')
+  if (endpoint.held_at !== null)
+    refuse('not_replayable', 'The endpoint of this delivery is held: an OWNER has to take it over first.')
+  if (row.event_id === null && row.body === null) refuse('not_replayable', 'What was delivered is not kept.')
+  const again = await ctx.db
+    .updateTable('delivery')
+    .set({ status: 'pending', due_at: ctx.now, done_at: null })
+    .where('id', '=', row.id)
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('due_at', 'is', null), eb('status', '!=', 'pending')]),
+        // It waits for its next attempt. What is due sooner is under way, or about to be.
+        eb.and([eb('held_at', 'is', null), eb('due_at', '>', ctx.now + LEASE_MS)]),
+      ]),
+    )
+    .returningAll()
+    .executeTakeFirst()
+  if (again === undefined) refuse('not_replayable', 'The delivery is about to be made, or is held.')
+  ctx.deps.wakeups.deliveries()
+  return getDelivery(ctx, { ...row, ...again })
+}
+
+/** As `replayDelivery`, of a webhook of the caller; what an integration is told, for who may change that. Refuses besides: missing_permission 403. */
+export async function replayDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+  const webhook = ctx.db.selectFrom('webhook').select('integration_id').where('id', '=', row.endpoint_id)
+  if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.who, ['app:write'])
+  return replayDelivery(ctx, row)
+}
+
+/** Sweep: deliveries that are done with go 30 days after they were written, with their attempts. */
+export async function forgetOldDeliveries(ctx: OperatorCtx, limit: number): Promise<number> {
+  const rows = await ctx.db
+    .selectFrom('delivery')
+    .select('id')
+    .where('created_stamp', '<', (ctx.now - KEPT_MS) * STAMPS_PER_MS)
+    .where('status', '!=', 'pending')
+    .orderBy('created_stamp')
+    .limit(limit)
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return 0
+  await ctx.db.deleteFrom('delivery_attempt').where('delivery_id', 'in', ids).execute()
+  await ctx.db.deleteFrom('delivery').where('id', 'in', ids).execute()
+  return ids.length
+}

@@ -1,0 +1,122 @@
+/** The endpoint of a delivery as it is now: what is sent is decided when it is sent, not when it was written. reliability.md T41. */
+
+import type { Post } from '../adapters/egress.ts'
+import { momentOf } from '../clock.ts'
+import type { Deps } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { EVENTS, type EventName } from '../events.ts'
+import { nameAskedFor } from '../outbox/event-names.ts'
+import { listed } from '../outbox/fan-out.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
+import { openSafe } from '../secrets/data-keys.ts'
+import type { Leased } from './queue.ts'
+import { bodySignature, signatureHeaders } from './sign.ts'
+
+/** `gone`: the endpoint is, so nothing goes there. `drop`: this one is not sent. `hold`: not now. */
+export type Decision = { send: Post } | 'gone' | 'drop' | 'hold' | 'unreadable'
+
+const USER_AGENT = 'Berth-Webhooks/1.0'
+
+/** What to do with a delivery that is due. */
+export async function decide(deps: Deps, delivery: Leased): Promise<Decision> {
+  return delivery.event_stamp === null ? decideLines(deps, delivery) : decideEvent(deps, delivery, delivery.event_stamp)
+}
+
+async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise<Decision> {
+  const { read } = deps.db
+  const webhook = await read.selectFrom('webhook').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
+  if (webhook === undefined || webhook.disabled_at !== null) return 'gone'
+  if (webhook.held_at !== null) return 'hold'
+  const event = await read.selectFrom('event').selectAll().where('stamp', '=', stamp).executeTakeFirst()
+  if (event === undefined) return 'drop'
+  const name = nameAskedFor(webhook.events_json, event.type)
+  if (name === undefined) return 'drop'
+  // A webhook may have been narrowed since: whoever may change it now may not see what it heard before.
+  if (event.project_id !== null && !listed(webhook.project_ids_json, event.project_id)) return 'drop'
+  const stopped = await stoppedBy(deps, delivery, event)
+  if (stopped !== undefined) return stopped
+  const secrets = await secretsOf(deps, webhook)
+  if (secrets.length === 0) return 'unreadable'
+  const body = bodyOf(event, name)
+  const seconds = Math.floor(deps.clock.now() / 1000)
+  const signed = signatureHeaders(event.id, seconds, body, secrets)
+  return { send: { url: webhook.url, headers: { ...headersOf('application/json'), ...signed }, body } }
+}
+
+/** `{id, type, createdAt, region, payload}`: wire.md 3.8. `type` is the name that was asked for. The same bytes at every attempt. */
+function bodyOf(event: Row<'event'>, type: string): string {
+  const head = { id: event.id, type, createdAt: momentOf(event.stamp), region: null }
+  return `${JSON.stringify(head).slice(0, -1)},"payload":${event.payload_json}}`
+}
+
+/**
+ * What the installation that hears it says: none any more hears its own end only; a disabled one the events of the table;
+ * what was held for one that is active again waits for its turn; and a scope that was taken away is taken away.
+ */
+async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Promise<'drop' | 'hold' | undefined> {
+  const { configuration_id: id } = delivery
+  if (id === null) return undefined
+  const found = deps.db.read.selectFrom('configuration').selectAll().where('id', '=', id)
+  const configuration = await found.executeTakeFirst()
+  if (event.configuration_id === id && configuration?.deleted_at != null) return undefined
+  if (configuration === undefined || configuration.deleted_at !== null) return 'drop'
+  const { needs, sentWhileDisabled } = EVENTS[event.type as EventName]
+  if (!sentWhileDisabled) {
+    if (configuration.disabled_at !== null) return 'hold'
+    const { resumed_at } = configuration
+    const before = resumed_at !== null && momentOf(delivery.created_stamp) <= resumed_at
+    if (before && delivery.held_at === null) return 'hold'
+  }
+  const granted = permissionsOf('OWNER', configuration.scopes_json)
+  if (event.configuration_id === id) return undefined
+  if (event.type.startsWith('project.env-variable.') && event.made_by !== id && !granted.has('env:all')) return 'drop'
+  return needs.every((permission) => granted.has(permission)) ? undefined : 'drop'
+}
+
+/** A webhook's own secret, or the client secrets of its integration, the oldest first. */
+async function secretsOf(deps: Deps, webhook: Row<'webhook'>): Promise<string[]> {
+  const safe = await openSafe({ db: deps.db.read, deps }, webhook.account_id)
+  const { integration_id, sealed_secret } = webhook
+  if (integration_id === null) return present([safe.openSecret('webhook', webhook.id, sealed_secret ?? '')])
+  const rows = await deps.db.read
+    .selectFrom('integration_secret')
+    .select(['id', 'sealed_secret'])
+    .where('integration_id', '=', integration_id)
+    .orderBy('created_stamp')
+    .execute()
+  return present(rows.map((row) => safe.openSecret('client-secret', row.id, row.sealed_secret)))
+}
+
+function present(secrets: (string | undefined)[]): string[] {
+  return secrets.filter((secret) => secret !== undefined)
+}
+
+/** Lines of a log drain. A drain whose installation is disabled, or lost the scope, hears nothing, then or later. */
+async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
+  const { read } = deps.db
+  const drain = await read.selectFrom('log_drain').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()
+  if (drain === undefined || drain.disabled_at !== null) return 'gone'
+  if (drain.held_at !== null) return 'hold'
+  if (delivery.body === null) return 'drop'
+  if (drain.configuration_id !== null) {
+    const active = await read
+      .selectFrom('configuration')
+      .select('scopes_json')
+      .where('id', '=', drain.configuration_id)
+      .where('disabled_at', 'is', null)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirst()
+    if (active === undefined || !permissionsOf('OWNER', active.scopes_json).has('drain:read')) return 'drop'
+  }
+  const safe = await openSafe({ db: read, deps }, drain.account_id)
+  const secret = safe.openSecret('log-drain', drain.id, drain.sealed_secret)
+  const extra = drain.sealed_headers && safe.openSecret('log-drain', `${drain.id}:headers`, drain.sealed_headers)
+  if (secret === undefined || extra === undefined) return 'unreadable'
+  const type = drain.delivery_format === 'ndjson' ? 'application/x-ndjson' : 'application/json'
+  const own = { ...headersOf(type), 'x-vercel-signature': bodySignature(delivery.body, secret) }
+  return { send: { url: drain.url, headers: { ...JSON.parse(extra || '{}'), ...own }, body: delivery.body } }
+}
+
+function headersOf(contentType: string): Record<string, string> {
+  return { 'content-type': contentType, 'user-agent': USER_AGENT }
+}

@@ -1,0 +1,82 @@
+/** The cap on what waits for an account: beyond it the endpoint that most of it waits for gives way. docs/webhooks.md, When too much waits. */
+import { sql } from 'kysely'
+import type { OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { mailOwners } from '../mail/owners.ts'
+import { disable, MOST_PENDING } from '../webhooks/disable.ts'
+import { DROPPED, PENDING } from './queue.ts'
+
+const DROPPED_AT_ONCE = 1000
+
+/** `excess`: what the account has above the cap. */
+type Fullest = { account_id: string; endpoint_id: string; excess: number }
+
+/**
+ * Sweep: of an account for which more than MOST_PENDING deliveries wait, the endpoint that most of them wait for is disabled, its people
+ * are told, and what waits there is dropped. The webhook of an integration serves other accounts too, so it goes on: of this account what
+ * is above the cap is dropped, the oldest first, and the owners of the integration are told. Gives 1, or 0 when no account has too much.
+ */
+export async function relieveOverflow(ctx: OperatorCtx): Promise<number> {
+  const fullest = await fullestEndpoint(ctx)
+  if (fullest === undefined) return 0
+  const table = fullest.endpoint_id.startsWith('ld_') ? 'log_drain' : 'webhook'
+  const endpoint = await ctx.db.selectFrom(table).selectAll().where('id', '=', fullest.endpoint_id).executeTakeFirst()
+  const shared = endpoint !== undefined && 'integration_id' in endpoint && endpoint.integration_id !== null
+  if (shared) await tellIntegration(ctx, endpoint, fullest.account_id)
+  else if (endpoint !== undefined) await disable(ctx, table, endpoint, 'overflow')
+  await dropOldest(ctx, fullest, shared ? Math.min(fullest.excess, DROPPED_AT_ONCE) : DROPPED_AT_ONCE)
+  return 1
+}
+
+/** Of the first account that has too much waiting; nothing of most stores is looked at when in all no more waits than one may have. */
+async function fullestEndpoint(ctx: OperatorCtx): Promise<Fullest | undefined> {
+  const waiting = ctx.db.selectFrom('delivery').where(PENDING)
+  const some = waiting.select('account_id').offset(sql.lit(MOST_PENDING)).limit(sql.lit(1))
+  if ((await some.executeTakeFirst()) === undefined) return undefined
+  const over = await waiting
+    .select(['account_id', sql<number>`count(*)`.as('count')])
+    .groupBy('account_id')
+    .having(sql<number>`count(*)`, '>', MOST_PENDING)
+    .limit(1)
+    .executeTakeFirst()
+  if (over === undefined) return undefined
+  const fullest = await waiting
+    .select('endpoint_id')
+    .where('account_id', '=', over.account_id)
+    .groupBy('endpoint_id')
+    .orderBy(sql`count(*)`, 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  return { account_id: over.account_id, ...fullest, excess: over.count - MOST_PENDING }
+}
+
+async function tellIntegration(ctx: OperatorCtx, webhook: Row<'webhook'>, accountId: string): Promise<void> {
+  const host = URL.parse(webhook.url)?.host ?? 'its address'
+  await mailOwners(ctx, webhook.account_id, {
+    subject: `Deliveries to an integration are dropped: ${host}`,
+    topic: `overflow ${webhook.id}`,
+    text: [
+      `More than ${MOST_PENDING.toLocaleString('en')} deliveries wait on the account ${accountId}, most of them for the webhook ${webhook.id}`,
+      `of the integration ${webhook.integration_id}, which goes to ${host}. What is above that is dropped, the oldest first. The webhook goes on.`,
+      '',
+      `What was dropped is listed for 30 days, and is sent again when you ask: GET /v1/webhooks/${webhook.id}/deliveries?status=dropped`,
+    ].join('\n'),
+  })
+}
+
+async function dropOldest(ctx: OperatorCtx, { account_id, endpoint_id }: Fullest, count: number): Promise<void> {
+  const waiting = ctx.db
+    .selectFrom('delivery')
+    .select(['id', 'created_stamp'])
+    .where(PENDING)
+    .where('account_id', '=', account_id)
+    .where('endpoint_id', '=', endpoint_id)
+    // What waits is found in its index, and put into order then.
+    .limit(sql.lit(2 * MOST_PENDING))
+  const oldest = ctx.db.selectFrom(waiting.as('waiting')).select('id').orderBy('created_stamp').limit(count)
+  await ctx.db
+    .updateTable('delivery')
+    .set({ ...DROPPED, done_at: ctx.now })
+    .where('id', 'in', oldest)
+    .execute()
+}

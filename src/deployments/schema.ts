@@ -1,0 +1,209 @@
+/** What callers send and get for deployments and promotes. wire.md 6; the shapes that the SDKs of wire.md 4 decode. */
+import type { Static } from 'typebox'
+import { momentOf } from '../clock.ts'
+import type { Account } from '../context.ts'
+import { READY_STATES } from '../db/deployment-tables.ts'
+import type { Row } from '../db/schema.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
+import { Meta, substateOf } from './summary.ts'
+
+const ReadyState = OneOf(...READY_STATES)
+const Upstream = Nullable(
+  Type.String({ maxLength: 500, description: 'where the edge sends its visitors: an http or https origin' }),
+)
+
+/** What the build system says of a new deployment. */
+export const NewDeployment = Type.Object({
+  url: Type.String({ maxLength: 253, description: 'its own host name, such as web-abc123.apps.example.com' }),
+  target: Type.Optional(Nullable(OneOf('production', 'preview'))),
+  readyState: ReadyState,
+  gitBranch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 250 }))),
+  meta: Type.Optional(Meta),
+  upstream: Type.Optional(Upstream),
+})
+export type NewDeployment = Static<typeof NewDeployment>
+
+export const PatchDeployment = Type.Object({
+  readyState: Type.Optional(ReadyState),
+  upstream: Type.Optional(Upstream),
+})
+export type PatchDeployment = Static<typeof PatchDeployment>
+
+const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))
+
+const Creator = Type.Object({ uid: Type.String(), username: Type.String() })
+const shared = {
+  name: Type.String(),
+  url: Type.String(),
+  projectId: Type.String(),
+  createdAt: Moment,
+  creator: Creator,
+  inspectorUrl: Type.Null(),
+  buildingAt: Moment,
+  meta: Meta,
+  ready: Type.Optional(Moment),
+  readyState: ReadyState,
+  readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
+  target: Nullable(OneOf('production')),
+  type: OneOf('LAMBDAS'),
+}
+
+const ListedDeployment = Type.Object(
+  {
+    ...shared,
+    uid: Type.String(),
+    created: Moment,
+    state: ReadyState,
+    aliasError: Type.Null(),
+    isRollbackCandidate: Type.Boolean(),
+  },
+  { title: 'ListedDeployment' },
+)
+export const DeploymentList = Type.Object({ deployments: Type.Array(ListedDeployment), pagination: Pagination })
+
+export const Deployment = Type.Object(
+  {
+    ...shared,
+    id: Type.String(),
+    alias: Type.Array(Type.String(), { description: 'at most 20 of the domains that lead to it' }),
+    aliasAssigned: Type.Boolean(),
+    bootedAt: Moment,
+    build: Type.Object({ env: Type.Array(Type.String()) }),
+    buildSkipped: Type.Boolean(),
+    canceledAt: Type.Optional(Moment),
+    createdIn: Type.String(),
+    env: Type.Array(Type.String()),
+    gitBranch: Nullable(Type.String()),
+    isInConcurrentBuildsQueue: Type.Boolean(),
+    isInSystemBuildsQueue: Type.Boolean(),
+    ownerId: Type.String(),
+    plan: OneOf('hobby', 'pro', 'enterprise'),
+    project: Type.Object({ id: Type.String(), name: Type.String(), framework: Type.Null() }),
+    projectSettings: Type.Object({}),
+    public: Type.Boolean(),
+    regions: Type.Array(Type.String()),
+    status: ReadyState,
+    team: Type.Optional(Type.Object({ id: Type.String(), name: Type.String(), slug: Type.String() })),
+    version: Type.Integer(),
+  },
+  { title: 'Deployment' },
+)
+export type Deployment = Static<typeof Deployment>
+
+/** A deployment as the operator sees it. */
+export const OperatorDeployment = Type.Object({
+  id: Type.String(),
+  projectId: Type.String(),
+  url: Type.String(),
+  target: OneOf('production', 'preview'),
+  readyState: ReadyState,
+  readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
+  gitBranch: Nullable(Type.String()),
+  meta: Meta,
+  upstream: Nullable(Type.String()),
+  createdAt: Moment,
+})
+
+export const PromoteAliasesQuery = Type.Object({
+  ...PageQuery,
+  since,
+  failedOnly: Type.Optional(Type.Boolean({ description: '`true`: only the aliases that could not be mapped' })),
+})
+export type PromoteAliasesQuery = Static<typeof PromoteAliasesQuery>
+
+const status = OneOf('pending', 'in-progress', 'completed', 'failed')
+/** Empty when there never was such a request. At `/v9` and above `alias` is an object, as the CLI reads it. */
+export const PromoteAliases = Type.Object({
+  aliases: Type.Optional(
+    Type.Array(
+      Type.Object({
+        id: Type.String(),
+        alias: Type.Union([Type.String(), Type.Object({ alias: Type.String(), deploymentId: Type.String() })]),
+        status,
+      }),
+    ),
+  ),
+  pagination: Type.Optional(Pagination),
+})
+export type PromoteAliases = Static<typeof PromoteAliases>
+
+function showShared(row: Row<'deployment'>, account: Pick<Account, 'id' | 'slug'>) {
+  const createdAt = momentOf(row.created_stamp)
+  return {
+    name: row.name,
+    url: row.url,
+    projectId: row.project_id,
+    createdAt,
+    creator: { uid: account.id, username: account.slug },
+    inspectorUrl: null,
+    buildingAt: row.building_at ?? createdAt,
+    meta: JSON.parse(row.meta_json) as Record<string, string>,
+    ...(row.ready_at !== null && { ready: row.ready_at }),
+    readyState: row.ready_state,
+    ...substateOf(row),
+    target: row.target === 'production' ? ('production' as const) : null,
+    type: 'LAMBDAS' as const,
+  }
+}
+
+/** A deployment in a list. `liveId`: the one that serves production now. */
+export function showListed(
+  row: Row<'deployment'>,
+  account: Account,
+  liveId: string | null,
+): Static<typeof ListedDeployment> {
+  return {
+    ...showShared(row, account),
+    uid: row.id,
+    created: momentOf(row.created_stamp),
+    state: row.ready_state,
+    aliasError: null,
+    isRollbackCandidate: row.promoted_at !== null && row.id !== liveId,
+  }
+}
+
+/** A deployment alone, with the names that lead to it. */
+export function showDeployment(row: Row<'deployment'>, account: Account, alias: string[]): Deployment {
+  const { id, kind, slug, name } = account
+  return {
+    ...showShared(row, account),
+    id: row.id,
+    alias,
+    aliasAssigned: alias.length > 0,
+    bootedAt: row.building_at ?? momentOf(row.created_stamp),
+    build: { env: [] },
+    buildSkipped: false,
+    ...(row.ready_state === 'CANCELED' && row.failed_at !== null && { canceledAt: row.failed_at }),
+    createdIn: '',
+    env: [],
+    gitBranch: row.git_branch,
+    isInConcurrentBuildsQueue: false,
+    isInSystemBuildsQueue: false,
+    ownerId: id,
+    plan: row.plan,
+    project: { id: row.project_id, name: row.name, framework: null },
+    projectSettings: {},
+    public: false,
+    regions: [],
+    status: row.ready_state,
+    ...(kind === 'team' && { team: { id, name: name ?? slug, slug } }),
+    version: 2,
+  }
+}
+
+/** A deployment for the operator. */
+export function showToOperator(row: Row<'deployment'>): Static<typeof OperatorDeployment> {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    url: row.url,
+    target: row.target,
+    readyState: row.ready_state,
+    ...substateOf(row),
+    gitBranch: row.git_branch,
+    meta: JSON.parse(row.meta_json) as Record<string, string>,
+    upstream: row.upstream,
+    createdAt: momentOf(row.created_stamp),
+  }
+}

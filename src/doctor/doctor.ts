@@ -1,0 +1,77 @@
+/** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
+
+import type { Given, Told } from '../command/command.ts'
+import { BadSetting, type Config } from '../config.ts'
+
+/** `worry`: it works, and somebody should look at it. `wrong`: it does not. */
+export type Finding = { about: string; is: 'well' | 'worry' | 'wrong'; found: string; advice?: string }
+export type Check = (config: Config) => Promise<Finding[]>
+
+const LONGEST_MS = 5000
+
+export async function doctorCommand({ settings, progress }: Given): Promise<Told> {
+  const config = readSettings(settings)
+  const findings: Finding[] = []
+  if ('is' in config) findings.push(config)
+  else {
+    findings.push(...settingsFindings(config))
+    const checks = Object.entries((await import('./checks.ts')).CHECKS)
+    let done = 0
+    // Side by side: what hangs keeps nothing else waiting.
+    const found = checks.map(async ([about, check]) => {
+      const told = await inTime(about, check(config))
+      progress.show('checking', ++done, checks.length)
+      return told
+    })
+    findings.push(...(await Promise.all(found)).flat())
+    progress.end()
+  }
+  const wrong = findings.filter((finding) => finding.is === 'wrong').length
+  const worries = findings.filter((finding) => finding.is === 'worry').length
+  const end = wrong > 0 ? `${wrong} wrong` : worries > 0 ? `nothing is wrong, ${worries} to look at` : 'all is well'
+  const text = [...findings.map(lineOf), '', end].join('\n')
+  return { data: { well: wrong === 0, findings }, text, code: wrong === 0 ? 0 : 1 }
+}
+
+function settingsFindings({ unknown }: Config): Finding[] {
+  const about = 'settings'
+  if (unknown.length === 0) return [{ about, is: 'well', found: 'can be read' }]
+  return unknown.map((found) => ({
+    about,
+    is: 'worry',
+    found,
+    advice: 'set what was meant, or take it away: it does nothing',
+  }))
+}
+
+function readSettings(settings: () => Config): Config | Finding {
+  try {
+    return settings()
+  } catch (error) {
+    if (!(error instanceof BadSetting)) throw error
+    const advice = 'set it right and run berth doctor again; nothing else was checked'
+    return { about: 'settings', is: 'wrong', found: error.message, advice }
+  }
+}
+
+/** A check that throws, or never ends, has found something wrong too. */
+async function inTime(about: string, check: Promise<Finding[]>): Promise<Finding[]> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${LONGEST_MS / 1000} s`)), LONGEST_MS)
+  })
+  try {
+    return await Promise.race([check, late])
+  } catch (error) {
+    return [{ about, is: 'wrong', found: (error as Error).message }]
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const MARKS = { well: 'ok', worry: 'look', wrong: 'WRONG' }
+
+function lineOf({ about, is, found, advice }: Finding): string {
+  const line = `${MARKS[is].padEnd(5)}  ${about}: ${found}`
+  return advice === undefined ? line : `${line}\n       ${advice}`
+}

@@ -1,0 +1,122 @@
+/** What `berth doctor` asks of the store. It never makes one, and never changes one. */
+import { existsSync } from 'node:fs'
+import { sql } from 'kysely'
+import { momentOf } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { type Queries, schemaOf } from '../db/db.ts'
+import { storeFault } from '../db/sqlite/faults.ts'
+import { isSqlite, tablesOf } from '../db/tables.ts'
+import type { Finding } from './doctor.ts'
+
+/** A server that hangs is told within 5 s: a connection and a statement. */
+const PATIENCE_MS = 2000
+/** Apart by more than this, moments in answers and expiries are wrong. */
+const CLOCK_APART_MS = 5000
+
+/** Runs `work` on the store of the settings, for reading. Throws when it is not there or cannot be reached. */
+export async function withStore<T>({ database }: Config, work: (db: Queries) => Promise<T>): Promise<T> {
+  const db =
+    database.engine === 'sqlite'
+      ? (await import('../db/sqlite/open.ts')).openSqliteFile(database.file, true)
+      : (await import('../db/postgres/open.ts')).openPostgresAlone(database.url, PATIENCE_MS)
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** It answers, and has the schema of this version. */
+export async function checkDatabase(config: Config): Promise<Finding[]> {
+  const about = 'database'
+  const { database } = config
+  if (database.engine === 'sqlite' && !existsSync(database.file))
+    return [{ about, is: 'well', found: `${database.file} is not there yet; the first start makes it` }]
+  const name = database.engine === 'sqlite' ? database.file : 'PostgreSQL'
+  try {
+    const { applied, pending, unknown } = await withStore(config, schemaOf)
+    if (unknown.length > 0)
+      return [
+        {
+          about,
+          is: 'wrong',
+          found: `${name} was written by a newer version of Berth (${unknown.join(', ')})`,
+          advice: 'run that version',
+        },
+      ]
+    if (applied.length === 0) return [{ about, is: 'well', found: `${name} is empty; the first start fills it` }]
+    if (pending.length > 0)
+      return [
+        {
+          about,
+          is: 'worry',
+          found: `${name} lacks ${pending.join(', ')}`,
+          advice: 'berth migrate, or the next start, brings it up to date: make a backup first',
+        },
+      ]
+    const damage = database.engine === 'sqlite' ? await withStore(config, readDamage) : undefined
+    if (damage !== undefined) return [{ about, is: 'wrong', found: `${name} is damaged: ${damage}`, advice: RESTORE }]
+    return [{ about, is: 'well', found: `${name} has the schema of this version` }]
+  } catch (error) {
+    if (database.engine === 'postgres') {
+      const advice = 'check DATABASE_URL and that the server runs and lets this user in'
+      return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
+    }
+    const said = storeFault(error, database.file)
+    if (said !== error) return [{ about, is: 'wrong', found: (said as Error).message }]
+    const advice = 'mend the rights of the file and of its folder'
+    return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
+  }
+}
+
+const RESTORE = 'stop the service, keep the file, and restore a backup (docs/backup.md)'
+
+/** The first thing that is wrong with the pages of a file; all of them are read. */
+async function readDamage(db: Queries): Promise<string | undefined> {
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db)
+  const said = rows[0]?.quick_check
+  return said === 'ok' ? undefined : said?.split('\n').at(-1)
+}
+
+/** The clock of this machine against what the store has seen, and against that of the database server. */
+export async function checkClock(config: Config): Promise<Finding[]> {
+  const about = 'clock'
+  const now = Date.now()
+  const seen = await withStore(config, readMoments).catch(() => undefined)
+  const at = new Date(now).toISOString()
+  if (seen?.latest !== undefined && seen.latest > now + CLOCK_APART_MS)
+    return [
+      {
+        about,
+        is: 'wrong',
+        found: `${at}, and the store was written at ${new Date(seen.latest).toISOString()}`,
+        advice: 'one of the two clocks is wrong: set this one by NTP',
+      },
+    ]
+  if (seen?.server !== undefined && Math.abs(seen.server - now) > CLOCK_APART_MS)
+    return [
+      {
+        about,
+        is: 'worry',
+        found: `${at}, and at the database server ${new Date(seen.server).toISOString()}`,
+        advice: 'set both by NTP',
+      },
+    ]
+  return [{ about, is: 'well', found: at }]
+}
+
+async function readMoments(db: Queries): Promise<{ latest: number | undefined; server: number | undefined }> {
+  const has = (await tablesOf(db)).has('event')
+  const row = has
+    ? await db
+        .selectFrom('event')
+        .select((eb) => eb.fn.max('stamp').as('stamp'))
+        .executeTakeFirst()
+    : undefined
+  const stamp = row?.stamp ?? undefined
+  if (isSqlite(db)) return { latest: stamp && momentOf(stamp), server: undefined }
+  const { rows } = await sql<{
+    at: number
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as at`.execute(db)
+  return { latest: stamp && momentOf(stamp), server: Number(rows[0]!.at) }
+}

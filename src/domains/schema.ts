@@ -1,0 +1,155 @@
+/** What callers send and get for a domain of a project. Specification: Project domain; wire.md 2.7 for what every SDK decodes. */
+import type { Static } from 'typebox'
+import { momentOf } from '../clock.ts'
+import type { DomainSettings } from '../config.ts'
+import type { Row } from '../db/schema.ts'
+import { type Challenge, challengeOf } from '../domain-proof/challenge.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
+
+export const REDIRECT_CODES = [301, 302, 307, 308] as const
+
+const Name = Type.String({ minLength: 1, description: 'a domain name; `*.` may be its first label' })
+const RedirectCode = Type.Unsafe<(typeof REDIRECT_CODES)[number] | null>({
+  type: ['integer', 'null'],
+  enum: [...REDIRECT_CODES, null],
+})
+const Routing = {
+  gitBranch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 250 }))),
+  redirect: Type.Optional(Nullable(Name)),
+  redirectStatusCode: Type.Optional(RedirectCode),
+  customEnvironmentId: Type.Optional(Nullable(Type.String({ maxLength: 100, description: 'refused: see 400' }))),
+}
+
+export const AddDomain = Type.Object({ name: Name, ...Routing })
+export type AddDomain = Static<typeof AddDomain>
+
+export const UpdateDomain = Type.Object(Routing)
+export type UpdateDomain = Static<typeof UpdateDomain>
+
+export const MoveDomain = Type.Object({ projectId: Type.String({ minLength: 1, maxLength: 100 }), ...Routing })
+export type MoveDomain = Static<typeof MoveDomain>
+
+export const RemoveDomain = Type.Object({
+  removeRedirects: Type.Optional(
+    Type.Boolean({ description: 'also remove the domains of the project that redirect to this one' }),
+  ),
+})
+export type RemoveDomain = Static<typeof RemoveDomain>
+
+export const AddAlias = Type.Object({
+  domain: Name,
+  target: Type.Optional(OneOf('PRODUCTION')),
+  redirect: Routing.redirect,
+  redirectStatusCode: Routing.redirectStatusCode,
+})
+export type AddAlias = Static<typeof AddAlias>
+export const RemoveAliasQuery = Type.Object({ domain: Name })
+
+const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only domains added after this timestamp' }))
+export const ListDomainsQuery = Type.Object({
+  ...PageQuery,
+  since,
+  order: Type.Optional(OneOf('ASC', 'DESC')),
+  production: Switch('`true`: only domains without a gitBranch'),
+  target: Type.Optional(OneOf('production', 'preview')),
+  gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
+  redirects: Switch('`false`: leave out domains that redirect'),
+  redirect: Type.Optional(Type.String({ maxLength: 300, description: 'only domains that redirect to this one' })),
+  customEnvironmentId: Type.Optional(Type.String({ maxLength: 100, description: 'no domain is in one' })),
+  verified: Switch('only domains that are verified, or only those that are not'),
+})
+export type ListDomainsQuery = Static<typeof ListDomainsQuery>
+export const ApexDomainsQuery = Type.Object({ ...PageQuery, since })
+export type ApexDomainsQuery = Static<typeof ApexDomainsQuery>
+
+export const ProjectDomain = Type.Object(
+  {
+    name: Type.String(),
+    apexName: Type.String(),
+    projectId: Type.String(),
+    verified: Type.Boolean(),
+    gitBranch: Nullable(Type.String()),
+    redirect: Nullable(Type.String()),
+    redirectStatusCode: RedirectCode,
+    customEnvironmentId: Nullable(Type.String()),
+    createdAt: Moment,
+    updatedAt: Moment,
+    verification: Type.Optional(
+      Type.Array(
+        Type.Object({ type: Type.String(), domain: Type.String(), value: Type.String(), reason: Type.String() }),
+        { description: 'absent once verified' },
+      ),
+    ),
+  },
+  { title: 'ProjectDomain' },
+)
+export type ProjectDomain = Omit<Static<typeof ProjectDomain>, 'verification'> & { verification?: Challenge[] }
+
+export const DomainList = Type.Object({ domains: Type.Array(ProjectDomain), pagination: Pagination })
+export const ApexDomainList = Type.Object({ projectDomains: Type.Array(ProjectDomain), pagination: Pagination })
+
+export const AliasList = Type.Array(
+  Type.Object({
+    domain: Type.String(),
+    environment: OneOf('production'),
+    target: OneOf('PRODUCTION'),
+    createdAt: Moment,
+    gitBranch: Nullable(Type.String()),
+    redirect: Nullable(Type.String()),
+    redirectStatusCode: RedirectCode,
+  }),
+)
+
+export const DomainConfig = Type.Object({
+  misconfigured: Type.Boolean(),
+  configuredBy: Nullable(OneOf('CNAME', 'A')),
+  acceptedChallenges: Type.Array(OneOf('http-01')),
+  recommendedCNAME: Type.Array(Type.Object({ rank: Type.Integer(), value: Type.String() })),
+  recommendedIPv4: Type.Array(Type.Object({ rank: Type.Integer(), value: Type.Array(Type.String()) })),
+  serviceType: OneOf('external'),
+  nameservers: Type.Array(Type.String(), { description: 'empty, as the next three: what DNS answers is not told' }),
+  cnames: Type.Array(Type.String()),
+  aValues: Type.Array(Type.String()),
+  conflicts: Type.Array(Type.Object({})),
+})
+export type DomainConfig = Static<typeof DomainConfig>
+
+/** Makes the answer from a row. */
+export function showDomain(row: Row<'project_domain'>, settings: DomainSettings): ProjectDomain {
+  return {
+    ...showRouting(row),
+    projectId: row.project_id,
+    customEnvironmentId: null,
+    createdAt: momentOf(row.created_stamp),
+    updatedAt: row.updated_at,
+    ...(row.verified_at === null && { verification: [challengeOf(row, settings)] }),
+  }
+}
+
+/** What every event of a domain tells. */
+export function showEvent(project: Pick<Row<'project'>, 'id' | 'name'>, row: Row<'project_domain'>) {
+  return { project: { id: project.id, name: project.name }, domain: showRouting(row) }
+}
+
+/** A domain as events tell it: without its challenge. */
+export function showRouting(row: Row<'project_domain'>) {
+  return {
+    name: row.name,
+    apexName: row.apex_name,
+    verified: row.verified_at !== null,
+    gitBranch: row.git_branch,
+    redirect: row.redirect,
+    redirectStatusCode: redirectCodeOf(row),
+  }
+}
+
+/** What the edge answers: 307 where a redirect says no code. */
+export function redirectCodeOf(row: Pick<Row<'project_domain'>, 'redirect' | 'redirect_status_code'>) {
+  const code = row.redirect_status_code as ProjectDomain['redirectStatusCode']
+  return row.redirect === null ? null : (code ?? 307)
+}
+
+function Switch(description: string) {
+  return Type.Optional(Type.Boolean({ description }))
+}

@@ -1,0 +1,129 @@
+/** What callers send and get for log drains. wire.md 6; the shapes of both families of upstream's routes. */
+import type { Static } from 'typebox'
+import { momentOf } from '../clock.ts'
+import type { Row } from '../db/schema.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, Nullable, OneOf } from '../schema/fields.ts'
+import { HeldFields, ProjectIds, showHeld, Url } from '../webhooks/schema.ts'
+
+const SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
+export const ENVIRONMENTS = ['production', 'preview'] as const
+export type Environment = (typeof ENVIRONMENTS)[number]
+
+const Sources = Type.Array(OneOf(...SOURCES), { minItems: 1, maxItems: SOURCES.length })
+const Environments = Type.Array(OneOf(...ENVIRONMENTS), { minItems: 1, maxItems: ENVIRONMENTS.length })
+const Format = OneOf('json', 'ndjson')
+const Name = Type.String({ minLength: 1, maxLength: 100 })
+
+const wanted = {
+  url: Url,
+  projectIds: Type.Optional(Nullable(ProjectIds)),
+  environments: Type.Optional(Environments),
+  headers: Type.Optional(
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      patternProperties: { '^.*$': { type: 'string' } },
+      maxProperties: 20,
+      description: 'sent with every delivery',
+    }),
+  ),
+  secret: Type.Optional(Type.String({ minLength: 20, maxLength: 256, description: 'signs; made when not given' })),
+}
+/** `/v1/log-drains`. */
+export const NewDrain = Type.Object({
+  ...wanted,
+  deliveryFormat: Format,
+  sources: Sources,
+  name: Type.Optional(Name),
+  samplingRate: Type.Optional(
+    Type.Unsafe<1>({ type: 'number', enum: [1], description: 'every line is sent: no other rate is taken' }),
+  ),
+})
+/** `/v2/integrations/log-drains`. */
+export const NewIntegrationDrain = Type.Object({
+  ...wanted,
+  deliveryFormat: Type.Optional(Format),
+  sources: Type.Optional(Sources),
+  name: Name,
+})
+export type NewDrain = Static<typeof NewDrain> | Static<typeof NewIntegrationDrain>
+
+const fields = {
+  id: Type.String(),
+  name: Type.String(),
+  url: Type.String(),
+  ownerId: Type.String(),
+  teamId: Type.Optional(Nullable(Type.String())),
+  configurationId: Type.Optional(Type.String()),
+  deliveryFormat: Format,
+  projectIds: Type.Optional(Type.Array(Type.String())),
+  sources: Type.Optional(Type.Array(OneOf(...SOURCES))),
+  environments: Type.Array(OneOf(...ENVIRONMENTS)),
+  createdFrom: Type.Optional(OneOf('self-served', 'integration')),
+  /** Newer clients demand it. */
+  source: Type.Object({
+    kind: OneOf('self-served', 'integration'),
+    integrationId: Type.Optional(Type.String()),
+    integrationConfigurationId: Type.Optional(Type.String()),
+  }),
+  createdAt: Moment,
+  updatedAt: Moment,
+  deletedAt: Type.Null(),
+  status: OneOf('enabled', 'disabled', 'errored'),
+  firstErrorTimestamp: Type.Optional(Moment),
+  /** When nothing arrived any more; upstream's reasons for it are others, so none is told here. */
+  disabledAt: Type.Optional(Moment),
+  ...HeldFields,
+}
+export const LogDrain = Type.Object(fields, { title: 'LogDrain' })
+export type LogDrain = Static<typeof LogDrain>
+export const LogDrainList = Type.Array(LogDrain)
+/** Clients demand `secret` of one drain; it is shown when it is made and empty ever after. */
+export const OneLogDrain = Type.Object({ ...fields, secret: Type.String({ description: 'shown once, then empty' }) })
+
+/** A drain, and the integration whose installation made it. */
+export type DrainRow = Row<'log_drain'> & { integration_id: string | null }
+
+export function showDrain(row: DrainRow): LogDrain {
+  const { configuration_id: installation, integration_id: integrationId } = row
+  const ofInstallation = installation !== null && integrationId !== null
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    ownerId: row.account_id,
+    ...(row.account_id.startsWith('team_') && { teamId: row.account_id }),
+    ...(ofInstallation && { configurationId: installation }),
+    source: ofInstallation
+      ? { kind: 'integration', integrationId, integrationConfigurationId: installation }
+      : { kind: 'self-served' },
+    deliveryFormat: row.delivery_format,
+    ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) }),
+    ...(row.sources_json !== null && { sources: JSON.parse(row.sources_json) }),
+    environments: JSON.parse(row.environments_json),
+    // A client of upstream's older family reads both values; one of the newer only the first.
+    ...(!ofInstallation && { createdFrom: 'self-served' as const }),
+    createdAt: momentOf(row.created_stamp),
+    updatedAt: row.updated_at,
+    deletedAt: null,
+    status: (row.disabled_at ?? row.held_at) !== null ? 'disabled' : row.failing_since !== null ? 'errored' : 'enabled',
+    ...(row.failing_since !== null && { firstErrorTimestamp: row.failing_since }),
+    ...(row.disabled_at !== null && { disabledAt: row.disabled_at }),
+    ...showHeld(row),
+  }
+}
+
+const MOST_LINES = 1000
+const Line = Type.Object({
+  timestamp: Moment,
+  message: Type.String({ maxLength: 256 * 1024 }),
+  source: OneOf(...SOURCES),
+  deploymentId: Type.Optional(Type.String({ maxLength: 100 })),
+  environment: Type.Optional(OneOf(...ENVIRONMENTS)),
+})
+export const LogLines = Type.Object({ lines: Type.Array(Line, { minItems: 1, maxItems: MOST_LINES }) })
+export type LogLines = Static<typeof LogLines>
+export const LinesTaken = Type.Object({
+  lines: Type.Integer(),
+  drains: Type.Integer({ description: 'how many log drains hear some of them' }),
+})

@@ -1,0 +1,85 @@
+/** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones. */
+import type { Static } from 'typebox'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { findTarget, isReadable, mustTouch, targetsNamed, visibleTo } from '../env/rules.ts'
+import { Environment, LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
+import type { Input } from '../http/route.ts'
+import { environmentsOf } from '../model/environment.ts'
+import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { openSafe } from '../secrets/data-keys.ts'
+import { writeDotenv } from './dotenv.ts'
+
+const Variables = Type.Object({}, { additionalProperties: Type.String() })
+export const PulledEnv = Type.Object({
+  env: Variables,
+  buildEnv: Variables,
+  omitted: Type.Array(Type.String(), {
+    description:
+      'keys without a value here: write-only ones, those that the platform sets in a deployment, and those of production ' +
+      'that the caller may not decrypt',
+  }),
+})
+export const PullQuery = Type.Object({ source: Type.Optional(Type.String({ maxLength: 256 })) })
+export const ExportQuery = Type.Object({
+  target: Environment,
+  gitBranch: Type.Optional(Type.String({ maxLength: LONGEST_BRANCH })),
+})
+
+/**
+ * Answers the values of a target in clear; without a target, those of development. Values that are write-only, or that the caller may not decrypt (a variable that
+ * has production among its targets is one of production), are named in `omitted` and never sent as "". Refuses:
+ * not_found 404 (no such target), missing_permission 403 (production), internal_server_error 500 (a value does not open:
+ * an answer without it would be a deployment without it).
+ */
+export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Input): Promise<Static<typeof PulledEnv>> {
+  const said = params.target ?? 'development'
+  const target = findTarget(project, said)
+  if (target === undefined) {
+    const known = [...TARGETS, ...environmentsOf(project).map(({ slug }) => slug)]
+    refuse('not_found', `There is no environment "${said.slice(0, 100)}"; there are ${known.join(', ')}.`)
+  }
+  return { ...(await readTarget(ctx, project, target, params.gitBranch ?? '')), buildEnv: {} }
+}
+
+/** The same as `.env` text. Refuses as `pullEnv` does, but bad_request 400 for what is no environment. */
+export async function exportEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { query }: Input<Static<typeof ExportQuery>>,
+): Promise<string> {
+  const [target] = targetsNamed(project, [query.target], 'target')
+  const { env, omitted } = await readTarget(ctx, project, target!, query.gitBranch ?? '')
+  return writeDotenv(env, omitted)
+}
+
+async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, gitBranch: string) {
+  if (gitBranch.length > LONGEST_BRANCH)
+    refuse('bad_request', 'Invalid request: `gitBranch` is at most 250 characters.')
+  mustTouch(ctx.who, [target])
+  const rows = await ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('git_branch', 'in', ['', gitBranch])
+    .where(visibleTo(ctx.who))
+    .orderBy('git_branch')
+    .orderBy('key')
+    .execute()
+  const safe = await openSafe(ctx, project.id)
+  // The general value comes first and the branch's own after it, so that the later one stands.
+  const chosen = new Map(rows.filter((row) => targetsIn(row).includes(target)).map((row) => [row.key, row]))
+  const env: Record<string, string> = Object.create(null)
+  const omitted: string[] = []
+  for (const [key, row] of chosen) {
+    if (!isReadable(ctx.who, row)) {
+      omitted.push(key)
+      continue
+    }
+    const value = safe.open(row.id, row.value_version, row.sealed_value)
+    if (value === undefined) refuse('internal_server_error')
+    env[key] = value
+  }
+  return { env, omitted }
+}

@@ -1,0 +1,236 @@
+/** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
+import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import { resolveNames } from '../access/names.ts'
+import { endOneAfterAnother } from '../access/person.ts'
+import type { Deps, OperatorCtx, Who } from '../context.ts'
+import type { Queries } from '../db/db.ts'
+import { endOfTurn } from '../event-loop.ts'
+import { limitHeaders, mustBeLeft } from '../limits.ts'
+import { fieldsOf, record } from '../outbox/outbox.ts'
+import { Refusal } from '../refusal.ts'
+import { contextOf } from './context-of.ts'
+import { addressOf, countGuess, type Peer } from './failure-limits.ts'
+import type { Gate, Gates } from './gate.ts'
+import { beginOnce, isReplay, type Once } from './idempotency.ts'
+import { readBodyOf, readParams, soleHeader } from './parse-request.ts'
+import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
+import { remembered, type Written, writeAnswer, writeList } from './response-cache.ts'
+import { type Input, isList, type Params, type Route, versionOf } from './route.ts'
+
+/** A request as it came in: nothing of it has been looked at. */
+export type Asked = {
+  /** Path and query, with the version. */
+  url: string
+  /** Name, value, name, value, as they were sent. */
+  headers: readonly string[]
+  contentType: string | undefined
+  params: Params
+  body: Buffer | undefined
+  peer: Peer
+  gates: Gates
+}
+
+/** An answer, and whose it is: the account, the address of an app, or the operator. */
+export type Answered = Written & { owner: string }
+
+/** Answers a request of a route, or refuses with what the route declares. architecture.md 2, 3: the order of refusal, the life of a write. */
+export async function answerRequest(deps: Deps, route: Route, request: Asked): Promise<Answered> {
+  const query = splitQuery(request.url)
+  const credentials = {
+    authorization: soleHeader(request.headers, 'authorization'),
+    // Clients that act for nobody's team say `teamId=`.
+    teamId: query.values.teamId || undefined,
+    slug: query.values.slug,
+  }
+  const now = deps.clock.now()
+  const who = await admitFirst(deps, route, credentials, now, request.peer)
+  if (route.auth === 'operator') mustBeKnown(route.query, query)
+  if (who !== undefined) noteSeen(deps, who, now)
+  const limit = who && countRequest(deps, route, who, now)
+  try {
+    const answered = await answerCounted({ deps, now, route, request, credentials, who }, query)
+    return limit === undefined ? answered : { ...answered, headers: { ...limit, ...answered.headers } }
+  } catch (error) {
+    // What was refused for what it said was counted too, and says what is left.
+    throw limit !== undefined && error instanceof Refusal ? error.withHeaders(limit) : error
+  }
+}
+
+async function answerCounted(
+  { deps, now, route, request, credentials, who }: Omit<Admitted, 'input'>,
+  query: RawQuery,
+): Promise<Answered> {
+  const input: Input = {
+    params: readParams(request.params),
+    query: readQuery(route.query, query),
+    body: readBodyOf(route, request.contentType, request.body),
+    version: versionOf(request.url),
+    agent: soleHeader(request.headers, 'user-agent'),
+    ...(route.auth === 'client' && { authorization: credentials.authorization, address: addressOf(request.peer) }),
+  }
+  if (route.auth === 'public' && isList(route)) mustKnowFilters(route, query)
+  const owner = who?.account.id ?? (route.auth === 'client' ? addressOf(request.peer) : 'operator')
+  const asked = { deps, now, route, request, credentials, who, input }
+  const written = await inTurn(request.gates, route, owner, () =>
+    route.method === 'GET' ? answerRead(asked) : answerWrite(asked),
+  )
+  if (route.method === 'GET') await endOfTurn()
+  return { ...written, owner }
+}
+
+/** Answers when it is the account's turn: of lists few are made at once. Refuses: rate_limited 429. */
+async function inTurn<T>({ lists, all }: Gates, route: Route, owner: string, make: () => Promise<T>): Promise<T> {
+  if (route.list === undefined) return passing(all, owner, make)
+  return passing(lists, owner, () => passing(all, owner, make))
+}
+
+async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>): Promise<T> {
+  const turn = gate.enter(owner)
+  if (turn !== undefined) await turn
+  try {
+    return await make()
+  } finally {
+    gate.leave(owner)
+  }
+}
+
+/** A request that was let in and could be read. */
+type Admitted = {
+  deps: Deps
+  now: number
+  route: Route
+  request: Asked
+  credentials: Credentials
+  who: Who | undefined
+  input: Input
+}
+
+async function answerRead({ deps, now, route, request, who, input: said }: Admitted): Promise<Written> {
+  const ctx = contextOf({ deps, now, route }, deps.db.read, who)
+  const input = await inputOf(route, deps.db.read, said)
+  // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
+  const make = async () => {
+    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
+    return route.list === undefined
+      ? writeAnswer(route, answer, request.url)
+      : writeList(deps, route, answer, request.url)
+  }
+  const kept = route.remember ? deps.db.answers() : undefined
+  return remembered(kept, `${who?.actor.tokenId} ${request.url}`, make)
+}
+
+async function answerWrite(admitted: Admitted): Promise<Written> {
+  const { deps, now, route, request, credentials } = admitted
+  const once = beginOnce(deps, route, request, credentials.authorization)
+  try {
+    return (await once?.find(deps.db.read, now)) ?? (await writeOnce(admitted, once))
+  } finally {
+    once?.end()
+  }
+}
+
+async function writeOnce(
+  { deps, now, route, request, credentials, who, input: said }: Admitted,
+  once: Once | undefined,
+) {
+  const before = contextOf({ deps, now, route }, deps.db.read, who)
+  const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, said)))
+  const counted = { rows: 0 }
+  const work = async (tx: Queries): Promise<Written> => {
+    if (route.revokesAccess) await endOneAfterAnother(tx)
+    // Who acts is read again inside the transaction: access that ended while this waited has ended.
+    const who = await admit(deps, route, tx, credentials, deps.clock.now())
+    const kept = await once?.take(tx, now)
+    if (kept !== undefined) return kept
+    const ctx = contextOf({ deps, now, route, counted }, tx, who, deps.clock.stamp())
+    const input = await inputOf(route, tx, said)
+    const subject = await findAllowed(ctx, route, input)
+    const answer = await route.run(ctx, subject, input, prepared)
+    await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
+    const written = writeAnswer(route, answer, request.url)
+    await once?.keep(tx, written)
+    return written
+  }
+  const written = await deps.db.write(work, who?.account.id).catch(async (error) => {
+    // A store that is away may have taken the write: what was done for it stays.
+    if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(before, prepared)
+    throw error
+  })
+  // Another instance was first with this key: what was done outside for this request is one too many.
+  if (isReplay(written)) await route.undo?.(before, prepared)
+  else if (route.triggers !== undefined) deps.wakeups.timer(route.triggers)
+  return written
+}
+
+function noteSeen({ seen }: Deps, { actor, userId, configurationId }: Who, now: number): void {
+  if (actor.tokenId !== null) seen.note(actor.tokenId, now)
+  if (configurationId === null) seen.note(userId, now)
+}
+
+/** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */
+function countRequest(
+  { limits }: Deps,
+  route: Route,
+  { account }: Who,
+  now: number,
+): Record<string, string> | undefined {
+  const taken = limits.take(limits.groupOf(route), account.id, now)
+  if (taken === undefined) return undefined
+  mustBeLeft(taken, now)
+  return limitHeaders(taken, now)
+}
+
+/** As `admit`, before anything is looked at; a failure may be a guess and is counted. Refuses: rate_limited 429 too. */
+async function admitFirst(
+  deps: Deps,
+  route: Route,
+  credentials: Credentials,
+  now: number,
+  peer: Peer,
+): Promise<Who | undefined> {
+  try {
+    return await admit(deps, route, deps.db.read, credentials, now)
+  } catch (error) {
+    countGuess(deps, error, peer)
+    throw error
+  }
+}
+
+/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
+async function admit(
+  deps: Deps,
+  route: Route,
+  db: Queries,
+  credentials: Credentials,
+  now: number,
+): Promise<Who | undefined> {
+  if (route.auth === 'client') return undefined
+  if (route.auth === 'operator') {
+    authenticateOperator(credentials.authorization, deps.operatorTokenHash)
+    return undefined
+  }
+  const who = await authenticate(db, credentials, now)
+  permit(who, route.needs ?? [])
+  return who
+}
+
+/** An operator may call accounts by name. */
+async function inputOf({ auth }: Route, db: Queries, said: Input): Promise<Input> {
+  return auth === 'operator' ? resolveNames(db, said) : said
+}
+
+async function prepareOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  return route.prepare!(ctx, await findAllowed(ctx, route, input), input)
+}
+
+/** The subject, found and with every guard holding. */
+async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {
+  const subject = await route.load?.(ctx, input.params)
+  for (const guard of route.guards ?? []) await guard(ctx, subject, input)
+  return subject
+}
+
+/** The audit log names what was touched by its id. */
+function subjectId(touched: unknown, input: Input): string | null {
+  return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
+}

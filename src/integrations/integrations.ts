@@ -1,0 +1,159 @@
+/** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/decisions/0047. */
+import type { Ctx, OperatorCtx } from '../context.ts'
+import { type Queries, violates } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { DEFAULT_LIMIT, page, stampBefore } from '../http/page.ts'
+import type { Input, Params } from '../http/route.ts'
+import { newId } from '../ids.ts'
+import { changeScopes } from '../installations/scope-change.ts'
+import { normalScopes } from '../installations/scope-levels.ts'
+import { refuse } from '../refusal.ts'
+import { mustBeIntegration } from './rules.ts'
+import type {
+  Integration,
+  IntegrationsOfQuery,
+  IntegrationsQuery,
+  NewIntegration,
+  NewIntegrationOf,
+  PatchIntegration,
+} from './schema.ts'
+import { addSecret } from './secrets.ts'
+import { showIntegrations } from './show.ts'
+import { putItsWebhook, removeItsWebhook } from './webhook.ts'
+
+/** Registers an integration of the caller's team. Refuses: bad_request 400, integration_slug_taken 409. */
+export async function createIntegration(ctx: Ctx, _: undefined, { body }: Input<unknown, NewIntegration>) {
+  return insertIntegration(ctx, ctx.account.id, body)
+}
+
+/** As `createIntegration`, of any team. Refuses besides: unknown_team 400. */
+export async function createIntegrationOf(ctx: OperatorCtx, _: undefined, { body }: Input<unknown, NewIntegrationOf>) {
+  const team = await ctx.db.selectFrom('account').select('kind').where('id', '=', body.teamId).executeTakeFirst()
+  if (team?.kind !== 'team') refuse('unknown_team', `There is no team "${body.teamId}".`)
+  return insertIntegration(ctx, body.teamId, body)
+}
+
+async function insertIntegration(ctx: OperatorCtx, teamId: string, wanted: NewIntegration) {
+  mustBeIntegration(wanted)
+  const row = {
+    id: newId('oac'),
+    team_id: teamId,
+    slug: wanted.slug,
+    name: wanted.name,
+    redirect_url: wanted.redirectUrl,
+    logo_url: wanted.logoUrl ?? null,
+    scopes_json: JSON.stringify(normalScopes(wanted.scopes)),
+    created_stamp: ctx.stamp,
+    updated_at: ctx.now,
+  }
+  try {
+    await ctx.db.insertInto('integration').values(row).execute()
+  } catch (error) {
+    if (violates(error, 'integration_slug'))
+      refuse('integration_slug_taken', `An integration "${wanted.slug}" already exists.`)
+    throw error
+  }
+  if (wanted.webhookUrl) await putItsWebhook(ctx, row, wanted.webhookUrl)
+  const secret = await addSecret(ctx, row)
+  return { id: row.id, clientId: row.id, clientSecret: secret.clientSecret, secretId: secret.id }
+}
+
+/** Any integration, by its id or its slug. Refuses: not_found 404. */
+export async function findIntegration(ctx: Pick<OperatorCtx, 'db'>, params: Params): Promise<Row<'integration'>> {
+  const said = params.id ?? params.slug ?? ''
+  const row = said.startsWith('oac_')
+    ? await ctx.db.selectFrom('integration').selectAll().where('id', '=', said).executeTakeFirst()
+    : await findIntegrationBySlug(ctx.db, said)
+  if (row === undefined) refuse('not_found', `No integration "${said.slice(0, 100)}".`)
+  return row
+}
+
+/** An integration of the caller's team, by its id or its slug. Refuses: not_found 404, also for another team's. */
+export async function findOwnIntegration(ctx: Ctx, params: Params): Promise<Row<'integration'>> {
+  const row = await findIntegration(ctx, params)
+  if (row.team_id !== ctx.account.id) refuse('not_found', `No integration "${params.id?.slice(0, 100)}".`)
+  return row
+}
+
+/** The integration that a slug names, or undefined. */
+export async function findIntegrationBySlug(db: Queries, slug: string): Promise<Row<'integration'> | undefined> {
+  return db.selectFrom('integration').selectAll().where('slug', '=', slug).executeTakeFirst()
+}
+
+/** Lists the integrations of the caller's team, newest first. */
+export async function listIntegrations(ctx: Ctx, _: undefined, { query }: Input<IntegrationsQuery>) {
+  return listOf(ctx, { ...query, teamId: ctx.account.id })
+}
+
+/** Lists all integrations, or those of one team, newest first. */
+export async function listAllIntegrations(ctx: OperatorCtx, _: undefined, { query }: Input<IntegrationsOfQuery>) {
+  return listOf(ctx, query)
+}
+
+async function listOf(ctx: OperatorCtx, { teamId, until, limit = DEFAULT_LIMIT }: IntegrationsOfQuery) {
+  let all = ctx.db.selectFrom('integration').selectAll()
+  if (teamId !== undefined) all = all.where('team_id', '=', teamId)
+  if (until !== undefined) all = all.where('created_stamp', '<', stampBefore(until))
+  const rows = await all
+    .orderBy('created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { integrations: await showIntegrations(ctx, shown), pagination }
+}
+
+/** One integration as it is answered: never a secret, only which there are. */
+export async function showIntegration(ctx: OperatorCtx, row: Row<'integration'>): Promise<Integration> {
+  return (await showIntegrations(ctx, [row]))[0]!
+}
+
+/**
+ * Changes what the body mentions. What it gives up of its scopes ends on every installation at once; what it asks anew waits
+ * there for a confirmation. Refuses: bad_request 400.
+ */
+export async function updateIntegration(
+  ctx: OperatorCtx,
+  integration: Row<'integration'>,
+  { body }: Input<unknown, PatchIntegration>,
+): Promise<Integration> {
+  mustBeIntegration(body)
+  const row = await ctx.db
+    .updateTable('integration')
+    .set({
+      name: body.name ?? integration.name,
+      redirect_url: body.redirectUrl ?? integration.redirect_url,
+      logo_url: body.logoUrl === undefined ? integration.logo_url : body.logoUrl,
+      updated_at: ctx.now,
+    })
+    .where('id', '=', integration.id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (body.webhookUrl) await putItsWebhook(ctx, row, body.webhookUrl)
+  else if (body.webhookUrl === null) await removeItsWebhook(ctx, row.id)
+  if (body.scopes !== undefined) await changeScopes(ctx, row, body.scopes)
+  return showIntegration(ctx, await findIntegration(ctx, { id: row.id }))
+}
+
+/** Removes an integration that nobody has installed. Refuses: integration_installed 409. */
+export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'integration'>): Promise<void> {
+  const gone = await ctx.db
+    .deleteFrom('integration')
+    .where('id', '=', id)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('configuration')
+            .select('configuration.id')
+            .whereRef('configuration.integration_id', '=', 'integration.id')
+            .where('configuration.deleted_at', 'is', null),
+        ),
+      ),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  if (gone === undefined) {
+    refuse('integration_installed', `"${name}" is installed. It can be removed once nobody has it installed.`)
+  }
+  await ctx.db.deleteFrom('integration_secret').where('integration_id', '=', id).execute()
+  await removeItsWebhook(ctx, id)
+}

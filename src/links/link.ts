@@ -1,0 +1,189 @@
+/** Linking a project to a repository, and the webhook that this takes. decisions.md: Projects, gitRepository; docs/git-links.md. */
+import { hash } from 'node:crypto'
+import type { Static } from 'typebox'
+import { GIT_CLIENTS, type Provider, type Told } from '../adapters/git.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import type { RefusalKey } from '../errors.ts'
+import type { Input } from '../http/route.ts'
+import { type GitRepository, linkOf, type SetBranch, type StoredLink } from '../model/link.ts'
+import { isNameTaken, mustBeName } from '../projects/names.ts'
+import { answerProject, changeProject } from '../projects/projects.ts'
+import type { CreateProject, Project } from '../projects/schema.ts'
+import { refuse } from '../refusal.ts'
+import { readCredential } from './credentials.ts'
+
+/** What `connect` refuses with. */
+export const CONNECT_REFUSALS = ['gitlab_webhook_failed', 'bitbucket_webhook_failed'] as const satisfies RefusalKey[]
+
+/** A repository that a project can be linked to: its webhook is made, and goes again when the project is not written. */
+export type Connected = {
+  repo: string
+  repoId: string
+  repoUrl: string
+  link: Omit<StoredLink, 'createdAt' | 'updatedAt'>
+  undo: () => Promise<Told<true>>
+}
+
+/**
+ * Before the transaction of a create: connects the repository that the new project asks for, once its name is good and free.
+ * Refuses: invalid_project_name 400, project_name_taken 409, CONNECT_REFUSALS 400, bad_request 400.
+ */
+export async function connectNewProject(
+  ctx: Ctx,
+  _: undefined,
+  { body }: Input<unknown, CreateProject>,
+): Promise<Connected | undefined> {
+  if (!body.gitRepository) return undefined
+  mustBeName(body.name)
+  if (await isNameTaken(ctx, ctx.account.id, body.name)) {
+    refuse('project_name_taken', `A project named "${body.name}" already exists.`)
+  }
+  return connect(ctx, body.gitRepository, async () => {})
+}
+
+/** Before the transaction of a link: connects the repository, unless the project is linked to it already. Refuses: as `linkProject`, and CONNECT_REFUSALS. */
+export async function connectProject(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, GitRepository>,
+): Promise<Connected | undefined> {
+  if (mustBeUnlinked(project, body)) return undefined
+  return connect(ctx, body, (branch) => mustNotBeServed(ctx, project, branch))
+}
+
+/** The project was not written: its webhook is removed as well as can be. */
+export async function disconnectAgain(ctx: Ctx, connected: Connected | undefined): Promise<void> {
+  const told = await connected?.undo()
+  if (told && 'fault' in told) ctx.deps.log.warn({ fault: told.fault }, 'a webhook that nobody needs was not removed')
+}
+
+/**
+ * Links a project to a repository. To the same again changes nothing. Refuses: already_linked 409, production_branch 400 (one
+ * of its domains serves the branch), busy 503 (the link that was there when the provider would have been asked is gone).
+ */
+export async function linkProject(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, GitRepository>,
+  connected: Connected | undefined,
+): Promise<Project> {
+  if (mustBeUnlinked(project, body)) {
+    // Somebody else linked it while the provider was asked: the webhook that was made for this one goes again.
+    if (connected !== undefined) refuse('already_linked', 'Another request has just made this link.')
+    return answerProject(ctx, project)
+  }
+  if (connected === undefined) refuse('busy')
+  await mustNotBeServed(ctx, project, connected.link.productionBranch)
+  return answerProject(ctx, await changeProject(ctx, project, linkColumns(ctx, connected)))
+}
+
+/** The columns that say what a project is linked to. */
+export function linkColumns(ctx: Pick<Ctx, 'now'>, { repo, repoId, repoUrl, link }: Connected) {
+  const stored: StoredLink = { ...link, createdAt: ctx.now, updatedAt: ctx.now }
+  // What lists are filtered by: names of repositories do not differ by case alone. The link shows them as they are.
+  const found = { repo: repo.toLowerCase(), repo_id: repoId, repo_url: repoUrl.toLowerCase() }
+  return { ...found, link_json: JSON.stringify(stored) }
+}
+
+/** Removes the webhook of a link that is about to end, as well as can be: a provider that is away holds nobody up. */
+export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<void> {
+  const link = linkOf(project)
+  if (link?.hook === undefined) return
+  const provider = link.type as Provider
+  const credential = await readCredential(ctx, project.account_id, provider)
+  if (credential === undefined) return
+  const told = await GIT_CLIENTS[provider].removeHook(credential.access, link.hook.path, link.hook.id)
+  if ('fault' in told) ctx.deps.log.warn({ provider, fault: told.fault }, 'the webhook of a link was not removed')
+}
+
+/** Ends the link of a project. Without one nothing changes. */
+export async function unlinkProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
+  if (project.link_json === null) return answerProject(ctx, project)
+  const none = { repo: null, repo_id: null, repo_url: null, link_json: null }
+  return answerProject(ctx, await changeProject(ctx, project, none))
+}
+
+/** Says which branch is production. Refuses: not_linked 400, production_branch 400 (one of its domains serves the branch). */
+export async function setProductionBranch(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, Static<typeof SetBranch>>,
+): Promise<Project> {
+  const link = linkOf(project)
+  if (link === undefined) refuse('not_linked')
+  await mustNotBeServed(ctx, project, body.branch)
+  const changed: StoredLink = { ...link, productionBranch: body.branch, updatedAt: ctx.now }
+  return answerProject(ctx, await changeProject(ctx, project, { link_json: JSON.stringify(changed) }))
+}
+
+/** True when the project is linked to just this repository. Refuses: already_linked 409. */
+function mustBeUnlinked(project: Row<'project'>, { type, repo }: GitRepository): boolean {
+  const link = linkOf(project)
+  if (link === undefined) return false
+  if (link.type !== type || project.repo !== repo.toLowerCase())
+    refuse('already_linked', `The project is linked to ${project.repo}. End that link first.`)
+  return true
+}
+
+/** A domain serves the production branch by having no branch. Refuses: production_branch 400. */
+async function mustNotBeServed(ctx: Ctx, project: Row<'project'>, branch: string): Promise<void> {
+  const domain = await ctx.db
+    .selectFrom('project_domain')
+    .select('name')
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .where('git_branch', '=', branch)
+    .executeTakeFirst()
+  if (domain === undefined) return
+  const way = 'Set the gitBranch of that domain to null first.'
+  refuse('production_branch', `"${branch}" is what ${domain.name} serves as a preview. ${way}`)
+}
+
+type MayBe = (productionBranch: string) => Promise<void>
+
+async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: MayBe): Promise<Connected> {
+  mustBeRepo(type, repo)
+  if (type === 'github') return connectGithub(repo, mayBe)
+  const failed = (fault: string) => refuse(`${type}_webhook_failed`, webhookSentence(type, repo, fault))
+  const credential = await readCredential(ctx, ctx.account.id, type)
+  if (credential === undefined) return failed('the account has no credential for it; the operator can set one')
+  const { access, hook } = credential
+  const client = GIT_CLIENTS[type]
+  const told = await client.readRepository(access, repo)
+  if ('fault' in told) return failed(told.fault)
+  const { path, id, url, shown, defaultBranch: productionBranch } = told.found
+  await mayBe(productionBranch)
+  const made = await client.addHook(access, path, hook)
+  if ('fault' in made) return failed(made.fault)
+  const link = { type, shown, gitCredentialId: credential.id, productionBranch, hook: { path, id: made.found } }
+  return { repo, repoId: id, repoUrl: url, link, undo: () => client.removeHook(access, path, made.found) }
+}
+
+/** GitHub is not asked, so its numbers are ours: the same for the same name wherever it is linked. docs/decisions/0069. */
+async function connectGithub(repo: string, mayBe: MayBe): Promise<Connected> {
+  const [org = '', name = ''] = repo.split('/')
+  const shown = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }
+  const link = { type: 'github', shown, gitCredentialId: '', productionBranch: 'main' } as const
+  await mayBe(link.productionBranch)
+  const repoUrl = `https://github.com/${repo}`
+  return { repo, repoId: String(shown.repoId), repoUrl, link, undo: async () => ({ found: true }) }
+}
+
+/** 48 bits: exact as a number in every client. */
+function numberFor(name: string): number {
+  return Number.parseInt(hash('sha256', `github:${name.toLowerCase()}`).slice(0, 12), 16)
+}
+
+/** Refuses: bad_request 400. GitLab has groups within groups. */
+function mustBeRepo(type: GitRepository['type'], repo: string): void {
+  const parts = repo.split('/')
+  const wellMade = parts.every((part) => /^(?!\.{1,2}$)[\w.-]{1,255}$/.test(part)) && repo.length <= 500
+  if (wellMade && (parts.length === 2 || (type === 'gitlab' && parts.length > 2 && parts.length <= 20))) return
+  refuse('bad_request', 'Invalid request: `repo` should be `owner/name`.')
+}
+
+function webhookSentence(type: Provider, repo: string, fault: string): string {
+  const name = type === 'gitlab' ? 'GitLab' : 'Bitbucket'
+  return `The webhook for "${repo}" could not be made at ${name}: ${fault}.`
+}

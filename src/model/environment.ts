@@ -1,0 +1,111 @@
+/** What callers send and get for a custom environment, and how the row of a project keeps it. wire.md 6; docs/decisions/0081. */
+import type { Static } from 'typebox'
+import type { Row } from '../db/schema.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, Nullable, OneOf } from '../schema/fields.ts'
+
+/** Of a project, on every plan. */
+export const MOST_ENVIRONMENTS = 12
+
+const BranchMatcher = Type.Object({
+  type: OneOf('startsWith', 'equals', 'endsWith'),
+  pattern: Type.String({ minLength: 1, maxLength: 100 }),
+})
+const Slug = Type.String({ description: 'the naming rule is told by 400 invalid_environment_slug' })
+const Description = Type.Optional(Nullable(Type.String({ maxLength: 256 })))
+
+export const NewEnvironment = Type.Object({
+  slug: Slug,
+  description: Description,
+  branchMatcher: Type.Optional(Nullable(BranchMatcher)),
+  copyEnvVarsFrom: Type.Optional(
+    Nullable(
+      Type.String({
+        maxLength: 100,
+        description: 'production, preview, development, or the slug or id of another one',
+      }),
+    ),
+  ),
+})
+export type NewEnvironment = Static<typeof NewEnvironment>
+
+export const PatchEnvironment = Type.Object({
+  slug: Type.Optional(Slug),
+  description: Description,
+  branchMatcher: Type.Optional(Nullable(BranchMatcher)),
+})
+export type PatchEnvironment = Static<typeof PatchEnvironment>
+
+export const RemoveEnvironment = Type.Object({
+  deleteUnassignedEnvironmentVariables: Type.Optional(
+    Type.Boolean({ description: 'also delete the variables that are then in no environment' }),
+  ),
+})
+export type RemoveEnvironment = Static<typeof RemoveEnvironment>
+
+export const EnvironmentsQuery = Type.Object({
+  gitBranch: Type.Optional(
+    Type.String({ maxLength: 250, description: 'only those whose `branchMatcher` takes this branch' }),
+  ),
+})
+export type EnvironmentsQuery = Static<typeof EnvironmentsQuery>
+
+export const ShownEnvironment = Type.Object(
+  {
+    id: Type.String(),
+    slug: Type.String(),
+    name: Type.String({ description: 'the slug: older clients print it' }),
+    type: OneOf('preview'),
+    description: Type.Optional(Type.String()),
+    branchMatcher: Type.Optional(BranchMatcher),
+    createdAt: Moment,
+    updatedAt: Moment,
+  },
+  { title: 'CustomEnvironment' },
+)
+export type ShownEnvironment = Static<typeof ShownEnvironment>
+
+export const EnvironmentList = Type.Object({
+  environments: Type.Array(ShownEnvironment),
+  accountLimit: Type.Object({ total: Type.Integer({ description: 'custom environments that a project may have' }) }),
+})
+
+/** Its beginning tells it from a slug, which has no underscore. */
+export type EnvironmentId = `env_${string}`
+
+/** A custom environment as the row of its project keeps it. */
+export type Environment = {
+  id: EnvironmentId
+  slug: string
+  description: string
+  branchMatcher: Static<typeof BranchMatcher> | null
+  createdAt: number
+  updatedAt: number
+}
+
+type Holder = Pick<Row<'project'>, 'custom_environments_json'>
+
+/** The custom environments of a project, first made first. */
+export function environmentsOf({ custom_environments_json }: Holder): Environment[] {
+  return custom_environments_json === null ? [] : (JSON.parse(custom_environments_json) as Environment[])
+}
+
+/** The custom environment of a project by its slug or id; undefined when it has none such. */
+export function environmentOf(project: Holder, slugOrId: string): Environment | undefined {
+  return environmentsOf(project).find(({ id, slug }) => id === slugOrId || slug === slugOrId)
+}
+
+/** The answer for a custom environment. What was not said is left out, never null. */
+export function showEnvironment(environment: Environment): ShownEnvironment {
+  const { id, slug, description, branchMatcher, createdAt, updatedAt } = environment
+  return {
+    id,
+    slug,
+    name: slug,
+    type: 'preview',
+    ...(description !== '' && { description }),
+    ...(branchMatcher !== null && { branchMatcher }),
+    createdAt,
+    updatedAt,
+  }
+}

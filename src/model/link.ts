@@ -1,0 +1,66 @@
+/** A link to a repository: what callers send and get, and how a project's row keeps it. wire.md 2.2. */
+import type { Static } from 'typebox'
+import type { Row } from '../db/schema.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, OneOf } from '../schema/fields.ts'
+
+const LONGEST_BRANCH = 250
+
+/** `repo` is told by a sentence of its own what it should be. */
+export const GitRepository = Type.Object({
+  type: OneOf('github', 'gitlab', 'bitbucket'),
+  repo: Type.String({ description: '`owner/name`' }),
+})
+export type GitRepository = Static<typeof GitRepository>
+
+export const SetBranch = Type.Object({ branch: Type.String({ minLength: 1, maxLength: LONGEST_BRANCH }) })
+
+const ShownText = Type.Optional(Type.String())
+const ShownNumber = Type.Optional(Type.Integer())
+const DeployHook = Type.Object({ id: Type.String(), name: Type.String(), ref: Type.String(), url: Type.String() })
+
+/** Every field of the three variants; a link has those of its type. */
+export const Link = Type.Object(
+  {
+    type: OneOf('github', 'gitlab', 'bitbucket'),
+    ...{ org: ShownText, repo: ShownText, repoId: ShownNumber, repoOwnerId: ShownNumber },
+    ...{ projectId: ShownText, projectName: ShownText, projectNameWithNamespace: ShownText },
+    ...{ projectNamespace: ShownText, projectUrl: ShownText, projectOwnerId: ShownNumber },
+    ...{ name: ShownText, slug: ShownText, owner: ShownText, uuid: ShownText, workspaceUuid: ShownText },
+    createdAt: Moment,
+    updatedAt: Moment,
+    gitCredentialId: Type.String({ description: 'empty where none was needed, or it is of another account' }),
+    productionBranch: Type.String(),
+    sourceless: Type.Boolean(),
+    deployHooks: Type.Array(DeployHook),
+  },
+  { title: 'Link' },
+)
+
+/** A link as the row keeps it. */
+export type StoredLink = {
+  type: GitRepository['type']
+  shown: Record<string, string | number>
+  createdAt: number
+  updatedAt: number
+  gitCredentialId: string
+  productionBranch: string
+  /** The webhook at the provider, by the provider's own names. */
+  hook?: { path: string; id: string }
+}
+
+/** The link of a project; undefined when it has none. */
+export function linkOf({ link_json }: Pick<Row<'project'>, 'link_json'>): StoredLink | undefined {
+  return link_json === null ? undefined : (JSON.parse(link_json) as StoredLink)
+}
+
+/** A link as it is answered. */
+export function showLink({ type, shown, hook: _, ...rest }: StoredLink): Static<typeof Link> {
+  return { type, ...shown, ...rest, sourceless: false, deployHooks: [] }
+}
+
+/** The link of a project that leaves its account: the credential was that account's. */
+export function linkWithoutCredential(project: Row<'project'>): string | null {
+  const link = linkOf(project)
+  return link === undefined ? null : JSON.stringify({ ...link, gitCredentialId: '' } satisfies StoredLink)
+}

@@ -1,0 +1,105 @@
+/**
+ * The audit log as a chain: each entry carries a hash of what it says and of the entry before, so that one that was changed,
+ * taken out or put in between is found (operator/verify-audit.ts). The order is `position`, not the stamp. docs/decisions/0100.
+ */
+import { hash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { OperatorCtx } from '../context.ts'
+import { prepared, type Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+
+export type Link = { position: number; hash: string }
+type Entry = Omit<Row<'audit'>, keyof Link>
+
+/** What the first entry follows. */
+export const START: Link = { position: 0, hash: '' }
+export const LINK_SLICE = 500
+/** More that wait for the sweep are not counted. */
+const MOST_UNLINKED = 10_000
+
+/** The link of an entry that follows `previous`. Every column counts, and which is which. */
+export function linkAfter(previous: Link, entry: Entry): Link {
+  const position = previous.position + 1
+  const said = [
+    previous.hash,
+    position,
+    entry.stamp,
+    entry.account_id,
+    entry.actor_kind,
+    entry.actor_id,
+    entry.token_id,
+    entry.type,
+    entry.subject_id,
+    entry.fields_json,
+  ]
+  return { position, hash: hash('sha256', JSON.stringify(said), 'base64url') }
+}
+
+/** The last entry of the chain. */
+export async function headOf(db: Queries): Promise<Link> {
+  const [head] = await selectHead(db, {})
+  return head ?? START
+}
+
+/**
+ * Writes an entry in the transaction of what it tells of. On SQLite, where writers come one after another, it is linked at
+ * once; on PostgreSQL that would make every write wait for every other, so `linkEntries` does it once it is committed.
+ */
+export async function addEntry({ db, deps }: Pick<OperatorCtx, 'db' | 'deps'>, entry: Entry): Promise<void> {
+  const link = deps.db.engine === 'sqlite' ? linkAfter(await headOf(db), entry) : { position: null, hash: null }
+  await insertEntry(db, { ...entry, ...link })
+}
+
+/** Sweep: links what is committed and is in the chain not yet, oldest first. */
+export async function linkEntries({ db }: OperatorCtx, limit: number): Promise<number> {
+  const entries = await db
+    .selectFrom('audit')
+    .selectAll()
+    .where('position', 'is', null)
+    .orderBy('stamp')
+    .limit(limit)
+    .execute()
+  if (entries.length === 0) return 0
+  let last = await headOf(db)
+  const links = entries.map((entry) => {
+    last = linkAfter(last, entry)
+    return sql`(cast(${entry.stamp} as bigint), cast(${last.position} as bigint), ${last.hash})`
+  })
+  await sql`
+    with link(stamp, position, hash) as (values ${sql.join(links)})
+    update audit set position = link.position, hash = link.hash from link where audit.stamp = link.stamp`.execute(db)
+  return entries.length
+}
+
+/** How many entries wait for the sweep. */
+export async function countUnlinked(db: Queries): Promise<number> {
+  const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MOST_UNLINKED)
+  const counted = db.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('count'))
+  return (await counted.executeTakeFirstOrThrow()).count
+}
+
+/** The number is said, not bound: SQLite plans a statement anew each time that a bound limit is given. */
+const selectHead = prepared<Record<string, never>, Link>((db) =>
+  db
+    .selectFrom('audit')
+    .select(['position', 'hash'])
+    .where('position', 'is not', null)
+    .orderBy('position', 'desc')
+    .limit(sql.lit(1))
+    .$narrowType<Link>(),
+)
+
+const insertEntry = prepared<Row<'audit'>, unknown>((db, value) =>
+  db.insertInto('audit').values({
+    stamp: value.stamp,
+    account_id: value.account_id,
+    actor_kind: value.actor_kind,
+    actor_id: value.actor_id,
+    token_id: value.token_id,
+    type: value.type,
+    subject_id: value.subject_id,
+    fields_json: value.fields_json,
+    position: value.position,
+    hash: value.hash,
+  }),
+)

@@ -1,0 +1,148 @@
+/**
+ * Who hears an event: asked in its own transaction, so that what is committed is told and nothing else is. The account's own
+ * webhooks hear what they asked for; an installation what it was granted. Specification: Events; docs/decisions/0055.
+ */
+
+import { sql } from 'kysely'
+import type { EventAbout, EventOwner, OperatorCtx } from '../context.ts'
+import { prepared } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { EVENTS, type EventName } from '../events.ts'
+import { newId } from '../ids.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
+import { nameAskedFor } from './event-names.ts'
+
+type Told = { type: EventName; about: EventAbout; owner: EventOwner; stamp: number }
+
+/** Writes a delivery for every endpoint that hears the event; wakes who delivers them when there is one. */
+export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told): Promise<void> {
+  const { accountId, aboutId } = { accountId: event.owner.id, aboutId: event.about.configurationId ?? '' }
+  const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId })
+  if (endpoints.length === 0) return
+  let told = false
+  for (const endpoint of endpoints) {
+    if (!(await hears(ctx, endpoint, event))) continue
+    told = true
+    const resting = endpoint.disabled_at !== null && !EVENTS[event.type].sentWhileDisabled
+    const held = resting || endpoint.held_at !== null
+    const now = ctx.deps.clock.now()
+    await insertDelivery(ctx.db, {
+      id: newId('dlv'),
+      accountId,
+      endpointId: endpoint.id,
+      configurationId: endpoint.configuration_id,
+      eventStamp: event.stamp,
+      type: event.type,
+      body: null,
+      dueAt: held ? null : now,
+      heldAt: held ? now : null,
+      stamp: ctx.deps.clock.stamp(),
+    })
+  }
+  if (told) ctx.deps.wakeups.deliveries()
+}
+
+async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: Told): Promise<boolean> {
+  const { type, about } = event
+  if (nameAskedFor(endpoint.events_json, type) === undefined) return false
+  const { projectId, configurationId: aboutId } = about
+  if (projectId !== undefined && !listed(endpoint.project_ids_json, projectId)) return false
+  if (endpoint.configuration_id === null) return true
+  // An event about one installation goes, of all installations, to that one only, whatever it was granted.
+  if (aboutId !== undefined) return endpoint.configuration_id === aboutId
+  if (!isGranted(endpoint, event)) return false
+  if (projectId === undefined || endpoint.project_selection === 'all') return true
+  if (about.selectedBy !== undefined) return about.selectedBy.includes(endpoint.configuration_id)
+  const selected = await selectSelected(ctx.db, { configurationId: endpoint.configuration_id, projectId })
+  return selected.length > 0
+}
+
+/** Whether a list, kept as JSON, has it; without a list everything is in it. */
+export function listed(json: string | null, wanted: string): boolean {
+  return json === null || (JSON.parse(json) as string[]).includes(wanted)
+}
+
+/** Of variables, those of others are told only to who may see them. */
+function isGranted(endpoint: Endpoint, { type, about }: Told): boolean {
+  if (endpoint.scopes_json === null) return false
+  const granted = permissionsOf('OWNER', endpoint.scopes_json)
+  if (!EVENTS[type].needs.every((permission) => granted.has(permission))) return false
+  return about.madeBy === undefined || about.madeBy === endpoint.configuration_id || granted.has('env:all')
+}
+
+/** An endpoint and, when it is an installation's, the installation. */
+type Endpoint = Pick<Row<'webhook'>, 'id' | 'events_json' | 'project_ids_json' | 'held_at'> & {
+  configuration_id: string | null
+  scopes_json: string | null
+  project_selection: 'all' | 'selected' | null
+  disabled_at: number | null
+}
+
+const OF_WEBHOOK = ['webhook.id', 'webhook.events_json', 'webhook.project_ids_json', 'webhook.held_at'] as const
+const OF_CONFIGURATION = [
+  'configuration.scopes_json',
+  'configuration.project_selection',
+  'configuration.disabled_at',
+] as const
+
+/** One query an event, for most accounts all that webhooks cost. An installation that ended in this transaction hears of its end. */
+const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoint>((db, value) =>
+  db
+    .selectFrom('webhook')
+    .leftJoin('configuration', 'configuration.id', 'webhook.configuration_id')
+    .select([...OF_WEBHOOK, 'webhook.configuration_id', ...OF_CONFIGURATION])
+    .where('webhook.account_id', '=', value.accountId)
+    // Said so that no engine looks for it in the index of integrations, where all other webhooks are null.
+    .where(sql`coalesce(webhook.integration_id, '')`, '=', '')
+    .where('webhook.disabled_at', 'is', null)
+    .where((eb) => eb.or([eb('webhook.ended_at', 'is', null), eb('webhook.configuration_id', '=', value.aboutId)]))
+    .unionAll(
+      db
+        .selectFrom('configuration')
+        .innerJoin('webhook', 'webhook.integration_id', 'configuration.integration_id')
+        .select([...OF_WEBHOOK, 'configuration.id as configuration_id', ...OF_CONFIGURATION])
+        .where('configuration.account_id', '=', value.accountId)
+        .where((eb) => eb.or([eb('configuration.deleted_at', 'is', null), eb('configuration.id', '=', value.aboutId)]))
+        .where('webhook.disabled_at', 'is', null),
+    ),
+)
+
+const selectSelected = prepared<{ configurationId: string; projectId: string }, { project_id: string }>((db, value) =>
+  db
+    .selectFrom('configuration_project')
+    .select('project_id')
+    .where('configuration_id', '=', value.configurationId)
+    .where('project_id', '=', value.projectId),
+)
+
+/** Also for the lines of a log drain, which are no event and bring their `body`. */
+export const insertDelivery = prepared<
+  {
+    id: string
+    accountId: string
+    endpointId: string
+    configurationId: string | null
+    eventStamp: number | null
+    type: string
+    body: string | null
+    dueAt: number | null
+    heldAt: number | null
+    stamp: number
+  },
+  unknown
+>((db, value) =>
+  db.insertInto('delivery').values({
+    id: value.id,
+    account_id: value.accountId,
+    endpoint_id: value.endpointId,
+    configuration_id: value.configurationId,
+    event_stamp: value.eventStamp,
+    type: value.type,
+    body: value.body,
+    attempts: 0,
+    due_at: value.dueAt,
+    held_at: value.heldAt,
+    status: 'pending',
+    created_stamp: value.stamp,
+  }),
+)

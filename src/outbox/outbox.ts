@@ -1,0 +1,113 @@
+/** What a write leaves behind in its own transaction: the events that will be told, and the line of the audit log. */
+
+import type { EventAbout, EventOwner, OperatorCtx, Who } from '../context.ts'
+import { prepared } from '../db/db.ts'
+import type { EventName } from '../events.ts'
+import { newId } from '../ids.ts'
+import { addEntry } from './audit-chain.ts'
+import { fanOut } from './fan-out.ts'
+
+export type Outgoing = { type: EventName; payload: object; about: EventAbout; owner: EventOwner | undefined }
+
+/** What `emit` was given, as it is kept until the end of the operation. */
+export function outgoingOf(
+  type: EventName,
+  payload: object,
+  about: string | EventAbout,
+  owner: EventOwner | undefined,
+): Outgoing {
+  return { type, payload, about: typeof about === 'string' ? { projectId: about } : about, owner }
+}
+
+const insertEvent = prepared<
+  {
+    id: string
+    accountId: string
+    projectId: string | null
+    configurationId: string | null
+    madeBy: string | null
+    type: string
+    payload: string
+    stamp: number
+  },
+  unknown
+>((db, value) =>
+  db.insertInto('event').values({
+    id: value.id,
+    account_id: value.accountId,
+    project_id: value.projectId,
+    configuration_id: value.configurationId,
+    made_by: value.madeBy,
+    type: value.type,
+    payload_json: value.payload,
+    stamp: value.stamp,
+  }),
+)
+
+/** Writes the audit line of an operation and its events. `fields`: the names of what was sent, never a value. */
+export async function record(
+  ctx: OperatorCtx & { who?: Who },
+  outgoing: Outgoing[],
+  type: string,
+  subjectId: string | null,
+  fields: string[],
+): Promise<void> {
+  await writeEvents(ctx, outgoing)
+  await addEntry(ctx, {
+    stamp: ctx.stamp,
+    account_id: ctx.who?.account.id ?? null,
+    actor_kind: ctx.actor.kind,
+    actor_id: ctx.actor.id,
+    token_id: ctx.actor.tokenId,
+    type,
+    subject_id: subjectId,
+    fields_json: JSON.stringify(fields),
+  })
+}
+
+/**
+ * What one request did to many variables is one event for each kind of change, project and maker, with all of them in `envVars`: a
+ * delivery for each variable would let a small request make its account's receivers, and everybody's queue, very busy.
+ */
+function together(outgoing: readonly Outgoing[]): Outgoing[] {
+  const groups = Map.groupBy(outgoing, (one) => ('envVar' in one.payload ? groupOf(one) : one))
+  return [...groups.values()].map((group) => {
+    const [first] = group as [Outgoing]
+    if (group.length === 1) return first
+    const envVars = group.map(({ payload }) => (payload as { envVar: object }).envVar)
+    return { ...first, payload: { ...first.payload, envVars } }
+  })
+}
+
+function groupOf({ type, about, owner }: Outgoing): string {
+  return [type, owner?.id, about.projectId, about.madeBy].join()
+}
+
+/** Writes events into the outbox, and a delivery for each endpoint that hears them. The user is told to the account that the user acted for, and to no other. */
+export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Who }, outgoing: Outgoing[]) {
+  const account = ctx.who?.account
+  for (const { type, payload, about, owner = account } of together(outgoing)) {
+    if (owner === undefined) throw new Error(`the event ${type} has no account to hear it`)
+    const team = { id: owner.kind === 'team' ? owner.id : null }
+    const user = { id: owner.id === account?.id ? (ctx.who?.userId ?? null) : null }
+    const stamp = ctx.deps.clock.stamp()
+    await insertEvent(ctx.db, {
+      id: newId('evt'),
+      accountId: owner.id,
+      projectId: about.projectId ?? null,
+      configurationId: about.configurationId ?? null,
+      madeBy: about.madeBy ?? null,
+      type,
+      payload: JSON.stringify({ team, user, ...payload }),
+      stamp,
+    })
+    await fanOut(ctx, { type, about, owner, stamp })
+  }
+}
+
+/** The names of what a request sent, of one thing or of several: never a value. */
+export function fieldsOf(body: unknown): string[] {
+  const items = Array.isArray(body) ? body : [body]
+  const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
+  return [...new Set(names)]
+}

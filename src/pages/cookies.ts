@@ -1,0 +1,54 @@
+/** The two cookies of the pages: of a person who is signed in, and of a visitor who is not yet. */
+import { createHmac } from 'node:crypto'
+import { soleHeader } from '../http/parse-request.ts'
+
+/** What a browser brings: the secret of its session, and the secret that ties the forms of a visitor to the browser. */
+export type Secrets = { session: string | undefined; visit: string | undefined }
+
+const SESSION = 'berth_session'
+const VISIT = 'berth_visit'
+/** As long as a session lasts at most. */
+const MAX_AGE_S = 7 * 86_400
+
+/**
+ * The name of a cookie. `__Host-` ties it to this host, this path and https, and browsers refuse it over plain http: there,
+ * which is for one's own machine, the name goes without (docs/decisions/0060).
+ */
+function cookieName(name: string, origin: string): string {
+  return isSecure(origin) ? `__Host-${name}` : name
+}
+
+function isSecure(origin: string): boolean {
+  return origin.startsWith('https:')
+}
+
+/** The secrets in the `Cookie` header. A cookie that is there twice says two things, and so nothing. */
+export function readCookies(rawHeaders: readonly string[], origin: string): Secrets {
+  const pairs = (soleHeader(rawHeaders, 'cookie') ?? '').split(';').map((pair) => pair.trim())
+  const secretIn = (name: string) => {
+    const found = pairs.filter((pair) => pair.startsWith(`${cookieName(name, origin)}=`))
+    const value = found.length === 1 ? found[0]!.slice(found[0]!.indexOf('=') + 1) : ''
+    return /^\w{43}$/.test(value) ? value : undefined
+  }
+  return { session: secretIn(SESSION), visit: secretIn(VISIT) }
+}
+
+/** The `Set-Cookie` headers that give a browser these secrets; null takes one away, undefined leaves it. */
+export function writeCookies(
+  given: { session?: string | null | undefined; visit?: string | null | undefined },
+  origin: string,
+): string[] {
+  const line = (name: string, value: string | null | undefined, age: number) =>
+    value === undefined
+      ? []
+      : [
+          `${cookieName(name, origin)}=${value ?? ''}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${value === null ? 0 : age}` +
+            (isSecure(origin) ? '; Secure' : ''),
+        ]
+  return [...line(SESSION, given.session, MAX_AGE_S), ...line(VISIT, given.visit, MAX_AGE_S)]
+}
+
+/** The token that a form carries: only a page that was made for the holder of the secret has it. */
+export function formTokenOf(secret: string): string {
+  return createHmac('sha256', secret).update('form').digest('base64url')
+}

@@ -1,0 +1,71 @@
+/** Forms of the pages: what is sent, and whether it was sent from a page of ours. */
+import { timingSafeEqual } from 'node:crypto'
+import type { TSchema } from 'typebox'
+import { soleHeader } from '../http/parse-request.ts'
+import { decodeText } from '../http/query.ts'
+import { refuse } from '../refusal.ts'
+import { validate } from '../schema/validate.ts'
+
+/** The field of the token; every form has it. */
+export const TOKEN_FIELD = 'form'
+
+/**
+ * The declared fields of a form. A field whose schema is an array gathers every time it is given; any other one is given
+ * once. Refuses: unsupported_media_type 415, bad_request 400.
+ */
+export function readFields(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined) {
+  const text = bytes?.toString('latin1') ?? ''
+  if (text !== '' && !/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
+    refuse('unsupported_media_type', 'The body must be a form (application/x-www-form-urlencoded).')
+  }
+  const pairs = splitPairs(text)
+  if (pairs === undefined)
+    refuse('bad_request', 'Invalid request: the form holds a bad escape, invalid UTF-8 or a NUL.')
+  const properties = (schema as { properties?: Record<string, { type?: string }> } | undefined)?.properties ?? {}
+  const fields: Record<string, string | string[]> = {}
+  let token: string | undefined
+  for (const [name, value] of pairs) {
+    if (name === TOKEN_FIELD) token = value
+    if (!Object.hasOwn(properties, name)) continue
+    if (properties[name]!.type === 'array') fields[name] = [...(fields[name] ?? []), value]
+    else if (name in fields) refuse('bad_request', `Invalid request: \`${name}\` is given more than once.`)
+    else fields[name] = value
+  }
+  return { token, fields: () => (schema === undefined ? {} : validate(schema, fields)) }
+}
+
+/**
+ * Lets a form pass that a page of ours sent: the browser says so, where it says anything, and the token is the one of this
+ * browser's session. Refuses: form_not_ours 403.
+ */
+export function mustBeOurs(
+  rawHeaders: readonly string[],
+  origins: readonly string[],
+  token: string | undefined,
+  expected: string | undefined,
+): void {
+  const site = soleHeader(rawHeaders, 'sec-fetch-site')
+  if (site !== undefined && site !== 'same-origin') refuse('form_not_ours')
+  const origin = soleHeader(rawHeaders, 'origin')
+  if (origin !== undefined && origin !== 'null' && !origins.includes(origin)) {
+    refuse('form_not_ours', `This form was not sent from ${origins[0]}. Open the page there and try again.`)
+  }
+  // Pages that send no Referer send `Origin: null`. Over https a browser then says by Sec-Fetch-Site where the form was.
+  if (origin === 'null' && site === undefined && origins[0]!.startsWith('https:')) refuse('form_not_ours')
+  const given = Buffer.from(token ?? '')
+  const wanted = Buffer.from(expected ?? '')
+  if (wanted.length === 0 || given.length !== wanted.length || !timingSafeEqual(given, wanted)) refuse('form_not_ours')
+}
+
+/** The pairs of `a=1&b=2`, repeated ones too, also of names that are given twice; undefined as for `decodeText`. */
+function splitPairs(text: string): [name: string, value: string][] | undefined {
+  const pairs: [string, string][] = []
+  for (const pair of text.split('&').filter((one) => one !== '')) {
+    const cut = pair.indexOf('=')
+    const name = decodeText(cut < 0 ? pair : pair.slice(0, cut))
+    const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
+    if (name === undefined || value === undefined) return undefined
+    pairs.push([name, value])
+  }
+  return pairs
+}

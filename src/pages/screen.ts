@@ -1,0 +1,86 @@
+/** A page for people is data, as a route is: what is asked, whether it needs a session, what answers, what is shown. */
+import type { Static, TSchema } from 'typebox'
+import type { Visitor } from '../access/session.ts'
+import type { OperatorCtx, Who } from '../context.ts'
+import type { RefusalKey } from '../errors.ts'
+import type { EventName } from '../events.ts'
+import type { Params } from '../http/route.ts'
+import { TOKEN_FIELD } from './form.ts'
+import type { Page } from './frame.ts'
+import { type Html, html } from './html.ts'
+
+/** What a page may touch: what the operator's operations may, and who is signed in. */
+export type VisitorCtx = OperatorCtx & {
+  visitor: Visitor | undefined
+  /** Where the browser asks from: what its failures are counted by. */
+  address: string
+  /** What proves that a form is of this browser's session: `tokenField`. */
+  formToken: string
+}
+export type PersonCtx = VisitorCtx & { visitor: Visitor }
+
+export type ScreenInput<Q = unknown, F = unknown> = {
+  params: Params
+  query: Q
+  form: F
+  /** Path and query as they were asked: where a form of the page goes. */
+  url: string
+}
+
+/** A page, or a 303 to another one (`to`). */
+export type Shown = (Page | { to: string }) & {
+  /** The secret of the session that begins; null: it ends. */
+  session?: string | null
+  /** What was changed, and as whom: the line of the audit log. A form that changes nothing leaves none. */
+  done?: { by: OperatorCtx & { who?: Who }; subjectId: string | null }
+}
+
+type Spec<C, Q extends TSchema, F extends TSchema, A> = {
+  method: 'GET' | 'POST'
+  /** Without a version. */
+  path: string
+  /** A verb and a noun, as the audit log says them. */
+  name: string
+  query?: Q
+  form?: F
+  /** Slow work outside the database, before the transaction; its answer is handed to `run`. */
+  prepare?: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>) => Promise<A>
+  run: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>, prepared: A) => Promise<Shown> | Shown
+  emits?: readonly EventName[]
+  refuses?: readonly RefusalKey[]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a table of pages holds every combination; `screen` checked each where it was written
+export type Screen = Spec<any, any, any, any> & { auth: 'anyone' | 'person' }
+
+/** A page that anyone may open. */
+export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec: Spec<VisitorCtx, Q, F, A>): Screen {
+  return { ...(spec as unknown as Screen), auth: 'anyone' }
+}
+
+/** A page for those who are signed in; others sign in first and come back. */
+export function personScreen<Q extends TSchema, F extends TSchema, A = undefined>(
+  spec: Spec<PersonCtx, Q, F, A>,
+): Screen {
+  return { ...(spec as unknown as Screen), auth: 'person' }
+}
+
+const ALWAYS: readonly RefusalKey[] = ['bad_request', 'not_found', 'internal_server_error', 'unavailable']
+const ON_FORM: readonly RefusalKey[] = [
+  'form_not_ours',
+  'unsupported_media_type',
+  'payload_too_large',
+  'busy',
+  'storage_full',
+  'overloaded',
+]
+
+/** Every refusal that this page may answer with. */
+export function refusalsOfScreen(screen: Screen): readonly RefusalKey[] {
+  return [...ALWAYS, ...(screen.method === 'POST' ? ON_FORM : []), ...(screen.refuses ?? [])]
+}
+
+/** The hidden field that every form of a page needs. */
+export function tokenField(ctx: Pick<VisitorCtx, 'formToken'>): Html {
+  return html`<input type="hidden" name="${TOKEN_FIELD}" value="${ctx.formToken}">`
+}

@@ -1,0 +1,136 @@
+/**
+ * Values: sealed with the data key of their project, for the variable and the version that set them. A ciphertext copied to
+ * another row, version or project does not open. The data key is wrapped by a root key. reliability.md 2g.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Adapters } from '../adapters/adapters.ts'
+import type { OperatorCtx } from '../context.ts'
+import { prepared, type Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { randomText } from '../ids.ts'
+import type { Keyring } from './keyring.ts'
+import { activeKeyId } from './root-keys.ts'
+import { keyFrom, newKeyBytes, open, placeOf, seal } from './seal.ts'
+
+/** What opens and seals the values of one project. */
+export type Safe = {
+  seal(envId: string, valueVersion: number, value: string): string
+  /** Undefined when it does not open; the log says which, never what. */
+  open(envId: string, valueVersion: number, sealed: string): string | undefined
+  /** Seals a secret that is no variable (a client secret, a webhook's), for what has it: `kind` and id. */
+  sealSecret(kind: SecretKind, id: string, secret: string): string
+  openSecret(kind: SecretKind, id: string, sealed: string): string | undefined
+}
+
+type SecretKind = 'client-secret' | 'webhook' | 'mail' | 'log-drain' | 'git-credential' | 'protection-bypass'
+
+/** What of a context is asked for here. */
+type Place = { db: Queries; deps: { adapters: Pick<Adapters, 'keyring'>; log: Pick<Logger, 'error'> } }
+
+const FORMAT = 'v1'
+/** Unwrapped data keys are kept: a bound, and beyond it they are unwrapped again. */
+const KEYS_KEPT = 10_000
+const unwrapped = new WeakMap<Keyring, Map<string, KeyObject>>()
+
+/** The safe of a project, or of an account, for reading. An owner without a data key has nothing that could be opened. */
+export async function openSafe(ctx: Place, projectId: string): Promise<Safe> {
+  const [row] = await selectProjectKey(ctx.db, { projectId })
+  return safeOf(ctx, projectId, row)
+}
+
+/** The safe of a project, or of an account, for writing: its data key is made when it is the first value. */
+export async function openSafeToWrite(ctx: Place, projectId: string): Promise<Safe> {
+  const [known] = await selectProjectKey(ctx.db, { projectId })
+  if (known !== undefined) return safeOf(ctx, projectId, known)
+  const rootKeyId = await activeKeyId(ctx.db)
+  const id = `dk_${randomText(8)}`
+  const wrapped = wrap(ctx, projectId, id, rootKeyId, newKeyBytes())
+  await insertProjectKey(ctx.db, { projectId, id, rootKeyId, wrapped })
+  const [row] = await selectProjectKey(ctx.db, { projectId })
+  return safeOf(ctx, projectId, row)
+}
+
+function safeOf(ctx: Place, ownerId: string, row: Row<'project_key'> | undefined): Safe {
+  const key = row && unwrap(ctx, row)
+  const sealAt = (place: Buffer, text: string) => {
+    if (row === undefined || key === undefined) throw new Error(`the data key of ${ownerId} does not open`)
+    return `${FORMAT}.${row.id}.${seal(key, Buffer.from(text), place)}`
+  }
+  const openAt = (place: Buffer, of: string, sealed: string) => {
+    const [format, keyId, body] = sealed.split('.', 3)
+    const known = format === FORMAT && key !== undefined && keyId === row?.id
+    const text = known ? open(key, body ?? '', place)?.toString() : undefined
+    if (text !== undefined) return text
+    ctx.deps.log.error({ ownerId, of, keyId, rootKeyId: row?.root_key_id }, 'a sealed value does not open')
+    return undefined
+  }
+  const keyId = row?.id ?? ''
+  const valuePlace = (envId: string, version: number) => placeOf('env', ownerId, envId, 'value', String(version), keyId)
+  return {
+    seal: (envId, version, value) => sealAt(valuePlace(envId, version), value),
+    open: (envId, version, sealed) => openAt(valuePlace(envId, version), envId, sealed),
+    sealSecret: (kind, id, secret) => sealAt(placeOf(kind, ownerId, id, keyId), secret),
+    openSecret: (kind, id, sealed) => openAt(placeOf(kind, ownerId, id, keyId), id, sealed),
+  }
+}
+
+/** Wraps a data key by another root key; every value stays as it is. False when it does not open. */
+export async function rewrap(ctx: OperatorCtx, row: Row<'project_key'>, rootKeyId: string): Promise<boolean> {
+  const key = unwrap(ctx, row)
+  if (key === undefined) return false
+  const wrapped = wrap(ctx, row.project_id, row.id, rootKeyId, key.export())
+  await updateProjectKey(ctx.db, { projectId: row.project_id, rootKeyId, wrapped })
+  return true
+}
+
+function wrap(ctx: Place, projectId: string, id: string, rootKeyId: string, bytes: Buffer): string {
+  const root = ctx.deps.adapters.keyring.find(rootKeyId)
+  if (root === undefined) {
+    throw new Error(`the keyring ${ctx.deps.adapters.keyring.place} lacks the active root key ${rootKeyId}`)
+  }
+  return seal(root, bytes, keyPlace(projectId, id, rootKeyId))
+}
+
+function unwrap(ctx: Place, row: Row<'project_key'>): KeyObject | undefined {
+  const { keyring } = ctx.deps.adapters
+  const kept = unwrapped.get(keyring) ?? new Map<string, KeyObject>()
+  unwrapped.set(keyring, kept)
+  const name = `${row.project_id} ${row.id} ${row.root_key_id} ${row.wrapped_key}`
+  const known = kept.get(name)
+  if (known !== undefined) return known
+  const root = keyring.find(row.root_key_id)
+  const bytes = root && open(root, row.wrapped_key, keyPlace(row.project_id, row.id, row.root_key_id))
+  if (bytes === undefined) {
+    const ids = { projectId: row.project_id, keyId: row.id, rootKeyId: row.root_key_id }
+    ctx.deps.log.error(ids, root ? 'a project key does not open' : 'the keyring lacks the root key of a project key')
+    return undefined
+  }
+  if (kept.size >= KEYS_KEPT) kept.clear()
+  const key = keyFrom(bytes)
+  kept.set(name, key)
+  return key
+}
+
+function keyPlace(projectId: string, id: string, rootKeyId: string): Buffer {
+  return placeOf('project-key', projectId, id, rootKeyId)
+}
+
+const selectProjectKey = prepared<{ projectId: string }, Row<'project_key'>>((db, value) =>
+  db.selectFrom('project_key').selectAll().where('project_id', '=', value.projectId),
+)
+
+const insertProjectKey = prepared<{ projectId: string; id: string; rootKeyId: string; wrapped: string }, unknown>(
+  (db, value) =>
+    db
+      .insertInto('project_key')
+      .values({ project_id: value.projectId, id: value.id, root_key_id: value.rootKeyId, wrapped_key: value.wrapped })
+      .onConflict((conflict) => conflict.column('project_id').doNothing()),
+)
+
+const updateProjectKey = prepared<{ projectId: string; rootKeyId: string; wrapped: string }, unknown>((db, value) =>
+  db
+    .updateTable('project_key')
+    .set({ root_key_id: value.rootKeyId, wrapped_key: value.wrapped })
+    .where('project_id', '=', value.projectId),
+)

@@ -1,0 +1,75 @@
+/** What is seen of every request: its figures, and one line in the log for those who want it. docs/operations.md. */
+import type { Deps } from '../context.ts'
+import type { RefusalKey } from '../errors.ts'
+import { soleHeader } from '../http/parse-request.ts'
+import { randomText } from '../ids.ts'
+import { type Figure, observe } from '../metrics.ts'
+
+/** As much of a request as is told; whatever serves it has it. */
+type Seen = { id: string; method: string; raw: { rawHeaders: readonly string[] } }
+/** How it ended. `since`: what `begin` gave; undefined where no operation was reached. */
+type End = { since?: number; status: number; refusal?: RefusalKey | undefined }
+
+export type Watch = {
+  begin(): number
+  end(request: Seen, end: End): void
+}
+
+/** Watches the requests of each operation by its name. The line of a request is made at the level `debug` only. */
+export function openWatch({ metrics, log }: Pick<Deps, 'metrics' | 'log'>): (operation: string) => Watch {
+  const inFlight = metrics.gauge('berth_http_requests_in_flight')
+  const tellsEach = log.isLevelEnabled('debug')
+  return (operation) => {
+    const durations = metrics.histogram('berth_http_request_duration_seconds', operation)
+    const answered = new Map<string, Figure[]>()
+    const count = (method: string, status: number) => {
+      const kind = Math.trunc(status / 100)
+      const figures = answered.get(method) ?? []
+      if (figures.length === 0) answered.set(method, figures)
+      figures[kind] ??= metrics.counter('berth_http_requests_total', operation, method, `${kind}xx`)
+      figures[kind].value++
+    }
+    return {
+      begin() {
+        inFlight.value++
+        return performance.now()
+      },
+      end(request, { since, status, refusal }) {
+        const ms = since === undefined ? undefined : performance.now() - since
+        if (ms !== undefined) {
+          inFlight.value--
+          observe(durations, ms / 1000)
+        }
+        count(methodOf(request.method), status)
+        if (refusal !== undefined) metrics.counter('berth_refusals_total', refusal).value++
+        if (!tellsEach) return
+        const { id, method } = request
+        log.debug({ requestId: id, ...traceOf(request), operation, method, status, refusal, ms }, 'answered')
+      },
+    }
+  }
+}
+
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
+
+/** A label is one of few words, and what a stranger sends is not. */
+function methodOf(said: string): string {
+  return METHODS.has(said) ? said : 'other'
+}
+
+/** Names requests: `x-request-id` of the answer, `requestId` of the log. Ours and not the caller's: nobody else names lines of this log. */
+export function openRequestIds(): () => string {
+  const start = randomText(10)
+  let last = 0
+  return () => `${start}-${(++last).toString(36)}`
+}
+
+/** W3C Trace Context: version, trace id, parent id, flags; a later version may say more behind them. */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
+
+/** The trace that a request is part of, for the log. Nothing when `traceparent` is absent or says nothing valid. */
+export function traceOf({ raw }: Pick<Seen, 'raw'>): { traceId?: string; parentId?: string } {
+  const [, version, traceId, parentId, more] = TRACEPARENT.exec(soleHeader(raw.rawHeaders, 'traceparent') ?? '') ?? []
+  if (traceId === undefined || (version === '00' && more !== undefined)) return {}
+  return { traceId, parentId: parentId! }
+}

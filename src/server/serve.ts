@@ -1,0 +1,241 @@
+/** HTTP: routes, pages and screens on a server, and what goes wrong on it. The only file that knows fastify. */
+import type { Server } from 'node:https'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Deps } from '../context.ts'
+import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-handler.ts'
+import type { Peer } from '../http/failure-limits.ts'
+import { answerRequest } from '../http/handle-request.ts'
+import { type Params, type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
+import { answerBrowser } from '../pages/browser.ts'
+import type { Screen } from '../pages/screen.ts'
+import { Refusal } from '../refusal.ts'
+import { type Answers, openAnswers } from './answers.ts'
+import { openBodies } from './body-budget.ts'
+import { notServed } from './not-served.ts'
+import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
+import { openRequestIds, openWatch, traceOf, type Watch } from './request-metrics.ts'
+import { isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
+
+/** A page or document that is not part of the API: no token, no version, no transaction. */
+export type OpenPage = { path: string; contentType: string; body: () => string | Buffer }
+/** What machines ask about the service itself: as a page, but its status says something too. */
+export type Probe = {
+  path: string
+  contentType: string
+  answer: (authorization: string | undefined, peer: Peer, asked: Asked) => Said | Promise<Said>
+}
+type Asked = { accept: string | undefined; url: string }
+type Said = { status: number; body: string | Buffer; headers?: Record<string, string> }
+
+const BODY_LIMIT = 64 * 1024
+/** Each may hold what it has not said yet (headers of 16 KB): what is above this is let go at once. */
+const MOST_CONNECTIONS = 10_000
+const TIMES = { headersTimeout: 10_000, connectionsCheckingInterval: 1000 }
+/** Half a year: browsers come back by https alone to a name of which the operator said that it is reached so. */
+const HSTS = 'max-age=15552000'
+
+/** Answers what went wrong before an operation was reached. */
+type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+/** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
+export function serve(
+  deps: Deps,
+  routes: readonly Route[],
+  pages: readonly (OpenPage | Probe)[],
+  screens: readonly Screen[],
+): FastifyInstance {
+  const watch = openWatch(deps)
+  const unreached = watch('unreached')
+  const refuseUnreached: Refuse = (error, request, reply) => {
+    const { status, key: refusal } = sendError(deps, error, request, reply)
+    unreached.end(request, { status, refusal })
+    return reply
+  }
+  const app = openServer(deps, unreached, refuseUnreached)
+  const bodies = openBodies()
+  const answers = openAnswers(deps)
+  // The handler parses: a stranger with a bad body gets 401, not 400.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (request, payload, done) => {
+    bodies.read(payload, request.routeOptions.bodyLimit, Number(request.headers['content-length']), done)
+  })
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.body !== undefined) bodies.release(request.body as Buffer)
+    reply.headers(onEvery(request))
+    if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
+    // Keep-alive clients let go, and the close does not wait for them.
+    if (deps.stopping.aborted) reply.header('connection', 'close')
+    done(null, answers.hold(request, reply, payload as string | Buffer | null))
+  })
+
+  for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
+  for (const route of routes) addRoute(app, deps, route, watch(route.operationId), answers)
+  for (const screen of screens) addScreen(app, deps, screen, watch(screen.name))
+  refuseNotServed(app, refuseUnreached, [
+    ...routes.map((route) => ({ method: route.method, url: routed(route) })),
+    ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
+    ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
+  ])
+  return app
+}
+
+function onEvery({ id }: FastifyRequest): Record<string, string> {
+  return { 'x-content-type-options': 'nosniff', 'x-request-id': id }
+}
+
+/** A server without a path: how requests are read, and what is said of those that cannot be. */
+function openServer(deps: Deps, unreached: Watch, refuse: Refuse): FastifyInstance {
+  const nextId = openRequestIds()
+  const pair = deps.config.tls && readPair(deps.config.tls)
+  const app = Fastify({
+    requestIdHeader: false,
+    genReqId: nextId,
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: 15_000,
+    http: TIMES,
+    // Typed as absent: what the server is made of changes nothing of what is asked of it.
+    ...(pair && { https: { ...TIMES, ...secureOptions(pair) } as unknown as null }),
+    return503OnClosing: false,
+    rewriteUrl: (request) => withoutVersion(request.url!),
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      // As long as a request line may be: what a name may be is for the operation to say, once the caller is known.
+      maxParamLength: 16_384,
+      // The handler reads the query itself, strictly and only once the caller is known.
+      querystringParser: () => ({}),
+    },
+    // Of these the hook that all other answers go through is not told.
+    frameworkErrors: (error, request, reply) => refuse(error, request, reply.headers(onEvery(request))),
+    clientErrorHandler(error, socket) {
+      if (isOfTls(error)) return void socket.destroy()
+      const id = nextId()
+      const status = answerUnreadable(error, socket, id)
+      if (status !== undefined) unreached.end({ id, method: '', raw: { rawHeaders: [] } }, { status })
+    },
+  })
+  app.server.maxConnections = MOST_CONNECTIONS
+  // An expectation that nobody knows is passed over (RFC 9110 10.1.1: 417 is a MAY): every answer is made here.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  app.setErrorHandler<FastifyError>(refuse)
+  app.setNotFoundHandler((request, reply) => refuse(nothingAt(request), request, reply))
+  takeOneSpelling(app)
+  if (pair !== undefined) keepSecure(app.server as Server, deps, deps.config.tls!, pair)
+  return app
+}
+
+function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
+  app.get(page.path, { config: 'answer' in page ? EXACT : {} }, async (request, reply) => {
+    const since = watch.begin()
+    const { accept, authorization } = request.headers
+    try {
+      const said: Said =
+        'answer' in page
+          ? await page.answer(authorization, request.raw.socket, { accept, url: request.originalUrl })
+          : { status: 200, body: page.body() }
+      if ('answer' in page) reply.header('cache-control', 'no-store')
+      watch.end(request, { since, status: said.status })
+      return reply
+        .code(said.status)
+        .headers({ 'content-type': page.contentType, ...said.headers })
+        .send(said.body)
+    } catch (error) {
+      const { status, key: refusal } = sendError(deps, error as Error, request, reply)
+      watch.end(request, { since, status, refusal })
+      return reply
+    }
+  })
+}
+
+function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, answers: Answers): void {
+  const declared = new Set(refusalsOf(route))
+  app.route({
+    method: route.method,
+    url: routed(route),
+    config: route.auth === 'operator' ? EXACT : {},
+    bodyLimit: route.bodyLimit ?? BODY_LIMIT,
+    handler: async (request, reply) => {
+      const since = watch.begin()
+      // Refusals too: what is asked there holds a secret.
+      if (route.noStore) reply.header('cache-control', 'no-store')
+      try {
+        const {
+          links,
+          contentType = route.textReply ? 'text/plain' : 'application/json',
+          owner,
+          body,
+          status = route.status,
+          headers,
+        } = await answerRequest(deps, route, {
+          url: request.originalUrl,
+          headers: request.raw.rawHeaders,
+          contentType: request.headers['content-type'],
+          params: request.params as Params,
+          body: request.body as Buffer | undefined,
+          peer: request.raw.socket,
+          gates: answers.gates,
+        })
+        answers.isOf(request, owner)
+        watch.end(request, { since, status })
+        reply.code(status)
+        if (headers) reply.headers(headers)
+        if (links) reply.header('link', links)
+        if (body === undefined) return reply.send()
+        return reply.type(`${contentType}; charset=utf-8`).send(body)
+      } catch (error) {
+        if (error instanceof Refusal && !declared.has(error.key)) {
+          deps.log.error(
+            { operationId: route.operationId, refusal: error.key },
+            'the route does not declare this refusal',
+          )
+        }
+        const { status, key: refusal } = sendError(deps, error as Error, request, reply)
+        watch.end(request, { since, status, refusal })
+        return reply
+      }
+    },
+  })
+}
+
+/** A page for people: what goes wrong with it is a page too. */
+function addScreen(app: FastifyInstance, deps: Deps, screen: Screen, watch: Watch): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply, error?: Error) => {
+    const since = watch.begin()
+    const { status, headers, body, refusal } = await answerBrowser(deps, screen, request, error)
+    watch.end(request, { since, status, refusal })
+    return reply.code(status).headers(headers).send(body)
+  }
+  app.route({
+    method: screen.method,
+    url: screen.path,
+    handler: (request, reply) => answer(request, reply),
+    errorHandler: (error, request, reply) => answer(request, reply, error as Error),
+  })
+}
+
+/** Before a body is read or a token looked at. */
+function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameters<typeof notServed>[0]): void {
+  for (const { method, url, allow, refusal } of notServed(served)) {
+    app.route({
+      method,
+      url,
+      exposeHeadRoute: false,
+      onRequest: async (request, reply) => {
+        if (allow !== undefined) reply.header('allow', allow)
+        await refuse(refusal(request.method), request, reply)
+      },
+      handler: () => undefined,
+    })
+  }
+}
+
+/** Answers a refusal as it says, a fault of the request as the table says, and anything else as a bare 500. Gives what was told. */
+function sendError(deps: Deps, error: Error, request: FastifyRequest, reply: FastifyReply): Refusal {
+  const at = { requestId: request.id, ...traceOf(request), method: request.method, path: request.routeOptions?.url }
+  const refusal = refusalToTell(deps, error, at)
+  if (refusal.headers) reply.headers(refusal.headers)
+  if (refusal.status === 503) reply.header('retry-after', '1')
+  if (refusal.key === 'invalid_client') reply.header('www-authenticate', 'Basic realm="berth"')
+  const { contentType, body } = showRefusal(refusal, request.headers.accept)
+  reply.code(refusal.status).type(contentType).send(body)
+  return refusal
+}

@@ -1,0 +1,144 @@
+/**
+ * Where domains lead. A verified domain that serves production leads to the project's live deployment, one with a branch to
+ * the newest READY deployment of that branch, a redirect and an unverified one to none. docs/decisions/0041.
+ */
+import { sql } from 'kysely'
+import { momentOf } from '../clock.ts'
+import type { OperatorCtx } from '../context.ts'
+import { slices } from '../db/chunks.ts'
+import type { Row } from '../db/schema.ts'
+import { foldDeployments } from '../deployments/summary.ts'
+import { refuse } from '../refusal.ts'
+
+type Writing = Pick<OperatorCtx, 'db' | 'stamp'>
+type Domain = Row<'project_domain'>
+
+/** Makes a domain lead where it should as it now is: after it was added, verified, changed, moved or lost. */
+export async function followDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
+  // A project that never had a deployment has nothing to lead to, and nothing that led to it.
+  if (project.deployments_json === null) return
+  const deployment = await deploymentFor(ctx, project, domain)
+  if (deployment === undefined) await dropAlias(ctx, domain)
+  else await pointDomains(ctx, [domain], deployment)
+  await foldDeployments(ctx, project.id)
+}
+
+/** Ends where a domain of this account leads, as it leaves its project or is removed from it. */
+export async function leaveDomain(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<void> {
+  await leaveDomains(ctx, project, [domain])
+}
+
+/** As `leaveDomain`, for many of one project. */
+export async function leaveDomains(ctx: Writing, project: Row<'project'>, domains: readonly Domain[]): Promise<void> {
+  if (project.deployments_json === null) return
+  for (const domain of domains) await dropAlias(ctx, domain)
+  await foldDeployments(ctx, project.id)
+}
+
+/** Ends where a name led that another account has just proved: its alias was of the account that lost it. */
+export async function loseDomain(ctx: Writing, domain: Domain): Promise<void> {
+  const gone = await dropAlias(ctx, domain)
+  if (gone) await foldDeployments(ctx, domain.project_id)
+}
+
+/** True when there was one. A claim that is not verified never touches the alias of who holds the name. */
+async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id'>): Promise<boolean> {
+  const gone = await ctx.db
+    .deleteFrom('alias')
+    .where('name', '=', domain.name)
+    .where('account_id', '=', domain.account_id)
+    .returning('name')
+    .execute()
+  return gone.length > 0
+}
+
+type Target = Pick<Row<'deployment'>, 'id' | 'project_id'>
+
+async function deploymentFor(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<Target | undefined> {
+  if (domain.verified_at === null || domain.redirect !== null) return undefined
+  if (domain.git_branch !== null) return newestOfBranch(ctx, project.id, domain.git_branch)
+  return project.live_deployment_id === null ? undefined : { id: project.live_deployment_id, project_id: project.id }
+}
+
+/** The newest READY preview deployment of a branch. */
+export function newestOfBranch(
+  ctx: Pick<Writing, 'db'>,
+  projectId: string,
+  gitBranch: string,
+): Promise<Target | undefined> {
+  return ctx.db
+    .selectFrom('deployment')
+    .select(['id', 'project_id'])
+    .where('project_id', '=', projectId)
+    .where('git_branch', '=', gitBranch)
+    .where('ready_state', '=', 'READY')
+    .where('target', '=', 'preview')
+    .orderBy('created_stamp', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+/** Points these domains of the deployment's project to it. They are verified, and no redirects. */
+export async function pointDomains(ctx: Writing, domains: readonly Domain[], deployment: Target): Promise<void> {
+  for (const slice of slices(domains)) {
+    await ctx.db
+      .insertInto('alias')
+      .values(
+        slice.map((domain) => ({
+          name: domain.name,
+          account_id: domain.account_id,
+          project_id: domain.project_id,
+          deployment_id: deployment.id,
+          target: domain.git_branch === null ? ('production' as const) : ('preview' as const),
+          created_stamp: domain.created_stamp,
+          updated_at: momentOf(ctx.stamp),
+        })),
+      )
+      .onConflict((conflict) => conflict.column('name').doUpdateSet(REPLACED))
+      .execute()
+  }
+}
+
+/** Points every production domain, or every domain of a branch, to a deployment in one statement. */
+export async function pointAll(ctx: Writing, deployment: Target, gitBranch: string | null): Promise<void> {
+  const domains = ctx.db
+    .selectFrom('project_domain')
+    .innerJoin('project', (join) =>
+      join.onRef('project.account_id', '=', 'project_domain.account_id').onRef('project.id', '=', 'project_id'),
+    )
+    .select([
+      'project_domain.name',
+      'project_domain.account_id',
+      'project_id',
+      sql<string>`cast(${deployment.id} as text)`.as('deployment_id'),
+      sql<'production'>`cast(${gitBranch === null ? 'production' : 'preview'} as text)`.as('target'),
+      'created_stamp',
+      sql<number>`cast(${momentOf(ctx.stamp)} as bigint)`.as('updated_at'),
+    ])
+    .where('project.id', '=', deployment.project_id)
+    .where('verified_at', 'is not', null)
+    .where('redirect', 'is', null)
+    .where('git_branch', gitBranch === null ? 'is' : '=', gitBranch)
+  await ctx.db
+    .insertInto('alias')
+    .columns(['name', 'account_id', 'project_id', 'deployment_id', 'target', 'created_stamp', 'updated_at'])
+    .expression(domains)
+    .onConflict((conflict) => conflict.column('name').doUpdateSet(REPLACED))
+    .execute()
+}
+
+const REPLACED = {
+  account_id: sql<string>`excluded.account_id`,
+  project_id: sql<string>`excluded.project_id`,
+  deployment_id: sql<string>`excluded.deployment_id`,
+  target: sql<'production'>`excluded.target`,
+  created_stamp: sql<number>`excluded.created_stamp`,
+  updated_at: sql<number>`excluded.updated_at`,
+}
+
+/** The own host name of a deployment is no domain to be had. Refuses: domain_not_allowed 409. */
+export async function mustNotBeDeployment(ctx: Pick<Writing, 'db'>, name: string): Promise<void> {
+  const taken = await ctx.db.selectFrom('deployment').select('id').where('url', '=', name).executeTakeFirst()
+  if (taken !== undefined)
+    refuse('domain_not_allowed', `"${name}" is the own address of a deployment.`, { domain: name })
+}

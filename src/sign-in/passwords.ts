@@ -1,0 +1,26 @@
+/** What a password may be, and whether one is right. decisions/0060. */
+import { passwordMatches, UNMATCHED } from '../adapters/adapters.ts'
+
+export const SHORTEST = 12
+export const LONGEST = 128
+/** The rule as people read it. */
+export const PASSWORD_RULE = `${SHORTEST} to ${LONGEST} characters. Any characters, spaces too; several words are a good password.`
+
+/** One spelling of a password, however a keyboard composes its characters (RFC 8265 takes NFC; NIST 800-63B NFKC). */
+export function canonicalPassword(typed: string): string {
+  return typed.normalize('NFKC')
+}
+
+/** What is wrong with a new password; undefined when nothing is. */
+export function passwordFault(typed: string): string | undefined {
+  const length = [...canonicalPassword(typed)].length
+  if (length < SHORTEST) return `The password has ${length} characters; it needs at least ${SHORTEST}.`
+  if (length > LONGEST) return `The password has ${length} characters; it may have at most ${LONGEST}.`
+  return undefined
+}
+
+/** Whether the password made this hash. It takes as long when there is no hash. */
+export async function isPassword(typed: string, passwordHash: string | null | undefined): Promise<boolean> {
+  const matches = await passwordMatches(canonicalPassword(typed), passwordHash ?? UNMATCHED)
+  return matches && typeof passwordHash === 'string'
+}

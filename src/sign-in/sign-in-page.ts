@@ -1,0 +1,168 @@
+/** The pages by which people sign in, sign out and set a password. */
+import type { Static } from 'typebox'
+import { mustBeLeft } from '../limits.ts'
+import { type Html, html } from '../pages/html.ts'
+import { localPath } from '../pages/local-path.ts'
+import {
+  personScreen,
+  type Screen,
+  type ScreenInput,
+  type Shown,
+  screen,
+  tokenField,
+  type VisitorCtx,
+} from '../pages/screen.ts'
+import { Type } from '../schema/builder.ts'
+import { findPasswordLink, setPassword } from './password-link.ts'
+import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } from './passwords.ts'
+import { endSession, startSession } from './sessions.ts'
+import { admitUser, type Checked, checkPassword, FAILURES_UNTIL_LOCK } from './sign-in.ts'
+
+const HOME = '/integrations/installed'
+/** Long enough for every password, short enough that nobody has megabytes hashed. */
+const Typed = Type.String({ maxLength: 1024 })
+const SignInQuery = Type.Object({ return: Type.Optional(Type.String()), done: Type.Optional(Type.String()) })
+const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: Typed })
+const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
+const NewPassword = Type.Object({ password: Typed, again: Typed })
+
+type SignInInput = ScreenInput<Static<typeof SignInQuery>, Static<typeof SignIn>>
+type PasswordInput = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
+
+export const accountScreens: readonly Screen[] = [
+  screen({ method: 'GET', path: '/sign-in', name: 'showSignIn', query: SignInQuery, run: showSignIn }),
+  screen({
+    method: 'POST',
+    path: '/sign-in',
+    name: 'signIn',
+    query: SignInQuery,
+    form: SignIn,
+    prepare: tryPassword,
+    run: signIn,
+    refuses: ['rate_limited'],
+  }),
+  personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
+  screen({
+    method: 'GET',
+    path: '/set-password',
+    name: 'showSetPassword',
+    query: LinkQuery,
+    run: async (ctx, input) => passwordPage(ctx, input, await findPasswordLink(ctx, input.query.link)),
+    refuses: ['password_link_spent'],
+  }),
+  screen({
+    method: 'POST',
+    path: '/set-password',
+    name: 'setPassword',
+    query: LinkQuery,
+    form: NewPassword,
+    prepare: hashNewPassword,
+    run: choosePassword,
+    refuses: ['password_link_spent'],
+  }),
+]
+
+function showSignIn(ctx: VisitorCtx, { query, url }: ScreenInput<Static<typeof SignInQuery>>): Shown {
+  if (ctx.visitor) return { to: localPath(query.return, HOME) }
+  const set = query.done === 'password'
+  return {
+    title: 'Sign in',
+    body: html`<h1>Sign in</h1>
+${set && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
+${signInForm(ctx, url)}`,
+  }
+}
+
+/**
+ * Counts a failure before it is known to be one, so that many tries at once are not more tries: what was right is given back.
+ * Refuses: rate_limited 429, before the password is looked at.
+ */
+async function tryPassword(ctx: VisitorCtx, { form }: SignInInput): Promise<Checked> {
+  const { limits } = ctx.deps
+  mustBeLeft(limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
+  const checked = await checkPassword(ctx, form.name, form.password)
+  if (checked?.matches) limits.giveBack('sign-in-failures', ctx.address)
+  return checked
+}
+
+async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<Shown> {
+  const userId = await admitUser(ctx, checked)
+  if (userId === undefined) {
+    return {
+      status: 403,
+      title: 'Sign-in failed',
+      body: html`<h1>Sign in</h1>
+<p class="notice bad" role="alert" id="fault"><a href="#password">The name or the password is wrong.</a>
+After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a link from your operator sets a new password at once.</p>
+${signInForm(ctx, url, form.name)}`,
+    }
+  }
+  // Whoever was signed in here before no longer is; and the secret is new, whatever the browser brought.
+  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
+  const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
+  return {
+    to: localPath(query.return, HOME),
+    session: await startSession(ctx, userId),
+    done: { by, subjectId: userId },
+  }
+}
+
+function signInForm(ctx: VisitorCtx, url: string, refused?: string): Html {
+  const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`
+  return html`<form method="post" action="${url}">
+${tokenField(ctx)}
+<label for="name">Email or username</label>
+<input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}>
+<label for="password">Password</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed}>
+<p class="actions"><button>Sign in</button></p>
+</form>
+<p class="soft small">No password yet, or forgotten? Ask whoever runs this service for a link that sets one.</p>`
+}
+
+async function signOut(ctx: VisitorCtx): Promise<Shown> {
+  const { userId, sessionHash } = ctx.visitor!
+  await endSession(ctx, sessionHash)
+  return { to: '/sign-in', session: null, done: { by: ctx, subjectId: userId } }
+}
+
+/** What is wrong with what was typed, or its hash. */
+type Chosen = { fault: string } | { passwordHash: string }
+
+async function hashNewPassword(ctx: VisitorCtx, { query, form }: PasswordInput): Promise<Chosen> {
+  await findPasswordLink(ctx, query.link)
+  const fault = passwordFault(form.password)
+  if (fault !== undefined) return { fault }
+  if (form.password !== form.again) return { fault: 'The two passwords are not the same.' }
+  return { passwordHash: await ctx.deps.adapters.hashPassword(canonicalPassword(form.password)) }
+}
+
+async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Chosen): Promise<Shown> {
+  if ('fault' in chosen) {
+    const user = await findPasswordLink(ctx, input.query.link)
+    return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }
+  }
+  const userId = await setPassword(ctx, input.query.link, chosen.passwordHash)
+  const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
+  return { to: '/sign-in?done=password', session: null, done: { by, subjectId: userId } }
+}
+
+function passwordPage(ctx: VisitorCtx, { url }: { url: string }, user: { slug: string }, fault?: string) {
+  const failed = fault && html` aria-invalid="true"`
+  return {
+    title: 'Set your password',
+    body: html`<h1>Set your password</h1>
+${fault && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${fault}</a></p>`}
+<p>You sign in as <strong>${user.slug}</strong>. Wherever you are signed in now, you will be signed out.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<input type="text" name="username" value="${user.slug}" autocomplete="username" hidden>
+<label for="password">New password</label>
+<p class="soft small" id="rule">${PASSWORD_RULE}</p>
+<input type="password" id="password" name="password" autocomplete="new-password" required minlength="${SHORTEST}" maxlength="${LONGEST * 4}" aria-describedby="rule${fault && ' fault'}"${failed}>
+<label for="again">The same again</label>
+<input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${LONGEST * 4}"${failed}>
+<p class="actions"><button>Set password</button></p>
+</form>`,
+  }
+}

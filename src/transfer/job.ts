@@ -1,0 +1,104 @@
+/** The sweep that moves projects to the accounts that took them over. What is to be done is said by the rows alone, so it goes on wherever it was cut off. */
+import type { EventOwner, OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { moveDeployments } from '../deployments/on-project-removed.ts'
+import { transferDomains } from '../domains/transfer.ts'
+import { removeEnvOfIntegrations } from '../env/project-env.ts'
+import type { EventPayload } from '../events.ts'
+import { leaveIntegrations } from '../installations/on-project-removed.ts'
+import { linkWithoutCredential } from '../model/link.ts'
+import { type Outgoing, outgoingOf, writeEvents } from '../outbox/outbox.ts'
+import { isNameTaken } from '../projects/names.ts'
+import { freeStamps } from './stamps.ts'
+import { readOwner, shown } from './transfer.ts'
+
+/** Of those that wait, any of the first may be next: one that cannot be moved for a fault of ours does not hold up the others. */
+const CANDIDATES = 20
+
+/**
+ * Sweep: moves one project, whole, in this one transaction: it is on one side before it and on the other after it. One that
+ * cannot be moved (the account is gone, the name taken since) is unlocked where it is.
+ */
+export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
+  const waiting = await ctx.db
+    .selectFrom('project')
+    .selectAll()
+    .where('transfer_started_at', 'is not', null)
+    .where('transfer_completed_at', 'is', null)
+    .orderBy('transfer_started_at')
+    .limit(CANDIDATES)
+    .execute()
+  const project = waiting[Math.floor(Math.random() * waiting.length)]
+  if (project === undefined) return 0
+  const request = await ctx.db
+    .deleteFrom('transfer_request')
+    .where('project_id', '=', project.id)
+    .returning('new_name')
+    .executeTakeFirst()
+  const name = request?.new_name ?? project.name
+  const to = await readOwner(ctx, project.transfer_to_account_id ?? '')
+  if (to === undefined) await unlock(ctx, project, name, 'account_gone', undefined)
+  else if (await isNameTaken(ctx, to.id, name)) await unlock(ctx, project, name, 'name_taken', to)
+  else await moveProject(ctx, project, name, to)
+  return 1
+}
+
+async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: string, to: EventOwner): Promise<void> {
+  const from = await readOwner(ctx, project.account_id)
+  const told = { fromAccountId: project.account_id, toAccountId: to.id }
+  if (from !== undefined) {
+    // Told while those who listen for this project alone still do.
+    await tellAtOnce(ctx, async (before) => {
+      await removeEnvOfIntegrations(before, from, project)
+      before.emit('project.transfer.completed', { ...told, project: shown(project) }, project.id, from)
+    })
+    await leaveIntegrations(ctx, from, project.id)
+  }
+  await freeStamps(ctx, project, to.id)
+  await transferDomains(ctx, project, to)
+  await ctx.db
+    .updateTable('project')
+    .set({
+      account_id: to.id,
+      name,
+      link_json: linkWithoutCredential(project),
+      transfer_completed_at: ctx.now,
+      transfer_to_account_id: null,
+      transferred_from_account_id: project.account_id,
+      updated_stamp: ctx.stamp,
+    })
+    .where('account_id', '=', project.account_id)
+    .where('id', '=', project.id)
+    .execute()
+  if (project.deployments_json !== null) await moveDeployments(ctx, project.id, to.id)
+  ctx.emit('project.transfer.completed', { ...told, project: { id: project.id, name } }, project.id, to)
+}
+
+type Reason = EventPayload<'project.transfer.failed'>['reason']
+
+async function unlock(
+  ctx: OperatorCtx,
+  project: Row<'project'>,
+  name: string,
+  reason: Reason,
+  to: EventOwner | undefined,
+): Promise<void> {
+  await ctx.db
+    .updateTable('project')
+    .set({ transfer_started_at: null, transfer_to_account_id: null, updated_stamp: ctx.stamp })
+    .where('account_id', '=', project.account_id)
+    .where('id', '=', project.id)
+    .execute()
+  const toAccountId = project.transfer_to_account_id ?? ''
+  const told = { fromAccountId: project.account_id, toAccountId, reason }
+  const from = await readOwner(ctx, project.account_id)
+  if (from) ctx.emit('project.transfer.failed', { ...told, project: shown(project) }, project.id, from)
+  if (to) ctx.emit('project.transfer.failed', { ...told, project: { id: project.id, name } }, project.id, to)
+}
+
+/** Writes the events of `work` before anything that follows it, for those who may hear them now. */
+async function tellAtOnce(ctx: OperatorCtx, work: (ctx: OperatorCtx) => Promise<void>): Promise<void> {
+  const outgoing: Outgoing[] = []
+  await work({ ...ctx, emit: (...said) => void outgoing.push(outgoingOf(...said)) })
+  await writeEvents(ctx, outgoing)
+}

@@ -1,0 +1,58 @@
+/** Files are there whole or not at all, and nobody else decides where they go. src/adapters/whole-file.ts; review: L7. */
+import assert from 'node:assert/strict'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { makeBeside, writeFirst, writeWhole, writeWholeLater } from '../../src/adapters/whole-file.ts'
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-whole-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('what waits under old names of partial files is left alone, and nothing partial stays', async (t) => {
+  const folder = newFolder(t)
+  const victim = join(folder, 'victim')
+  writeFileSync(victim, 'kept')
+  const file = join(folder, 'out')
+  for (const end of ['.part', '.new']) symlinkSync(victim, file + end)
+  symlinkSync(victim, join(folder, '.out.part'))
+  symlinkSync(victim, file)
+  const before = readdirSync(folder)
+  writeWhole(file, 'one')
+  assert.deepEqual(
+    [readFileSync(file, 'utf8'), lstatSync(file).mode & 0o777, lstatSync(file).isFile()],
+    ['one', 0o600, true],
+  )
+  await writeWholeLater(file, Buffer.from('two'))
+  assert.deepEqual([readFileSync(file, 'utf8'), lstatSync(file).mode & 0o777], ['two', 0o600])
+  assert.equal(writeFirst(file, 'three'), false)
+  assert.equal(readFileSync(file, 'utf8'), 'two')
+  assert.equal(readFileSync(victim, 'utf8'), 'kept')
+  assert.deepEqual(readdirSync(folder), before)
+  assert.equal(writeFirst(join(folder, 'first'), 'first'), true)
+  assert.equal(readFileSync(join(folder, 'first'), 'utf8'), 'first')
+  const [one, other] = [makeBeside(file), makeBeside(file)]
+  assert.notEqual(one, other)
+  assert.equal(lstatSync(one).mode & 0o777, 0o600)
+})
+
+test('a file that cannot take its place leaves nothing behind', async (t) => {
+  const folder = newFolder(t)
+  const taken = join(folder, 'taken')
+  mkdirSync(taken)
+  assert.throws(() => writeWhole(taken, 'x'))
+  await assert.rejects(writeWholeLater(taken, Buffer.from('x')))
+  assert.deepEqual(readdirSync(folder), ['taken'])
+})

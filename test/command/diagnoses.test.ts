@@ -1,0 +1,193 @@
+/** What goes wrong at a start is told as what it is, with the setting and what to do. docs/operations.md, Start and stop. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { berth } from '../support/command.ts'
+import { credentialsOf, ended, newHome, start } from '../support/process.ts'
+import { root } from '../support/root.ts'
+
+const hasTerminals = spawnSync('script', ['--version']).status === 0
+type Finding = { about: string; is: string; found: string; advice?: string }
+
+async function doctor(env: Record<string, string>): Promise<(about: string) => Finding | undefined> {
+  const { out } = await berth(['doctor', '--json'], { BERTH_DNS_SERVERS: '127.0.0.1:1', ...env })
+  const { findings } = JSON.parse(out) as { findings: Finding[] }
+  return (about) => findings.find((finding) => finding.about === about)
+}
+
+test('a variable that begins with BERTH_ and means nothing is told once, with what was meant, and refuses nothing', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const env = { BERTH_PORT: 'tcp://10.0.0.1:80', BERTH_OPERATR_TOKEN: 'hunter2', BERTH_XYZZY: '1' }
+  const running = await start(t, home, env)
+  assert.equal(await running.kill('SIGTERM'), 0)
+  const told = running
+    .out()
+    .split('\n')
+    .filter((line) => line.includes('is no setting'))
+  assert.equal(told.length, 1)
+  for (const said of [
+    'BERTH_PORT is no setting; did you mean PORT?',
+    'did you mean BERTH_OPERATOR_TOKEN?',
+    'BERTH_XYZZY',
+  ])
+    assert.ok(told[0]!.includes(said), said)
+  assert.equal(running.out().includes('hunter2'), false)
+  const found = (await doctor({ ...home.env, ...env }))('settings')!
+  assert.deepEqual([found.is, found.found.startsWith('BERTH_OPERATR_TOKEN is no setting')], ['worry', true])
+})
+
+test('each setting that the program reads is known', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const known = [
+    ...execFileSync('grep', ['-rhoE', 'env\\.BERTH_[A-Z_0-9]+', 'src'], { cwd: root, encoding: 'utf8' }).matchAll(
+      /BERTH_\w+/g,
+    ),
+  ]
+  assert.ok(known.length > 15)
+  const env = Object.fromEntries(known.map(([name]) => [name, '']))
+  assert.equal((await doctor({ ...env, ...home.env }))('settings')!.is, 'well')
+})
+
+test('BERTH_DATA that is a file, and a backup that is not there, are told as that', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  mkdirSync(home.folder)
+  const file = join(home.folder, 'file')
+  writeFileSync(file, '')
+  const { code, err } = await ended(t, home, { BERTH_DATA: file })
+  assert.deepEqual([code, err], [78, `berth: BERTH_DATA must be a folder, and ${file} is a file\n`])
+  assert.match((await doctor({ ...home.env, BERTH_DATA: file }))('folder')!.found, /which is a file/)
+  const restored = await berth(['restore', join(home.folder, 'nofile.db')], home.env)
+  assert.equal(restored.code, 1)
+  assert.match(restored.err, /nofile\.db is not there: name a file that berth backup wrote\n$/)
+})
+
+test('a keyring that is none ends the start with 78 and names BERTH_KEYS', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const file = join(home.folder, 'none.json')
+  mkdirSync(home.folder)
+  writeFileSync(file, 'no JSON', { mode: 0o600 })
+  for (const BERTH_KEYS of [file, '{"keys":[]}', '{"keys":'] as const) {
+    const { code, err } = await ended(t, home, { BERTH_KEYS })
+    assert.deepEqual([code, err.startsWith('berth: BERTH_KEYS'), err.split('\n').length], [78, true, 2], err)
+  }
+})
+
+test('pages of the store that are damaged are told by the doctor, and by a start that meets them', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  assert.equal(await (await start(t, home)).kill('SIGTERM'), 0)
+  const file = join(home.folder, 'berth.db')
+  const damage = (from: number) => {
+    const handle = openSync(file, 'r+')
+    for (let at = from; at < statSync(file).size; at += 4096) writeSync(handle, Buffer.alloc(3000, 0xa5), 0, 3000, at)
+    closeSync(handle)
+  }
+  // The last page alone: no query of the doctor reads it.
+  damage(statSync(file).size - 4096)
+  const found = (await doctor(home.env))('database')!
+  assert.deepEqual(
+    [found.is, /is damaged/.test(found.found), /restore a backup/.test(found.advice!)],
+    ['wrong', true, true],
+  )
+  damage(4096)
+  const { code, err } = await ended(t, home)
+  assert.equal(code, 1)
+  assert.match(err, /^berth: .*berth\.db is damaged.*restore a backup \(docs\/backup\.md\)/)
+})
+
+/** A file system of `kib` KiB, or undefined where none can be mounted. */
+function smallDisk(t: TestContext, kib: number): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-small-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'none', folder], { stdio: 'ignore' })
+  } catch {
+    rmSync(folder, { recursive: true })
+    t.skip('SKIPPED LOUDLY: a small file system cannot be mounted here; it takes root')
+    return undefined
+  }
+  t.after(() => {
+    execFileSync('umount', ['-l', folder])
+    rmSync(folder, { recursive: true })
+  })
+  return folder
+}
+
+test('a disk that is full at the first start, or at a later one, is told as that', async (t) => {
+  const disk = smallDisk(t, 4096)
+  if (disk === undefined) return
+  const home = { folder: join(disk, 'data'), env: { BERTH_DATA: join(disk, 'data'), PORT: '0', BERTH_EDGE_PORT: '0' } }
+  const fill = (keptBytes: number) => {
+    try {
+      writeFileSync(join(disk, 'fill'), Buffer.alloc(4096 * 1024))
+    } catch {}
+    if (keptBytes > 0) writeFileSync(join(disk, 'fill'), Buffer.alloc(4096 * 1024 - keptBytes))
+  }
+  for (const kept of [0, 200 * 1024]) {
+    fill(kept)
+    const { code, err } = await ended(t, home)
+    assert.equal(code, 1)
+    assert.match(err, /^berth: the disk of .* is full \(\d+ KiB free\): make room/, `${kept}: ${err}`)
+    rmSync(home.folder, { recursive: true, force: true })
+  }
+  rmSync(join(disk, 'fill'))
+  assert.equal(await (await start(t, home)).kill('SIGTERM'), 0)
+  fill(0)
+  const { code, err } = await ended(t, home)
+  assert.equal(code, 1)
+  assert.match(err, /^berth: the disk of .* is full/)
+})
+
+test('a PostgreSQL that takes connections and says nothing is told in seconds', async (t) => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await new Promise((resolve) => silent.once('listening', resolve))
+  t.after(() => void silent.close())
+  const { port } = silent.address() as { port: number }
+  const before = performance.now()
+  const found = await doctor({
+    PORT: '0',
+    DATABASE_URL: `postgres://a:hunter2@127.0.0.1:${port}/x`,
+    BERTH_EDGE_PORT: 'off',
+  })
+  const tookMs = performance.now() - before
+  t.diagnostic(`took ${Math.round(tookMs)} ms`)
+  // Under 5 s on a quiet machine; one that waits for a hanging server in turn takes half a minute.
+  assert.ok(tookMs < 15_000, `took ${tookMs} ms`)
+  assert.deepEqual([found('database')!.is, /cannot be used/.test(found('database')!.found)], ['wrong', true])
+})
+
+test('the doctor says when nobody finds the public address, and when tokens travel in clear', async () => {
+  const at = async (env: Record<string, string>) =>
+    (await doctor({ PORT: '0', BERTH_EDGE_PORT: 'off', BERTH_DATA: join(tmpdir(), 'berth-nowhere'), ...env }))(
+      'address',
+    )!
+  const away = await at({ BERTH_PUBLIC_URL: 'https://berth.invalid' })
+  assert.deepEqual([away.is, /berth\.invalid of BERTH_PUBLIC_URL does not resolve/.test(away.found)], ['wrong', true])
+  const open = await at({ HOST: '0.0.0.0' })
+  assert.deepEqual([open.is, /in clear/.test(open.found), /BERTH_PUBLIC_URL/.test(open.advice!)], ['worry', true, true])
+  assert.equal((await at({ HOST: '0.0.0.0', BERTH_PUBLIC_URL: 'https://127.0.0.1' })).is, 'well')
+  assert.equal((await at({})).is, 'well')
+})
+
+test('on a terminal the first start shows its tokens, and NO_COLOR keeps the log plain', {
+  skip: hasTerminals ? false : 'SKIPPED LOUDLY: there is no script(1) to make a terminal with',
+}, async (t) => {
+  for (const [colour, isColoured] of [
+    [{ NO_COLOR: '1' }, false],
+    [{ TERM: 'xterm-256color', FORCE_COLOR: '1' }, true],
+  ] as const) {
+    const home = await newHome(t, 'sqlite')
+    const line = `timeout -s TERM 5 '${process.execPath}' '${join(root, 'bin', 'berth.mjs')}'`
+    const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
+      env: { PATH: process.env.PATH, ...home.env, ...colour },
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    const { token, operatorToken } = credentialsOf(home)
+    for (const secret of [token, operatorToken]) assert.ok(stdout.includes(secret), stdout)
+    assert.match(stdout, /stopping/)
+    assert.equal(stdout.includes('\x1b['), isColoured, JSON.stringify(stdout))
+  }
+})

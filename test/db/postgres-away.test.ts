@@ -1,0 +1,71 @@
+/** A PostgreSQL that answers, but not as the service needs it: after a failover, or to a login that it lets in no more. reliability.md F11. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { becomes } from '../support/edge-world.ts'
+import { newDatabase, openWorld } from '../support/world.ts'
+
+type Names = { database: string; login: string }
+const LACKS = {
+  'a server that only reads (the one that a failover left behind)': {
+    begin: ({ database }: Names) => `alter database ${database} set default_transaction_read_only = on`,
+    end: ({ database }: Names) => `alter database ${database} reset default_transaction_read_only`,
+    reads: true,
+  },
+  'a database that takes no connections': {
+    begin: ({ database }: Names) => `alter database ${database} with allow_connections false`,
+    end: ({ database }: Names) => `alter database ${database} with allow_connections true`,
+    reads: false,
+  },
+  'a login that is let in no more': {
+    begin: ({ login }: Names) => `alter role ${login} with password 'another'`,
+    end: ({ login }: Names) => `alter role ${login} with password 'its own'`,
+    reads: false,
+  },
+}
+
+for (const [what, { begin, end, reads }] of Object.entries(LACKS)) {
+  test(`${what} is a 503 until it is over [postgres]`, { timeout: 30_000 }, async (t) => {
+    const { names, url, say } = await openDatabase(t)
+    const world = await openWorld('postgres', { DATABASE_URL: url })
+    try {
+      const create = (name: string) => world.call('POST', '/v10/projects', { name })
+      assert.equal((await create('one')).status, 200)
+      /** What it is told next comes from connections that it opens from now on. */
+      const change = async (statement: string) => {
+        await say(statement)
+        await becomes(async () => world.deps.db.connections!().open === 0, 5000)
+      }
+      await change(begin(names))
+      const refused = await create('two')
+      assert.deepEqual([refused.status, refused.body.error?.code], [503, 'unavailable'], refused.text)
+      const read = await world.call('GET', '/v9/projects/one')
+      assert.equal(read.status, reads ? 200 : 503, read.text)
+      await change(end(names))
+      const again = await create('two')
+      assert.equal(again.status, 200, again.text)
+    } finally {
+      await world.close()
+    }
+    assert.equal(/"level":(50|60)/.test(world.logged()), false, world.logged())
+  })
+}
+
+/** A database with a login of its own, and a way to speak to the server past the service, whose connections then end. */
+async function openDatabase(t: TestContext) {
+  const url = new URL(await newDatabase())
+  const database = url.pathname.slice(1)
+  const login = `login_${database}`
+  const client = new pg.Client({ connectionString: new URL('/postgres', url).href })
+  await client.connect()
+  t.after(() => client.end())
+  await client.query(`create role ${login} login password 'its own'`)
+  await client.query(`alter database ${database} owner to ${login}`)
+  url.username = login
+  url.password = encodeURIComponent('its own')
+  const say = async (statement: string) => {
+    await client.query(statement)
+    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database])
+  }
+  return { names: { database, login }, url: url.href, say }
+}

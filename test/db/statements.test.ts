@@ -1,0 +1,154 @@
+/** What a service says to its store costs as much in a store of a million projects: nothing reads a whole table that grows. docs/scaling.md. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ROUTES } from '../../src/routes.ts'
+import { TIMERS } from '../../src/timers.ts'
+import { callerOf, openPlace, type Place, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { hearStatements, SMALL, type Walk, walksOf } from '../support/statements.ts'
+import { ENGINES, openWorld, type World } from '../support/world.ts'
+
+const MONTHS_MS = 100 * 86_400_000
+
+/** Of these a row is only there while something is to be done about it. */
+const OPEN_ONLY = new Set([
+  'audit_unlinked',
+  'alias_request_open',
+  'project_in_transfer',
+  'delivery_waiting',
+  'delivery_held',
+  'delivery_held_endpoint',
+])
+/** The test's own, from place.ts. */
+const OWN = /^update "(project_domain|account_domain|delivery)" set (?!.* where )/
+/** What else walks, and why that is well. */
+const REASONABLE = [
+  // Old events and their deliveries, side by side from the oldest on: as far as the sweep comes.
+  ['delivery', 'delete from "event"'],
+  // The operator asks how many project keys each root key wraps: they are counted.
+  ['project_key', 'count("project_key"."id")'],
+  // Without statistics PostgreSQL takes a person to be in thousands of teams.
+  ['account', 'from "member" inner join "account"'],
+] as const
+/** A walk in the order of an index that ends after so many rows, without looking for any. */
+const FIRST_ROWS = /from "(\w+)"(?: where "position" is not null)? order by "\w+"(?: desc)? limit/
+
+for (const engine of ENGINES) {
+  test(`no statement of any operation, filter or sweep walks through a table that grows [${engine}]`, async (t) => {
+    const heard = hearStatements()
+    const world = await openWorld(engine)
+    try {
+      await sayEverything(world).finally(heard.stop)
+      const statements = new Map(
+        [...heard.said].filter(([text]) => /^\s*(select|with|update|delete)\b/i.test(text) && isOurs(text)),
+      )
+      assert.ok(statements.size > 200, `only ${statements.size} statements were heard`)
+      const walks = await walksOf(world, statements)
+      const bad = [...walks].filter(([text, all]) => all.some((walk) => isTooLong(text, walk)))
+      t.diagnostic(`${statements.size} statements, ${walks.size} of them walk through what is small, open or cut short`)
+      assert.deepEqual(bad, [])
+    } finally {
+      await world.close()
+    }
+  })
+}
+
+function isOurs(text: string): boolean {
+  return !OWN.test(text) && !/created_at \* 1024|pg_catalog|sqlite_master/.test(text)
+}
+
+function isTooLong(text: string, { table, index }: Walk): boolean {
+  if (SMALL.has(table) || (index !== undefined && OPEN_ONLY.has(index))) return false
+  if (REASONABLE.some(([of, what]) => of === table && text.includes(what))) return false
+  return FIRST_ROWS.exec(text)?.[1] !== table
+}
+
+/** Every operation of the route table, every filter of the lists, every sweep, and the edge's reading of the hosts. */
+async function sayEverything(world: World): Promise<void> {
+  const place = await openPlace(world)
+  // PostgreSQL believes nobody that a table is large while it has no page.
+  const session = { hash: 'x', user_id: place.spare.id, created_at: 1, used_at: 1, expires_at: 1 }
+  await world.deps.db.write((tx) => tx.insertInto('session').values(session).execute())
+  await world.openEdge()
+  const last = (method: string) => Number(method === 'DELETE')
+  for (const route of ROUTES.toSorted((one, other) => last(one.method) - last(other.method))) {
+    const { method, url, body } = sampleOf(route, place)
+    const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, place)), body)
+    assert.ok(answer.status < 500, `${route.operationId}: ${answer.text}`)
+  }
+  const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
+  const { id: webhookId } = (await world.call('POST', '/v1/webhooks', hook)).body
+  for (const url of lists(place, webhookId)) assert.equal((await world.call('GET', url)).status, 200, url)
+  for (const url of operatorsLists()) assert.equal((await world.operator('GET', url)).status, 200, url)
+  const narrow = await world.token({ projectIds: [place.projectId] })
+  for (const url of ['/v9/projects', '/v5/domains', '/v6/deployments']) await narrow('GET', url)
+  for (const name of Object.keys(TIMERS)) {
+    const now = Date.now() + MONTHS_MS
+    assert.equal((await world.operator('POST', `/operator/v1/timers/${name}/run`, { now })).status, 200, name)
+  }
+}
+
+const query = (path: string, ...said: string[]) => said.map((one) => `${path}?${one}`)
+
+function lists({ projectId }: Place, webhookId: string): string[] {
+  const placed = ['until=1', 'limit=2']
+  return [
+    ...query(
+      '/v9/projects',
+      'search=x',
+      'repo=a',
+      'repoId=1',
+      'repoUrl=a',
+      'excludeRepos=1',
+      'excludeRepos=a',
+      ...placed,
+    ),
+    ...query(
+      '/v9/projects',
+      'gitForkProtection=1',
+      'edgeConfigId=a',
+      'edgeConfigTokenId=a',
+      'from=1',
+      'search=x&until=1',
+    ),
+    ...query('/v9/projects/other/domains', 'gitBranch=a', 'production=true', 'redirect=www.example.com', ...placed),
+    ...query('/v9/projects/other/domains', 'redirects=false', 'verified=true', 'since=1', 'order=ASC'),
+    ...query('/v9/projects/other/env', 'decrypt=true', 'gitBranch=a', 'target=preview', ...placed),
+    ...query(
+      '/v6/deployments',
+      `projectId=${projectId}`,
+      'projectId=other',
+      'app=other',
+      'target=production',
+      ...placed,
+    ),
+    ...query(
+      '/v6/deployments',
+      'meta-a=b',
+      'sha=a',
+      'projectIds=a,prj_a',
+      'users=a',
+      'branch=a',
+      'state=READY',
+      'rollbackCandidate=true',
+      'since=1',
+    ),
+    ...query('/v4/aliases', `projectId=${projectId}`, 'projectId=other', 'domain=a.example.com', ...placed),
+    ...query('/v5/domains', 'since=1', ...placed),
+    ...query(`/v1/webhooks/${webhookId}/deliveries`, 'status=failed', 'status=held', 'type=project.created', ...placed),
+  ]
+}
+
+function operatorsLists(): string[] {
+  return [
+    ...query('/operator/v1/audit', 'accountId=a', 'actorId=a', 'type=a', 'until=1', 'accountId=a&until=1'),
+    ...query(
+      '/operator/v1/webhook-deliveries',
+      'endpointId=a',
+      'status=failed',
+      'status=held',
+      'status=pending',
+      'until=1',
+    ),
+    ...query('/operator/v1/webhook-deliveries', 'endpointId=a&status=failed'),
+  ]
+}

@@ -1,0 +1,133 @@
+/** A store that any earlier schema wrote is opened by today's program: everything is there, and works. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import pg from 'pg'
+import { MIGRATIONS } from '../../src/db/db.ts'
+import { sqliteDialect } from '../../src/db/sqlite/dialect.ts'
+import { fingerprint, newId, newToken } from '../../src/ids.ts'
+import { ENGINES, type Engine, newDatabase, openWorld } from '../support/world.ts'
+
+const NAMES = Object.keys(MIGRATIONS)
+const PROJECTS = 120
+const BORN = 1_700_000_000_000
+
+type Old = { url: string; token: string; userId: string; teamId: string; folder: string }
+
+/** A store as the program of the first `count` migrations left it, with rows that every schema has. */
+async function oldStore(engine: Engine, count: number): Promise<Old> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-old-'))
+  const file = join(folder, 'berth.db')
+  const url = engine === 'postgres' ? await newDatabase() : `sqlite:${file}`
+  const db = new Kysely<unknown>({
+    dialect:
+      engine === 'postgres'
+        ? new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 1 }) })
+        : sqliteDialect(new DatabaseSync(file)),
+  })
+  const known = Object.fromEntries(NAMES.slice(0, count).map((name) => [name, MIGRATIONS[name]!]))
+  const { error } = await new Migrator({ db, provider: { getMigrations: async () => known } }).migrateToLatest()
+  assert.equal(error, undefined)
+  const old = { url, folder, token: newToken(), userId: newId('usr'), teamId: newId('team') }
+  await db.transaction().execute((tx) => fill(tx, old, Object.keys(known)))
+  await db.destroy()
+  return old
+}
+
+async function fill(db: Kysely<unknown>, { token, userId, teamId }: Old, schema: string[]): Promise<void> {
+  const stamp = (at: number) => (BORN + at) * 1024
+  const [came, when] = schema.includes('0016-members') ? ['created_stamp', stamp(3)] : ['created_at', BORN]
+  const say = (text: ReturnType<typeof sql>) => text.execute(db)
+  await say(sql`insert into fact (name, value) values ('bootstrapped', ${String(BORN)})`)
+  await say(sql`insert into account (id, kind, slug, name, email, default_team_id, plan, add_ons_json, created_stamp)
+    values (${userId}, 'user', 'olga', 'Olga', 'olga@example.com', ${teamId}, 'pro', '[]', ${sql.lit(stamp(1))}),
+      (${teamId}, 'team', 'olds', 'Olds', null, null, 'enterprise', '["x"]', ${sql.lit(stamp(2))})`)
+  await say(
+    sql`insert into member (team_id, user_id, role, ${sql.ref(came)}) values (${teamId}, ${userId}, 'OWNER', ${sql.lit(when)})`,
+  )
+  await say(sql`insert into token (id, hash, user_id, created_stamp)
+    values (${newId('tok')}, ${fingerprint(token)}, ${userId}, ${sql.lit(stamp(3))})`)
+  const hasDeployments = schema.includes('0010-deployments') && !schema.includes('0034-deployment-meta')
+  for (let at = 0; at < PROJECTS; at++) {
+    const paused = at === 7 ? sql.lit(BORN) : sql.lit(null)
+    await say(sql`insert into project (id, account_id, name, git_fork_protection, settings_json, paused_at, created_at, updated_stamp)
+      values (${newId('prj')}, ${teamId}, ${`old-${at}`}, 1, '{"framework":"nextjs"}', ${paused}, ${sql.lit(BORN + at)}, ${sql.lit(stamp(10 + at))})`)
+    if (hasDeployments) {
+      const meta = JSON.stringify({ githubCommitSha: `sha-${at}`, githubCommitRef: 'main' })
+      await say(sql`insert into deployment (id, account_id, project_id, name, url, target, ready_state, meta_json, plan, created_stamp)
+        select ${newId('dpl')}, account_id, id, name, ${`old-${at}.host.test`}, 'preview', 'READY', ${meta}, 'pro', ${sql.lit(stamp(10 + at))}
+        from project where name = ${`old-${at}`}`)
+    }
+    await say(sql`insert into audit (stamp, account_id, actor_kind, actor_id, type, fields_json)
+      values (${sql.lit(stamp(10 + at))}, ${teamId}, 'user', ${userId}, 'createProject', '["name"]')`)
+    await say(sql`insert into event (stamp, id, account_id, type, payload_json)
+      values (${sql.lit(stamp(10 + at))}, ${newId('evt')}, ${teamId}, 'project.created', '{}')`)
+  }
+}
+
+for (const engine of ENGINES) {
+  for (const count of NAMES.keys()) {
+    const name = NAMES[count]!
+    test(`a store of the schema ${name} and everything in it is taken over [${engine}]`, async (t) => {
+      const old = await oldStore(engine, count + 1)
+      t.after(() => rmSync(old.folder, { recursive: true, force: true }))
+      const world = await openWorld(engine, { DATABASE_URL: old.url, BERTH_DATA: old.folder })
+      t.after(() => world.close())
+      assert.equal(world.firstStart, false)
+      const call = world.as(old.token)
+      const team = `teamId=${old.teamId}`
+
+      const names: string[] = []
+      for (let until = ''; ; ) {
+        const { body } = await call('GET', `/v9/projects?limit=100&${team}${until}`)
+        names.push(...body.projects.map((project: { name: string }) => project.name))
+        if (body.pagination.next === null) break
+        until = `&until=${body.pagination.next}`
+      }
+      assert.deepEqual(
+        names,
+        Array.from({ length: PROJECTS }, (_, at) => `old-${PROJECTS - 1 - at}`),
+      )
+      const { body: seventh } = await call('GET', `/v9/projects/old-7?${team}`)
+      assert.deepEqual([seventh.framework, seventh.paused, seventh.createdAt], ['nextjs', true, BORN + 7])
+      assert.equal((await call('GET', '/v2/user')).body.user.email, 'olga@example.com')
+
+      const schema = NAMES.slice(0, count + 1)
+      if (schema.includes('0010-deployments') && !schema.includes('0034-deployment-meta')) {
+        const { body: found } = await call('GET', `/v6/deployments?meta-githubCommitSha=sha-7&${team}`)
+        assert.deepEqual(
+          found.deployments.map(({ name }: { name: string }) => name),
+          ['old-7'],
+        )
+        assert.equal(
+          (await call('GET', `/v6/deployments?meta-githubCommitRef=main&limit=100&${team}`)).body.deployments.length,
+          100,
+        )
+      }
+
+      assert.equal((await call('POST', `/v1/projects/old-7/unpause?${team}`)).status, 200)
+      const env = { key: 'TOKEN', value: 'secret', target: ['production'] }
+      assert.equal((await call('POST', `/v10/projects/old-8/env?${team}`, env)).status, 201)
+      const domain = await call('POST', `/v10/projects/old-8/domains?${team}`, { name: 'www.example.com' })
+      assert.equal(domain.status, 200, domain.text)
+      assert.equal((await call('POST', `/v10/projects?${team}`, { name: 'old-9' })).status, 409)
+      assert.equal((await call('POST', `/v10/projects?${team}`, { name: 'new' })).status, 200)
+      assert.equal((await call('DELETE', `/v9/projects/old-10?${team}`)).status, 204)
+      assert.equal((await world.as(undefined)('GET', '/readyz')).status, 200)
+
+      const audit = await world.operator(
+        'GET',
+        `/operator/v1/audit?accountId=${old.teamId}&type=createProject&limit=100`,
+      )
+      assert.equal(audit.body.entries.length, 100)
+      assert.equal((await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})).status, 200)
+      const { body: chain } = await world.operator('GET', '/operator/v1/audit/verify')
+      assert.deepEqual([chain.verified, chain.late, chain.entries >= PROJECTS + 5], [true, 0, true])
+    })
+  }
+}

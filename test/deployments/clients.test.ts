@@ -1,0 +1,106 @@
+/** What clients ask of a deployment that Berth neither built nor runs: looked up by host name, its builds, events and logs. docs/deployments.md. */
+import assert from 'node:assert/strict'
+import { openWeb, SETTINGS } from '../support/deploy-world.ts'
+import { refused } from '../support/domain-world.ts'
+import { onBothEngines } from '../support/world.ts'
+
+onBothEngines(
+  'a deployment is had by its host name in the query, as actions ask',
+  async (world) => {
+    const web = await openWeb(world)
+    const id = await web.deploy()
+    for (const path of ['/v13/deployments/get', '/v11/now/deployments/get', '/v3/now/deployments/get'])
+      for (const said of ['url=d1.host.test', 'url=https://D1.host.test', 'url=https://d1.host.test/', `id=${id}`]) {
+        const { body } = await world.call('GET', `${path}?${said}`)
+        assert.deepEqual([body.id, body.readyState], [id, 'READY'], said)
+      }
+    refused(await world.call('GET', '/v13/deployments/get?url=d2.host.test'), 404, 'not_found')
+    refused(await world.call('GET', '/v13/deployments/get'), 400, 'bad_request')
+    const other = await world.user('other')
+    refused(await other.call('GET', '/v13/deployments/get?url=d1.host.test'), 404, 'not_found')
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'events are the states that Berth was told of, as a list or as lines, and end by saying who has the log',
+  async (world) => {
+    const web = await openWeb(world)
+    const id = await web.deploy({ readyState: 'BUILDING' })
+    const other = await web.deploy({ readyState: 'ERROR' })
+    const read = async (deployment: string, query = '') =>
+      world.call('GET', `/v3/deployments/${deployment}/events${query}`)
+    const states = async (deployment: string) =>
+      (await read(deployment)).body.map((event: { info: { readyState: string } }) => event.info.readyState)
+    assert.deepEqual(await states(id), ['QUEUED', 'BUILDING', 'BUILDING'])
+    assert.deepEqual(await states(other), ['QUEUED', 'ERROR', 'ERROR'])
+    await web.patch(id, { readyState: 'READY' })
+    const list = await read(id)
+    assert.deepEqual(await states(id), ['QUEUED', 'BUILDING', 'READY', 'READY'])
+    assert.match(list.body.at(-1).text, /build system/)
+    const lines = await world.call(
+      'GET',
+      `/v3/now/deployments/d1.host.test/events?direction=forward&follow=1&format=lines`,
+    )
+    assert.match(String(lines.headers['content-type']), /^application\/stream\+json/)
+    const parsed = lines.text.split('\n').slice(0, -1)
+    assert.deepEqual(
+      parsed.map((line) => JSON.parse(line)),
+      list.body,
+    )
+    const texts = async (query: string) => (await read(id, query)).body.map((one: { serial: string }) => one.serial)
+    assert.deepEqual(await texts('?direction=backward&limit=2&follow=&builds=1&delimiter=1'), ['3', '2'])
+    assert.deepEqual(await texts('?limit=-1&until=1'), [])
+    assert.deepEqual(await texts('?since=1&limit=1'), ['0'])
+    assert.deepEqual(await texts('?name=bld_1'), [])
+    refused(await read('dpl_none'), 404, 'not_found')
+    assert.deepEqual((await world.call('GET', `/v11/deployments/${id}/builds`)).body, { builds: [] })
+    refused(await world.call('GET', '/v11/deployments/dpl_none/builds'), 404, 'not_found')
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'runtime logs are one line, at which clients stop',
+  async (world) => {
+    const web = await openWeb(world)
+    const id = await web.deploy()
+    const path = `/v1/projects/${web.id}/deployments/${id}/runtime-logs`
+    for (const query of ['', '?format=lines']) {
+      const { text, headers } = await world.call('GET', path + query)
+      assert.match(String(headers['content-type']), /^application\/stream\+json/)
+      assert.equal(text.indexOf('\n'), text.length - 1)
+      const { rowId, level, source, message } = JSON.parse(text)
+      assert.deepEqual([rowId, level, source], ['', 'error', 'delimiter'])
+      assert.match(message, /log drain/)
+    }
+    refused(await world.call('GET', path.replace(id, 'dpl_none')), 404, 'not_found')
+    refused(await world.call('GET', path.replace(web.id, 'prj_none')), 404, 'not_found')
+  },
+  SETTINGS,
+)
+
+onBothEngines('what is not here says who does it, without a token and whatever the body', async (world) => {
+  const stranger = world.as(undefined)
+  const says = async (method: 'GET' | 'POST', path: string, status: number, sentence: RegExp) => {
+    const answer = await stranger(method, path, method === 'POST' ? 'x'.repeat(100_000) : undefined)
+    assert.equal(answer.status, status, path)
+    assert.match(answer.body.error.message, sentence)
+  }
+  await says('POST', '/v13/deployments?forceNew=1', 405, /does not build.*build system.*\/operator\/v1\/projects/)
+  await says('POST', '/v2/files', 404, /does not build/)
+  await says('POST', '/v2/now/files', 404, /does not build/)
+  for (const path of [
+    '/v3/domains/price?name=a.com',
+    '/v4/domains/status?name=a.com',
+    '/v1/registrar/domains/a.com/price',
+  ])
+    await says('GET', path, 404, /sells no domains/)
+  await says('GET', '/v1/registrar/domains/a.com/availability', 404, /sells no domains/)
+  await says('POST', '/v3/domains/buy', 404, /sells no domains/)
+  await says('GET', '/api/logs/request-logs?projectId=x', 404, /log drain/)
+  const put = await stranger('PUT', '/v13/deployments')
+  refused(put, 405, 'method_unknown')
+  assert.equal(put.headers.allow, 'GET, HEAD')
+  assert.match(put.body.error.message, /PUT is not a method of this path/)
+})

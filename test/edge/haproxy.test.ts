@@ -1,0 +1,81 @@
+/** Behind a real HAProxy with deploy/haproxy.cfg and the agent that fills its maps. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { askAt, becomes } from '../support/edge-world.ts'
+import { newHome, processOnBothEngines } from '../support/process.ts'
+import {
+  adapt,
+  answers,
+  arrived,
+  freePort,
+  newFolder,
+  ONE,
+  openUpstream,
+  run,
+  startSite,
+  TWO,
+  withProgram,
+} from '../support/proxies.ts'
+import { root } from '../support/root.ts'
+
+const FELT_MS = 3000
+
+withProgram('haproxy', 'haproxy', () => {
+  processOnBothEngines(
+    'HAProxy follows the edge by its maps, and goes on as it was without the control plane',
+    async (t, engine) => {
+      const site = await startSite(t, await newHome(t, engine), await openUpstream(t))
+      const folder = newFolder(t)
+      const port = await freePort()
+      for (const map of ['state', 'hosts', 'redirects']) writeFileSync(join(folder, `${map}.map`), '')
+      const file = adapt('haproxy.cfg', folder, {
+        '/etc/haproxy/berth/': `${folder}/`,
+        '/run/haproxy/admin.sock': `${folder}/admin.sock`,
+        'bind :80\n': `bind 127.0.0.1:${port}\n`,
+      })
+      const origin = `http://127.0.0.1:${port}`
+      await answers(origin, run(t, 'haproxy', ['-db', '-f', file]))
+      const agent = join(root, 'deploy', 'haproxy-agent.mjs')
+      const said = [
+        '--edge',
+        `http://${site.edge}`,
+        '--socket',
+        join(folder, 'admin.sock'),
+        '--maps',
+        folder,
+        '--every',
+        '100',
+      ]
+      const following = run(t, process.execPath, [agent, ...said], { BERTH_EDGE_TOKEN: site.token })
+      const visit = (host: string, path = '/', headers = {}) => askAt(origin, path, { host, ...headers })
+      const status = async (host: string) => (await visit(host)).status
+
+      await becomes(async () => (await status(ONE)) === 200, FELT_MS)
+      const first = await visit(`${ONE.toUpperCase()}:80`, '/a?b=c', {
+        'x-edge-status': '1',
+        'x-forwarded-for': '6.6.6.6',
+      })
+      assert.equal(arrived(first).url, '/a?b=c')
+      assert.equal(arrived(first).headers['x-edge-status'], undefined)
+      assert.equal(arrived(first).headers['x-forwarded-for'], '127.0.0.1')
+      for (const code of [301, 302, 307, 308]) {
+        await site.call('PATCH', `/v9/projects/web/domains/${TWO}`, { redirect: ONE, redirectStatusCode: code })
+        await becomes(async () => (await status(TWO)) === code, FELT_MS)
+        assert.equal((await visit(TWO, '/x?y=1')).headers.location, `http://${ONE}/x?y=1`)
+      }
+      assert.equal(await status('nobody.com'), 404)
+      await site.turn('pause')
+      await becomes(async () => (await status(ONE)) === 503, FELT_MS)
+      const paused = await visit(ONE)
+      assert.deepEqual([paused.headers['retry-after'], paused.headers['x-edge-error']], ['300', 'DEPLOYMENT_PAUSED'])
+      await site.turn('unpause')
+      await becomes(async () => (await status(ONE)) === 200, FELT_MS)
+      assert.match(readFileSync(join(folder, 'state.map'), 'utf8'), new RegExp(`^${ONE} live$`, 'm'))
+
+      await site.kill('SIGKILL')
+      await becomes(async () => following.said().includes('not in step'), FELT_MS)
+      assert.deepEqual([await status(ONE), await status(TWO)], [200, 308])
+    },
+  )
+})

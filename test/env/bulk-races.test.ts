@@ -1,0 +1,96 @@
+/** A write of a thousand variables is done also while another account writes all the time, here or on another instance. docs/scaling.md. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { openRaces } from '../../src/db/postgres/races.ts'
+import { openService } from '../../src/service.ts'
+import { MIGRATED } from '../support/postgres.ts'
+import { type Call, callerOf, newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
+
+/** Losses after which a write runs alone. */
+const MOST_LOST = 3
+const PATH = '/v10/projects/web/env?upsert=true'
+
+const variables = (said: string) =>
+  Array.from({ length: 1000 }, (_, at) => ({ key: `KEY_${at}`, value: said, type: 'plain', target: ['production'] }))
+
+async function lostRaces({ operator }: World): Promise<number> {
+  return Number(/^berth_races_lost_total (\d+)$/m.exec((await operator('GET', '/metrics')).text)![1])
+}
+
+/** Upserts a thousand variables several times while `other` writes one after another. */
+async function upsertBeside(world: World, other: Call): Promise<void> {
+  for (const call of [world.call, other])
+    assert.equal((await call('POST', '/v10/projects', { name: 'web' })).status, 200)
+  let over = false
+  const statuses: number[] = []
+  const writing = (async () => {
+    for (let n = 0; !over; n++) {
+      const [variable] = variables(`v${n}`)
+      statuses.push((await other('POST', PATH, variable)).status)
+    }
+  })()
+  for (const said of ['first', 'second', 'third', 'fourth']) {
+    const before = await lostRaces(world)
+    assert.equal((await world.call('POST', PATH, variables(said))).status, 201, said)
+    const lost = (await lostRaces(world)) - before
+    assert.ok(lost <= MOST_LOST, `${lost} races lost`)
+  }
+  over = true
+  await writing
+  assert.ok(statuses.length >= 3, `${statuses.length} writes of the other account`)
+  assert.deepEqual(new Set(statuses), new Set([201]))
+}
+
+onBothEngines(
+  'an upsert of a thousand variables is done while another account writes without a pause',
+  async (world) => {
+    await upsertBeside(world, (await world.user('other')).call)
+  },
+)
+
+test('an upsert of a thousand variables is done while another account writes on another instance', async (t) => {
+  const settings = { DATABASE_URL: await newDatabase(MIGRATED) }
+  const world = await openWorld('postgres', settings)
+  t.after(() => world.close())
+  const config = readConfig({ BERTH_DATA: world.folder, BERTH_TIMERS: 'off', BERTH_RATE_LIMITS: 'off', ...settings })
+  const second = await openService(config, pino({ level: 'silent' }), (error) => assert.fail(String(error)))
+  t.after(() => second.close())
+  const other = await world.user('other')
+  await upsertBeside(world, callerOf(second, other.token))
+})
+
+test('who lost three races runs alone: nobody begins meanwhile, and who waits for it goes on afterwards', async () => {
+  let lost = 0
+  const untilWon = openRaces(() => void lost++)
+  let [running, loserRuns, met] = [0, false, 0]
+  const short = () =>
+    untilWon(async () => {
+      running++
+      if (loserRuns) met++
+      await sleep(2)
+      running--
+    })
+  let over = false
+  const others = Promise.all(
+    Array.from({ length: 5 }, async () => {
+      while (!over) await short()
+    }),
+  )
+  const said: boolean[] = []
+  const value = await untilWon(async (alone) => {
+    said.push(alone)
+    if (!alone) throw Object.assign(new Error('lost'), { code: '40001' })
+    loserRuns = true
+    met += running
+    await sleep(50)
+    loserRuns = false
+    return 'done'
+  })
+  over = true
+  await others
+  assert.deepEqual([value, lost, said], ['done', 3, [false, false, false, true]])
+  assert.equal(met, 0, 'others that ran beside it')
+})

@@ -1,0 +1,138 @@
+/** Who runs and who waits: accounts take turns, few of one run at once, and who waits for long is told. docs/limits.md. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { groupCommit, type Writer } from '../../src/db/sqlite/group-commit.ts'
+import { openFairLine } from '../../src/fair-line.ts'
+import { openGate } from '../../src/http/gate.ts'
+import { Refusal } from '../../src/refusal.ts'
+
+/** Keeps this turn of the event loop busy. */
+function busy(ms: number): void {
+  for (const began = performance.now(); performance.now() - began < ms; );
+}
+
+const turns = async (count: number) => {
+  for (let n = 0; n < count; n++) await nextTurn()
+}
+
+test('in a line owners take turns, each has its own in order, and who may not go is passed over', () => {
+  const line = openFairLine<string>()
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) line.push(item[0]!, item)
+  line.remove('a', 'a2')
+  line.remove('b', 'c1')
+  line.remove('z', 'a1')
+  assert.deepEqual([line.size(), line.sizeOf('a'), line.sizeOf('z')], [5, 2, 0])
+  assert.equal(
+    line.shift((owner) => owner === 'c'),
+    'c1',
+  )
+  assert.deepEqual(
+    [line.shift(), line.shift(), line.shift(), line.shift(), line.shift()],
+    ['a1', 'b1', 'c2', 'a3', undefined],
+  )
+  assert.equal(line.size(), 0)
+})
+
+test('so many of an account run at once, the others wait, and 257th of them is refused', async () => {
+  const gate = openGate({ mostOfOne: 2 })
+  await nextTurn()
+  assert.deepEqual([gate.enter('a'), gate.enter('a')], [undefined, undefined])
+  let entered = 0
+  const waiting = Array.from({ length: 256 }, () => gate.enter('a')!.then(() => entered++))
+  assert.throws(
+    () => gate.enter('a'),
+    (error) => error instanceof Refusal && error.key === 'rate_limited' && error.headers?.['retry-after'] === '1',
+  )
+  await nextTurn()
+  assert.equal(gate.enter('b'), undefined, 'another one is let in at once')
+  await turns(5)
+  assert.equal(entered, 0)
+  for (let n = 0; n < 256; n++) {
+    gate.leave('a')
+    await turns(2)
+    assert.equal(entered, n + 1)
+  }
+  await Promise.all(waiting)
+})
+
+test('after a long turn all wait for the next, in which accounts take turns', async () => {
+  const gate = openGate({ mostOfOne: 1000 })
+  await nextTurn()
+  gate.enter('a')
+  busy(10)
+  const order: string[] = []
+  const ask = (owner: string) =>
+    gate.enter(owner)?.then(() => {
+      order.push(owner)
+      busy(10)
+    })
+  const all = [...Array.from({ length: 5 }, () => ask('a')), ask('b')]
+  await Promise.all(all)
+  assert.deepEqual(order, ['a', 'b', 'a', 'a', 'a', 'a'])
+  // One a turn, as each of them fills it.
+  await nextTurn()
+  assert.equal(gate.enter('a'), undefined)
+})
+
+test('who waits for 10 s is refused and takes no place; what may go on is looked at when something has changed', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let hasRoom = false
+  const gate = openGate({ mostOfOne: 1, mostOfAll: 1, may: () => hasRoom })
+  const first = gate.enter('a')!
+  t.mock.timers.tick(9_999)
+  const second = gate.enter('a')!
+  t.mock.timers.tick(1)
+  await assert.rejects(first, (error) => error instanceof Refusal && error.key === 'rate_limited')
+  hasRoom = true
+  gate.look()
+  await second
+  const others = [gate.enter('b'), gate.enter('c')]
+  let came = 0
+  for (const one of others) one!.then(() => came++)
+  await turns(3)
+  assert.equal(came, 0, 'one of all')
+  gate.leave('a')
+  await others[0]
+  await turns(3)
+  assert.equal(came, 1)
+})
+
+/** A writer that notes its verbs. */
+function openWriter() {
+  const said: string[] = []
+  let open = false
+  const writer: Writer = {
+    beforeCommit: () => {},
+    afterCommit: () => {},
+    exec(sql) {
+      if (sql === 'BEGIN IMMEDIATE' || sql === 'COMMIT') said.push(sql)
+      open = sql === 'BEGIN IMMEDIATE' || (open && sql !== 'COMMIT' && sql !== 'ROLLBACK')
+    },
+    inTransaction: () => open,
+  }
+  return { writer, said }
+}
+
+test("writes take turns by account, and a long group is committed before the next one's", async () => {
+  const { writer, said } = openWriter()
+  const write = groupCommit(writer, 256, { onDone: () => {}, onFailed: () => {} })
+  const job = (owner: string, ms: number) =>
+    write(async () => {
+      busy(ms)
+      said.push(owner)
+    }, owner)
+  const all = [...Array.from({ length: 4 }, () => job('flood', 15)), job('other', 1)]
+  await Promise.all(all)
+  const [jobs, verbs] = [said.filter((word) => !/[A-Z]/.test(word)), said.filter((word) => /[A-Z]/.test(word))]
+  assert.deepEqual(jobs, ['flood', 'other', 'flood', 'flood', 'flood'])
+  // Two of 15 ms are longer than a group may last.
+  assert.ok(verbs.length >= 4, said.join())
+})
+
+test('what is short shares one commit, up to the limit', async () => {
+  const { writer, said } = openWriter()
+  const write = groupCommit(writer, 3, { onDone: () => {}, onFailed: () => {} })
+  await Promise.all(Array.from({ length: 4 }, (_, at) => write(async () => void said.push(String(at)), 'a')))
+  assert.deepEqual(said, ['BEGIN IMMEDIATE', '0', '1', '2', 'COMMIT', 'BEGIN IMMEDIATE', '3', 'COMMIT'])
+})

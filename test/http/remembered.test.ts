@@ -1,0 +1,72 @@
+/** A list that is given again as it was, and what ends that. docs/decisions/0039. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { remembered, type Written } from '../../src/http/response-cache.ts'
+import { type Call, onBothEngines } from '../support/world.ts'
+
+const LIST = '/v9/projects?limit=20'
+
+async function names(call: Call): Promise<string[]> {
+  const { status, body } = await call('GET', LIST)
+  assert.equal(status, 200)
+  return body.projects.map((project: { name: string }) => project.name)
+}
+
+onBothEngines('a list that was asked before shows every change that was answered since', async ({ call }) => {
+  await call('POST', '/v10/projects', { name: 'first' })
+  assert.deepEqual(await names(call), ['first'])
+  assert.deepEqual(await names(call), ['first'])
+  await call('POST', '/v10/projects', { name: 'second' })
+  assert.deepEqual(await names(call), ['second', 'first'])
+  await call('PATCH', '/v9/projects/first', { name: 'renamed' })
+  assert.deepEqual(await names(call), ['renamed', 'second'])
+  const variable = { key: 'A', value: '1', type: 'plain', target: ['production'] }
+  assert.equal((await call('POST', '/v10/projects/second/env', variable)).status, 201)
+  const shown = (await call('GET', LIST)).body.projects.find(({ name }: { name: string }) => name === 'second')
+  assert.deepEqual(
+    shown.env.map(({ key }: { key: string }) => key),
+    ['A'],
+  )
+  await call('DELETE', '/v9/projects/renamed')
+  assert.deepEqual(await names(call), ['second'])
+})
+
+onBothEngines('lists and creates at once: no list misses a project that was answered before it', async ({ call }) => {
+  for (let round = 0; round < 10; round++) {
+    const name = `project-${round}`
+    await Promise.all([names(call), call('POST', '/v10/projects', { name }), names(call), names(call)])
+    const [first] = await names(call)
+    assert.equal(first, name)
+  }
+})
+
+onBothEngines('what one token was shown is not shown to another', async ({ call, token, user, as }) => {
+  const { body: one } = await call('POST', '/v10/projects', { name: 'one' })
+  await call('POST', '/v10/projects', { name: 'two' })
+  const narrow = await token({ projectIds: [one.id] })
+  const stranger = await user('stranger')
+  assert.deepEqual(await names(call), ['two', 'one'])
+  assert.deepEqual(await names(narrow), ['one'])
+  assert.deepEqual(await names(stranger.call), [])
+  assert.equal((await as(undefined)('GET', LIST)).status, 401)
+  assert.deepEqual(await names(call), ['two', 'one'])
+})
+
+onBothEngines('a commit ends what was kept, also for an answer that is being made', async ({ call, deps, engine }) => {
+  const kept = deps.db.answers()
+  assert.equal(kept === undefined, engine === 'postgres')
+  await call('POST', '/v10/projects', { name: 'first' })
+  if (kept !== undefined) assert.notEqual(deps.db.answers(), kept)
+})
+
+test('answers are kept by their key, bounded in number and in length', async () => {
+  const kept = new Map<string, unknown>()
+  const written = (body: string): Written => ({ links: undefined, body })
+  const once = await remembered(kept, 'a', async () => written('once'))
+  assert.equal(await remembered(kept, 'a', async () => written('twice')), once)
+  assert.equal(String((await remembered(kept, 'b', async () => written('other'))).body), 'other')
+  await remembered(kept, 'long', async () => written('x'.repeat(65_537)))
+  assert.equal(kept.has('long'), false)
+  for (let n = 0; n < 200; n++) await remembered(kept, `many ${n}`, async () => written('one of many'))
+  assert.ok(kept.size <= 50)
+})

@@ -1,0 +1,78 @@
+/** An end of what an installation may do waits for its writes under way, and lets none begin before it stands. PostgreSQL: on SQLite writes run one after another anyway. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
+import { openWorld, type World } from '../support/world.ts'
+
+/** The line of an installation, as src/access/installation.ts has it. */
+const LINE = '0x62657274, hashtext($1) & 255'
+const WAITS =
+  "select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())"
+
+type Setting = { world: World; appId: string; configurationId: string; ownerId: string }
+
+const ENDS: Record<string, (setting: Setting) => Promise<{ status: number; text: string }>> = {
+  'it is removed': ({ world, configurationId }) =>
+    world.call('DELETE', `/v1/integrations/configuration/${configurationId}?teamId=${world.credentials.teamId}`),
+  'it loses a scope': ({ world, appId }) =>
+    world.operator('PATCH', `/operator/v1/integrations/${appId}`, { scopes: ['read:project'] }),
+  'who installed it is no owner any more': ({ world, ownerId }) =>
+    world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${ownerId}`, { role: 'VIEWER' }),
+}
+
+for (const [what, end] of Object.entries(ENDS)) {
+  test(`a write of an installation that is under way is waited for when ${what}`, { timeout: 60_000 }, async (t) => {
+    const world = await openWorld('postgres')
+    t.after(() => world.close())
+    const { teamId } = world.credentials
+    const owner = await world.user('grace')
+    await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${owner.id}`, { role: 'OWNER' })
+    const app = await makeIntegration(world, { scopes: ['read-write:project'] })
+    const { configurationId, call } = await makeInstallation(world, { app }, { userId: owner.id })
+    const { database } = world.deps.config
+    assert.ok(database.engine === 'postgres')
+    const other = new pg.Client({ connectionString: database.url })
+    await other.connect()
+    t.after(() => other.end())
+    const untilWaiting = async (asked: Promise<unknown>) => {
+      let answered = false
+      void asked.then(() => {
+        answered = true
+      })
+      while ((await other.query(WAITS)).rows.length === 0) {
+        assert.equal(answered, false, 'it did not wait')
+        await sleep(2)
+      }
+    }
+    // As a write of the installation holds it until its commit.
+    await other.query('begin')
+    await other.query(`select pg_advisory_xact_lock_shared(${LINE})`, [configurationId])
+    const ending = end({ world, appId: app.id, configurationId, ownerId: owner.id })
+    await untilWaiting(ending)
+    await other.query('commit')
+    const { status, text } = await ending
+    assert.ok(status < 300, text)
+    const refused = await call('POST', `/v10/projects?teamId=${teamId}`, { name: 'late' })
+    assert.ok([401, 403].includes(refused.status), refused.text)
+  })
+}
+
+test('a write of an installation waits for an end that is under way', { timeout: 60_000 }, async (t) => {
+  const world = await openWorld('postgres')
+  t.after(() => world.close())
+  const { configurationId, call } = await makeInstallation(world)
+  const { database } = world.deps.config
+  assert.ok(database.engine === 'postgres')
+  const other = new pg.Client({ connectionString: database.url })
+  await other.connect()
+  t.after(() => other.end())
+  await other.query('begin')
+  await other.query(`select pg_advisory_xact_lock(${LINE})`, [configurationId])
+  const writing = call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'waits' })
+  while ((await other.query(WAITS)).rows.length === 0) await sleep(2)
+  await other.query('update configuration set scopes_json = $1', ['["read:project"]'])
+  await other.query('commit')
+  assert.equal((await writing).status, 403)
+})

@@ -1,0 +1,342 @@
+/** Membership by consent: an invited person is a stranger until they accept. docs/accounts.md: Members. */
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { postDue } from '../../src/mail/poster.ts'
+import { type Client, openClient, pathOf, signedIn } from '../support/browser-client.ts'
+import { digest, makeProject, openPlace, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { openSmtp } from '../support/smtp.ts'
+import { type Answer, onBothEngines, type World } from '../support/world.ts'
+
+const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
+const DAY_MS = 86_400_000
+
+type Person = Awaited<ReturnType<World['user']>>
+
+/** The first team, as its OWNER and as those who are invited see it. */
+function teamOf(world: World) {
+  const { teamId } = world.credentials
+  const path = `/v1/teams/${teamId}/members`
+  return {
+    path,
+    invite: async (who: object, role = 'MEMBER') => {
+      const answer = await world.call('POST', path, { ...who, role })
+      assert.equal(answer.status, 200, answer.text)
+      return { ...answer.body, code: answer.body.inviteUrl.split('/').at(-1) as string }
+    },
+    accept: (person: Person, inviteCode: string) => person.call('POST', `${path}/teams/join`, { inviteCode }),
+    isIn: async (person: Person) => (await person.call('GET', `/v9/projects?teamId=${teamId}`)).status === 200,
+    listed: async () => {
+      const { members } = (await world.call('GET', `${path}?limit=100`)).body
+      return members.map((one: Record<string, unknown>) => [one.email, one.role, one.confirmed])
+    },
+  }
+}
+
+onBothEngines('an invited person gets from every operation what a stranger gets, until they accept', async (world) => {
+  const place = await openPlace(world)
+  const { invite, accept, isIn } = teamOf(world)
+  await makeProject(world, 'theirs', `?teamId=${place.teamId}`)
+  const [invited, stranger] = [await world.user('invited'), await world.user('strange')]
+  const { code } = await invite({ uid: invited.id }, 'OWNER')
+  let asked = 0
+  for (const route of PUBLIC) {
+    const names = {
+      idOrName: 'theirs',
+      projectId: 'theirs',
+      ...(route.operationId !== 'joinTeam' && { idOrSlug: 'team' }),
+    }
+    const { method, url, body } = sampleOf(route, place, names)
+    for (const query of [`teamId=${place.teamId}`, 'slug=team', '']) {
+      // What people make in their personal account has ids of its own; what is said of the team is said to both alike.
+      if (query === '' && !/\/teams\/:/.test(route.path)) continue
+      const [one, other] = [
+        await invited.call(method, withQuery(url, query), body),
+        await stranger.call(method, withQuery(url, query), body),
+      ]
+      assert.deepEqual([one.status, one.text], [other.status, other.text], `${route.operationId} ${query}`)
+      assert.ok(one.status === 403 || one.status === 404, `${route.operationId} ${query}: ${one.text}`)
+      asked++
+    }
+  }
+  assert.ok(asked > 2 * PUBLIC.length)
+  const token = { userId: invited.id, teamId: place.teamId }
+  assert.deepEqual(said(await world.operator('POST', '/operator/v1/tokens', token)), [400, 'bad_request'])
+  const teams = await invited.call('GET', '/v2/teams')
+  assert.deepEqual(teams.body.teams, [])
+  assert.equal((await accept(invited, code)).status, 200)
+  assert.equal(await isIn(invited), true)
+  assert.equal(await isIn(stranger), false)
+})
+
+onBothEngines('who is invited is listed as not confirmed, found, given another role, and taken back', async (world) => {
+  const { path, invite, accept, isIn, listed } = teamOf(world)
+  const ada = await world.user('ada')
+  const { code } = await invite({ uid: ada.id }, 'VIEWER')
+  const nobody = await invite({ email: 'New@Example.com' }, 'OWNER')
+  assert.deepEqual([nobody.uid, nobody.username, nobody.email], [nobody.code, '', 'new@example.com'])
+  const all = [
+    ['new@example.com', 'OWNER', false],
+    ['ada@example.com', 'VIEWER', false],
+    ['admin@berth.localhost', 'OWNER', true],
+  ]
+  assert.deepEqual(await listed(), all)
+  const names = async (query: string) =>
+    (await world.call('GET', `${path}?${query}`)).body.members.map((one: { email: string }) => one.email.split('@')[0])
+  assert.deepEqual(await names('limit=1'), ['new'])
+  const { next } = (await world.call('GET', `${path}?limit=1`)).body.pagination
+  assert.deepEqual(await names(`until=${next}`), ['ada', 'admin'])
+  assert.deepEqual(await names('role=VIEWER'), ['ada'])
+  assert.deepEqual(await names('search=NEW@'), ['new'])
+  assert.deepEqual(await names(`filterByUserIds=${ada.id}`), ['ada'])
+  assert.deepEqual(await names(`since=${Date.now() + 1000}`), [])
+  assert.equal(JSON.stringify((await world.call('GET', path)).body).includes('/invitations/'), false)
+
+  assert.deepEqual(said(await world.call('POST', path, { uid: ada.id })), [409, 'conflict'])
+  const confirming = await world.call('PATCH', `${path}/${ada.id}`, { confirmed: true, role: 'OWNER' })
+  assert.deepEqual(said(confirming), [400, 'bad_request'])
+  assert.match(confirming.body.error.message, /only the person who is invited/)
+  assert.equal((await world.call('PATCH', `${path}/${ada.id}`, { role: 'DEVELOPER' })).status, 200)
+  assert.equal((await world.call('GET', `${path}/${ada.id}/projects`)).status, 200)
+  assert.equal((await world.call('DELETE', `${path}/${nobody.uid}`)).status, 200)
+  assert.equal((await accept(ada, code)).status, 200)
+  assert.deepEqual(await listed(), [
+    ['ada@example.com', 'DEVELOPER', true],
+    ['admin@berth.localhost', 'OWNER', true],
+  ])
+  assert.deepEqual(said(await world.call('POST', path, { uid: ada.id })), [409, 'conflict'])
+
+  const bob = await world.user('bob')
+  const withdrawn = await invite({ email: 'bob@example.com' })
+  const gone = await world.call('DELETE', `/v1/teams/team/invites/${withdrawn.code}`)
+  assert.deepEqual(gone.body, { id: world.credentials.teamId })
+  assert.deepEqual(said(await world.call('DELETE', `/v1/teams/team/invites/${withdrawn.code}`)), [404, 'not_found'])
+  assert.deepEqual(said(await accept(bob, withdrawn.code)), [404, 'not_found'])
+  assert.equal(await isIn(bob), false)
+})
+
+onBothEngines(
+  'an invitation is answered by the very person, in time, with a token that may all they may',
+  async (world) => {
+    const { teamId } = world.credentials
+    const { path, invite, accept, isIn } = teamOf(world)
+    const [ada, eve] = [await world.user('ada'), await world.user('eve')]
+    const { code } = await invite({ uid: ada.id })
+    await makeProject({ ...world, call: ada.call }, 'own')
+    const tokenOf = async (narrowed: object) =>
+      world.as((await world.operator('POST', '/operator/v1/tokens', { userId: ada.id, ...narrowed })).body.token)
+    const own = (await ada.call('GET', '/v9/projects/own')).body.id
+    const before = await digest(world)
+    assert.deepEqual(said(await accept(eve, code)), [404, 'not_found'])
+    assert.deepEqual(said(await world.call('POST', `${path}/teams/join`, { inviteCode: code })), [404, 'not_found'])
+    assert.deepEqual(said(await ada.call('POST', '/v1/teams/other/members/teams/join', { inviteCode: code })), [
+      404,
+      'not_found',
+    ])
+    assert.deepEqual(said(await ada.call('POST', `${path}/teams/join`, {})), [400, 'bad_request'])
+    assert.equal(await digest(world), before)
+    for (const narrow of [{ projectIds: [own] }, { scopes: ['read-write:team', 'read-write:user'] }]) {
+      const call = await tokenOf(narrow)
+      assert.deepEqual(said(await call('POST', `${path}/teams/join`, { inviteCode: code })), [403, 'forbidden'])
+    }
+    const { id } = (await world.operator('POST', '/operator/v1/teams', { slug: 'adas', name: 'A', ownerId: ada.id }))
+      .body
+    const bound = await tokenOf({ teamId: id })
+    assert.deepEqual(said(await bound('POST', `${path}/teams/join`, { inviteCode: code })), [403, 'forbidden'])
+
+    const late = world.deps.clock.now() + 15 * DAY_MS
+    await world.deps.db.write((tx) => tx.updateTable('invitation').set({ expires_at: 1 }).execute())
+    assert.deepEqual(said(await accept(ada, code)), [404, 'not_found'])
+    assert.equal((await world.call('GET', path)).body.members.length, 1)
+    const again = await invite({ uid: ada.id })
+    assert.equal((await accept(ada, again.code)).status, 200)
+    assert.equal(await isIn(ada), true)
+    const { code: waiting } = await invite({ uid: eve.id })
+    const swept = await world.operator('POST', '/operator/v1/timers/old-invitations/run', { now: late })
+    assert.equal(swept.body.swept, 1)
+    assert.deepEqual(said(await accept(eve, waiting)), [404, 'not_found'])
+    assert.equal((await world.call('GET', `/v2/teams/${teamId}`)).status, 200)
+  },
+)
+
+onBothEngines('an invitation to an address waits for who gets a user with it', async (world) => {
+  const { invite, accept, isIn } = teamOf(world)
+  const { code } = await invite({ email: 'later@example.com' })
+  const eve = await world.user('eve')
+  assert.deepEqual(said(await accept(eve, code)), [404, 'not_found'])
+  const later = await world.user('later')
+  assert.equal(await isIn(later), false)
+  assert.equal((await accept(later, code)).status, 200)
+  assert.equal(await isIn(later), true)
+})
+
+onBothEngines('a person answers on a page, signed in as who is invited', async (world) => {
+  const { invite, isIn } = teamOf(world)
+  const [ada, bob, eve] = [await world.user('ada'), await world.user('bob'), await world.user('eve')]
+  const page = pathOf((await invite({ uid: ada.id }, 'DEVELOPER')).inviteUrl)
+  const asNobody = await openClient(world).get(page)
+  assert.deepEqual([asNobody.status, asNobody.location], [303, `/sign-in?return=${encodeURIComponent(page)}`])
+  const asEve = await signedIn(world, eve.id, 'eve')
+  assert.equal((await asEve.get(page)).status, 404)
+  assert.equal((await asEve.post(page, { answer: 'accept' })).status, 404)
+  assert.match((await asEve.get('/invitations')).text, /No team waits/)
+
+  const asAda = await signedIn(world, ada.id, 'ada')
+  assert.match((await asAda.get('/invitations')).text, new RegExp(`href="${page}"`))
+  const seen = await asAda.get(page)
+  assert.match(seen.text, /admin invites you, <strong>ada<\/strong>, to this team as <strong>DEVELOPER<\/strong>/)
+  assert.equal((await asAda.post(page, { answer: 'maybe' })).status, 400)
+  assert.equal((await asAda.post(page, { answer: 'accept' }, { origin: 'https://evil.example' })).status, 403)
+  assert.equal(await isIn(ada), false)
+  assert.match((await asAda.post(page, { answer: 'accept' })).text, /You are a member of Team/)
+  assert.equal(await isIn(ada), true)
+  assert.equal((await asAda.post(page, { answer: 'accept' })).status, 404)
+  const [entry] = (await world.operator('GET', '/operator/v1/audit?limit=1')).body.entries
+  assert.deepEqual(
+    [entry.type, entry.actor.id, entry.subjectId],
+    ['answerInvitation', ada.id, world.credentials.teamId],
+  )
+
+  const other = pathOf((await invite({ uid: bob.id })).inviteUrl)
+  const asBob: Client = await signedIn(world, bob.id, 'bob')
+  await asBob.get(other)
+  assert.match((await asBob.post(other, { answer: 'decline' })).text, /You declined/)
+  assert.equal((await asBob.post(other, { answer: 'accept' })).status, 404)
+  assert.equal(await isIn(bob), false)
+})
+
+onBothEngines(
+  'accepted ten times at once, and while it is taken back or changed: one outcome, never a place without an invitation',
+  async (world) => {
+    const { path, invite, accept, isIn } = teamOf(world)
+    const ada = await world.user('ada')
+    const first = await invite({ uid: ada.id })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => accept(ada, first.code)))
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(404)])
+    for (let round = 0; round < 8; round++) {
+      await world.call('DELETE', `${path}/${ada.id}`)
+      const { code } = await invite({ uid: ada.id }, 'VIEWER')
+      const [accepted, ended] = await Promise.all([
+        accept(ada, code),
+        world.call('DELETE', `/v1/teams/team/invites/${code}`),
+      ])
+      assert.deepEqual([accepted.status, ended.status].sort(), [200, 404], `round ${round}`)
+      assert.equal(await isIn(ada), accepted.status === 200, `round ${round}`)
+    }
+    for (let round = 0; round < 4; round++) {
+      await world.call('DELETE', `${path}/${ada.id}`)
+      const { code } = await invite({ uid: ada.id }, 'VIEWER')
+      const [accepted, changed] = await Promise.all([
+        accept(ada, code),
+        world.call('PATCH', `${path}/${ada.id}`, { role: 'MEMBER' }),
+      ])
+      assert.deepEqual([accepted.status, changed.status], [200, 200], `round ${round}`)
+      const { members } = (await world.call('GET', `${path}?filterByUserIds=${ada.id}`)).body
+      assert.deepEqual([members[0].role, members[0].confirmed], ['MEMBER', true], `round ${round}`)
+    }
+  },
+)
+
+onBothEngines('what an OWNER offered ends when they fall or go', async (world) => {
+  const { path, accept } = teamOf(world)
+  const [ada, bob, friend] = [await world.user('ada'), await world.user('bob'), await world.user('friend')]
+  const ways: [Person, (id: string) => Promise<Answer>][] = [
+    [ada, (id) => world.call('DELETE', `${path}/${id}`)],
+    [bob, (id) => world.call('PATCH', `${path}/${id}`, { role: 'MEMBER' })],
+  ]
+  for (const [owner, end] of ways) {
+    await world.join(owner, 'OWNER')
+    const offered = await owner.call('POST', path, { uid: friend.id, role: 'OWNER' })
+    assert.equal((await end(owner.id)).status, 200)
+    assert.deepEqual(said(await accept(friend, offered.body.inviteUrl.split('/').at(-1))), [404, 'not_found'])
+  }
+})
+
+onBothEngines(
+  'whom the operator places is in at once, the log says so, and even as the only OWNER they may leave',
+  async (world) => {
+    const { teamId, userId } = world.credentials
+    const { path, invite, isIn } = teamOf(world)
+    const [ada, bob] = [await world.user('ada'), await world.user('bob')]
+    await invite({ uid: ada.id }, 'VIEWER')
+    const placed = `/operator/v1/teams/${teamId}/members/${ada.id}`
+    assert.equal((await world.operator('PUT', placed, { role: 'OWNER' })).status, 200)
+    assert.equal(await isIn(ada), true)
+    const { entries } = (
+      await world.operator('GET', `/operator/v1/audit?type=${encodeURIComponent('placed by operator')}`)
+    ).body
+    assert.deepEqual(
+      entries.map((one: Record<string, unknown>) => [one.accountId, one.subjectId]),
+      [[teamId, ada.id]],
+    )
+    const { members } = (await world.call('GET', `${path}?filterByUserIds=${ada.id}`)).body
+    assert.deepEqual([members.length, members[0].confirmed], [1, true])
+    assert.equal(
+      (await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${userId}`, { role: 'MEMBER' })).status,
+      200,
+    )
+    assert.deepEqual(said(await world.operator('DELETE', placed)), [409, 'conflict'], 'only they themselves')
+    assert.equal((await ada.call('DELETE', `${path}/${ada.id}`)).status, 200)
+    assert.equal(await isIn(ada), false)
+
+    // Whom another OWNER raised did not ask for it either.
+    await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${userId}`, { role: 'OWNER' })
+    assert.equal((await world.call('DELETE', `${path}/${userId}`)).status, 200)
+    await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${userId}`, { role: 'OWNER' })
+    await world.join(bob, 'VIEWER')
+    assert.equal((await world.call('PATCH', `${path}/${bob.id}`, { role: 'OWNER' })).status, 200)
+    assert.equal((await world.call('DELETE', `${path}/${userId}`)).status, 200)
+    assert.equal((await bob.call('DELETE', `${path}/${bob.id}`)).status, 200)
+  },
+)
+
+onBothEngines('who accepted to be OWNER stays while there is no other', async (world) => {
+  const { userId } = world.credentials
+  const { path } = teamOf(world)
+  const ada = await world.user('ada')
+  await world.join(ada, 'OWNER')
+  assert.equal((await world.call('DELETE', `${path}/${userId}`)).status, 200)
+  // To be given the role again changes nothing of who asked for it.
+  assert.equal((await ada.call('PATCH', `${path}/${ada.id}`, { role: 'OWNER' })).status, 200)
+  assert.deepEqual(said(await ada.call('DELETE', `${path}/${ada.id}`)), [409, 'conflict'])
+})
+
+onBothEngines('100 invitations wait in one team at the most', async (world) => {
+  const { teamId, userId } = world.credentials
+  const rows = Array.from({ length: 99 }, (_, at) => ({
+    id: `inv_${at}`,
+    team_id: teamId,
+    email: `p${at}@example.com`,
+    user_id: null,
+    role: 'VIEWER' as const,
+    invited_by: userId,
+    expires_at: Date.now() + DAY_MS,
+    created_stamp: at,
+  }))
+  await world.deps.db.write((tx) => tx.insertInto('invitation').values(rows).execute())
+  const { path, invite } = teamOf(world)
+  await invite({ email: 'last@example.com' })
+  const full = await world.call('POST', path, { email: 'more@example.com' })
+  assert.deepEqual(said(full), [409, 'conflict'])
+  assert.match(full.body.error.message, /100 invitations/)
+})
+
+const smtp = await openSmtp()
+after(() => smtp.close())
+
+onBothEngines(
+  'with a mail server the link is in the letter to the person, and nobody else is shown it',
+  async (world) => {
+    const ada = await world.user('ada')
+    const path = `/v1/teams/${world.credentials.teamId}/members`
+    const invited = await world.call('POST', path, { uid: ada.id, role: 'VIEWER' })
+    assert.deepEqual(Object.keys(invited.body).sort(), ['email', 'role', 'uid', 'username'])
+    smtp.received.length = 0
+    await postDue(world.deps)
+    const [{ to, letter }] = smtp.received as [(typeof smtp.received)[number]]
+    assert.deepEqual(to, ['ada@example.com'])
+    assert.match(letter.text, /Admin invites you to the team Team \(team\) as VIEWER/)
+    const [link] = /http\S+\/invitations\/inv_\w+/.exec(letter.text) ?? assert.fail(letter.text)
+    assert.equal((await ada.call('POST', `${path}/teams/join`, { inviteCode: link.split('/').at(-1) })).status, 200)
+  },
+  { BERTH_SMTP_URL: smtp.url, BERTH_MAIL_FROM: 'b@acme.example' },
+)

@@ -1,0 +1,293 @@
+/** The log: every answer is named by an id, nothing secret is in any line, and a log that nobody reads stops nothing. docs/operations.md. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ROUTES } from '../../src/routes.ts'
+import { callerOf, openPlace, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
+import { root } from '../support/root.ts'
+import { onBothEngines, type World } from '../support/world.ts'
+
+const ID = /^[0-9A-Za-z]{10}-[0-9a-z]+$/
+function linesOf(world: World): Record<string, unknown>[] {
+  return world
+    .logged()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+onBothEngines('every answer names its request, whatever it is, and no two have one name', async (world) => {
+  const nobody = world.as(undefined)
+  const answers = await Promise.all([
+    world.call('GET', '/v9/projects'),
+    world.call('GET', '/v9/projects/none'),
+    world.call('PATCH', '/v9/projects/none', 'x'.repeat(70_000)),
+    world.call('GET', '/%ff'),
+    nobody('GET', '/nowhere'),
+    nobody('PUT', '/v9/projects', {}),
+    nobody('GET', '/healthz'),
+    nobody('GET', '/metrics'),
+    nobody('GET', '/docs'),
+    nobody('GET', '/sign-in'),
+    nobody('GET', '/sign-in?no=1&no=2'),
+    nobody('POST', '/sign-in', 'x'),
+    nobody('GET', '/v9/projects', undefined, { 'x-request-id': 'mine' }),
+  ])
+  const ids = answers.map(({ headers }) => String(headers['x-request-id']))
+  for (const id of ids) assert.match(id, ID)
+  assert.equal(new Set(ids).size, answers.length)
+  const { hostname, port } = new URL(await world.listen())
+  const socket = connect(Number(port), hostname)
+  socket.write('NOT HTTP\r\n\r\n')
+  const [unreadable] = await once(socket, 'data')
+  assert.match(String(unreadable), /^HTTP\/1\.1 400 [\s\S]*\r\nx-request-id: [0-9A-Za-z]{10}-[0-9a-z]+\r\n/)
+  const logged = new Set(linesOf(world).map(({ requestId }) => requestId))
+  for (const id of ids) assert.ok(logged.has(id), id)
+})
+
+onBothEngines(
+  'a line says who asked what as words of the program; a valid traceparent is continued, another ignored',
+  async (world) => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const parent = '00f067aa0ba902b7'
+    const line = async (traceparent: string | undefined) => {
+      const answer = await world.call(
+        'GET',
+        '/v9/projects/none?x=1',
+        undefined,
+        traceparent === undefined ? {} : { traceparent },
+      )
+      const found = linesOf(world).find(({ requestId }) => requestId === answer.headers['x-request-id'])
+      return found ?? assert.fail('no line')
+    }
+    const { level, time, pid, hostname, requestId, ms, ...said } = await line(`00-${trace}-${parent}-01`)
+    assert.equal(level, 20)
+    assert.ok((ms as number) >= 0)
+    assert.deepEqual(said, {
+      traceId: trace,
+      parentId: parent,
+      operation: 'getProject',
+      method: 'GET',
+      status: 404,
+      refusal: 'not_found',
+      msg: 'answered',
+    })
+    assert.equal((await line(`cc-${trace}-${parent}-00-what-a-later-version-says`)).traceId, trace)
+    for (const invalid of [
+      undefined,
+      '',
+      `ff-${trace}-${parent}-01`,
+      `00-${'0'.repeat(32)}-${parent}-01`,
+      `00-${trace}-${'0'.repeat(16)}-01`,
+      `00-${trace.toUpperCase()}-${parent}-01`,
+      `00-${trace}-${parent}-01-more`,
+      `00-${trace}-${parent}`,
+      `00-${trace}-${parent}-01\n{"level":60}`.replaceAll('\n', ' '),
+      'x'.repeat(5000),
+    ]) {
+      const { traceId, parentId } = await line(invalid)
+      assert.deepEqual([traceId, parentId], [undefined, undefined], String(invalid))
+    }
+  },
+)
+
+onBothEngines(
+  'a fault of ours names its request in the answer and in the log, with the trace it is part of (logs a fault)',
+  async (world) => {
+    const { read } = world.deps.db
+    const executor = read.getExecutor() as { executeQuery: (...said: unknown[]) => Promise<unknown> }
+    const real = executor.executeQuery
+    const secret = 'canary-of-a-driver'
+    const fault = Object.assign(new Error('it broke', { cause: new Error('because') }), {
+      detail: secret,
+      parameters: [secret],
+    })
+    executor.executeQuery = () => Promise.reject(fault)
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+    const answer = await world.operator('GET', '/operator/v1/audit', undefined, { traceparent })
+    executor.executeQuery = real
+    assert.equal(answer.status, 500)
+    const id = String(answer.headers['x-request-id'])
+    assert.ok(answer.body.error.message.includes(id), answer.text)
+    assert.doesNotMatch(answer.text, /broke|canary/)
+    const line = linesOf(world).find(({ msg }) => msg === 'request failed')!
+    assert.deepEqual(
+      [line.requestId, line.traceId, line.method, line.path],
+      [id, 'a'.repeat(32), 'GET', '/operator/v1/audit'],
+    )
+    const { type, message, stack, because, ...more } = line.err as Record<string, unknown>
+    assert.deepEqual([type, message, more], ['Error', 'it broke', {}])
+    assert.match(String(stack), /logs\.test\.ts/)
+    assert.equal((because as { message: string }).message, 'because')
+    assert.equal(world.logged().includes(secret), false)
+  },
+)
+
+/** Strings that are in no line, wherever a caller puts them. */
+const CANARY = 'canary7f3a'
+
+onBothEngines(
+  'nothing that was sent is in any line: no body, query, header, path or code (logs a fault)',
+  async (world) => {
+    const place = await openPlace(world)
+    const headers = {
+      'user-agent': CANARY,
+      referer: `https://${CANARY}/`,
+      cookie: `a=${CANARY}`,
+      'x-request-id': CANARY,
+      'x-other': CANARY,
+    }
+    for (const route of ROUTES) {
+      const call = callerOf(route, world)
+      const { method, url, body } = sampleOf(route, place)
+      const asked = withQuery(url, teamQuery(route, place))
+      const spoiled =
+        body && typeof body === 'object' && !(body instanceof Blob)
+          ? { ...body, name: CANARY, value: CANARY, password: CANARY, [CANARY]: 1 }
+          : body
+      await call(method, withQuery(asked, `${CANARY}=${CANARY}`), spoiled, headers)
+      await call(method, asked, `{"${CANARY}`, headers)
+      await call(method, `${url.split('?')[0]}/${CANARY}?${CANARY}`, undefined, headers)
+      await world.as(CANARY)(method, url, body, headers)
+    }
+    const nobody = world.as(undefined)
+    for (const path of [
+      `/${CANARY}`,
+      `/sign-in?return=/${CANARY}`,
+      `/sign-in/${CANARY}`,
+      `/password/${CANARY}`,
+      `/%ff${CANARY}`,
+    ]) {
+      await nobody('GET', path, undefined, headers)
+      await nobody('POST', path, `email=${CANARY}&password=${CANARY}`, {
+        ...headers,
+        'content-type': 'application/x-www-form-urlencoded',
+      })
+    }
+    const edge = (await world.openEdge())!
+    const address = await edge.listen('127.0.0.1', 0)
+    await fetch(`${address}/edge/v1/check/${CANARY}?token=${CANARY}`, {
+      headers: { 'x-forwarded-host': `${CANARY}.example.com` },
+    })
+    const logged = world.logged()
+    for (const line of logged.trimEnd().split('\n')) assert.doesNotThrow(() => JSON.parse(line), line)
+    const found = logged.split('\n').filter((line) => line.includes(CANARY))
+    assert.deepEqual(found, [])
+    for (const secret of [
+      world.credentials.token,
+      world.credentials.operatorToken,
+      place.apps.helper.clientSecret,
+      place.code,
+      place.transferCode,
+    ]) {
+      assert.equal(logged.includes(secret), false)
+    }
+  },
+)
+
+processOnBothEngines('at the level that is the default an answered request leaves no line', async (t, engine) => {
+  const running = await start(t, await newHome(t, engine))
+  const before = running.out()
+  for (let at = 0; at < 20; at++) await fetch(`${running.address}/v9/projects`)
+  assert.equal(running.out(), before)
+  assert.equal(await running.kill('SIGTERM'), 0)
+  assert.match(running.out(), /"signal":"SIGTERM","msg":"stopping"/)
+})
+
+/** Starts the program with this stdout, and waits until it is ready. */
+async function launch(t: TestContext, stdout: 'pipe' | number, env: Record<string, string> = {}) {
+  const home = await newHome(t, 'sqlite')
+  const port = String(20_000 + Math.floor(Math.random() * 20_000))
+  const child = spawn(process.execPath, [join(root, 'bin', 'berth.mjs')], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...home.env, PORT: port, BERTH_LOG_LEVEL: 'debug', ...env },
+    stdio: ['ignore', stdout, 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const address = `http://127.0.0.1:${port}`
+  const ready = async () => {
+    for (let tries = 0; tries < 200; tries++) {
+      const answer = await fetch(`${address}/readyz`).catch(() => undefined)
+      if (answer?.status === 200) return
+      await sleep(50)
+    }
+    assert.fail('it is not ready')
+  }
+  const dropped = async () => {
+    const { operatorToken } = credentialsOf(home)
+    const answer = await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${operatorToken}` } })
+    return Number(/^berth_log_lines_dropped_total (\d+)$/m.exec(await answer.text())?.[1])
+  }
+  const ended = once(child, 'exit')
+  return { child, home, address, ready, dropped, ended }
+}
+
+test('a reader that goes away stops nothing: the service answers on, counts what it drops, and stops in order', {
+  timeout: 60_000,
+}, async (t) => {
+  const { child, address, ready, dropped, ended } = await launch(t, 'pipe')
+  await once(child.stdout!, 'data')
+  child.stdout!.destroy()
+  await ready()
+  for (let at = 0; at < 50; at++) assert.equal((await fetch(`${address}/healthz`)).status, 200)
+  assert.ok((await dropped()) >= 45)
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+})
+
+test('a reader that hangs takes no memory without a bound, and holds nobody up', { timeout: 120_000 }, async (t) => {
+  const { child, address, ready, dropped, ended } = await launch(t, 'pipe')
+  child.stdout!.pause()
+  await ready()
+  const ask = async () => {
+    for (let at = 0; at < 1500; at++) await (await fetch(`${address}/healthz`)).text()
+  }
+  while ((await dropped()) === 0) await Promise.all(Array.from({ length: 10 }, ask))
+  assert.equal((await fetch(`${address}/readyz`)).status, 200)
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+})
+
+test('a full disk under the log stops nothing', { timeout: 60_000 }, async (t) => {
+  const full = openSync('/dev/full', 'w')
+  t.after(() => closeSync(full))
+  const { child, address, ready, dropped, ended } = await launch(t, full)
+  await ready()
+  for (let at = 0; at < 20; at++) assert.equal((await fetch(`${address}/healthz`)).status, 200)
+  assert.ok((await dropped()) >= 15)
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+})
+
+const FAULTS = {
+  'an exception': "throw Object.assign(new Error('boom'), { detail: 'can' + 'ary' })",
+  'a rejection': "Promise.reject(new Error('boom'))",
+}
+
+for (const [kind, code] of Object.entries(FAULTS)) {
+  test(`${kind} that nobody catches is told at level fatal, and the process ends with 1`, {
+    timeout: 60_000,
+  }, async (t) => {
+    const hook = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(code)}})`
+    const { child, ready, ended } = await launch(t, 'pipe', { NODE_OPTIONS: `--import "${hook}"` })
+    let out = ''
+    child.stdout!.on('data', (chunk) => {
+      out += chunk
+    })
+    await ready()
+    child.kill('SIGUSR2')
+    assert.deepEqual(await ended, [1, null])
+    await sleep(50)
+    const lines = out.trimEnd().split('\n')
+    const last = JSON.parse(lines.find((line) => line.startsWith('{"level":60')) ?? '{}')
+    assert.deepEqual([last.level, last.err?.message], [60, 'boom'], out.slice(-500))
+    assert.match(last.err.stack, /boom/)
+    assert.equal(out.includes('canary'), false)
+  })
+}

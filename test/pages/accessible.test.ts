@@ -1,0 +1,55 @@
+/** The pages that need no session, in a real Chromium: axe finds nothing, and nothing is wider than the window, by day and by night. */
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import axe from 'axe-core'
+import { findChromium, openChromium, openWindow } from '../support/chromium.ts'
+import { lacking } from '../support/programs.ts'
+import { openWorld } from '../support/world.ts'
+
+const chromium = findChromium()
+const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
+const PAGES: Record<string, string> = {
+  front: '/',
+  docs: '/docs',
+  'docs-found': '/docs?search=env+create',
+  'docs-nothing': '/docs?search=nothing+at+all',
+  'sign-in': '/integrations/installed',
+}
+const OPENED = `document.querySelectorAll('details').forEach((one, at) => { one.open = at < 12 })`
+const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
+
+test('axe finds nothing on the pages for everybody, narrow and wide, light and dark', async (t) => {
+  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether everybody can read the pages'))
+  const world = await openWorld('sqlite')
+  const browser = await openChromium(chromium)
+  try {
+    const origin = await world.listen()
+    for (const width of [390, 1280])
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const { context, page, complaints } = await openWindow(browser, width, true)
+        await page.emulateMedia({ colorScheme })
+        for (const [name, path] of Object.entries(PAGES)) {
+          await page.goto(`${origin}${path}`)
+          if (name !== 'docs') await page.evaluate(OPENED)
+          // All operations are 20 times what is found, and made of the same.
+          if (name !== 'docs' || (width === 390 && colorScheme === 'light')) {
+            await page.evaluate(axe.source)
+            assert.deepEqual(await page.evaluate<string[]>(FOUND), [], `${path} ${width} ${colorScheme}`)
+          }
+          const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+          assert.ok(wide <= width, `${path} is ${wide} wide in a window of ${width}`)
+          if (SCREENSHOTS === undefined) continue
+          mkdirSync(SCREENSHOTS, { recursive: true })
+          const file = `${name}-${width}-${colorScheme}.png`
+          await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: name !== 'docs' })
+        }
+        assert.deepEqual(complaints, [])
+        await context.close()
+      }
+  } finally {
+    await browser.close()
+    await world.close()
+  }
+})

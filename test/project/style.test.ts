@@ -1,0 +1,138 @@
+/** The rules of docs/style.md that a program can check. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize, relative } from 'node:path'
+import { test } from 'node:test'
+import { root } from '../support/root.ts'
+
+const sources = filesBelow('src').map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+/** What knows no feature. The outbox is what every write leaves behind. */
+const MACHINERY = new Set([
+  'schema',
+  'permissions',
+  'http',
+  'server',
+  'openapi',
+  'pages',
+  'access',
+  'db',
+  'adapters',
+  'secrets',
+  'outbox',
+])
+
+/** Value imports of a file: what it names, resolved to a path below the root when it is ours. Types leave no trace at run time. */
+function importsOf({ path, text }: { path: string; text: string }): string[] {
+  const found = [...text.matchAll(/^import (?!type )[^'"]*?['"]([^'"]+)['"]|import\(['"]([^'"]+)['"]\)/gms)]
+  return found.map(([, named, lazy]) => {
+    const name = named ?? lazy!
+    return name.startsWith('.') ? normalize(join(dirname(path), name)) : name
+  })
+}
+
+function offenders(rule: (file: { path: string; text: string }, named: string) => boolean): string[] {
+  return sources.flatMap((file) =>
+    importsOf(file)
+      .filter((named) => rule(file, named))
+      .map((named) => `${file.path} imports ${named}`),
+  )
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+}
+
+function pathsWith(...patterns: RegExp[]): string[] {
+  return sources.filter(({ text }) => patterns.some((pattern) => pattern.test(text))).map(({ path }) => path)
+}
+
+/** `projects` of `src/projects/list.ts`; undefined for a file right below src. */
+function folderOf(path: string): string | undefined {
+  const parts = path.split('/')
+  return parts[0] === 'src' && parts.length > 2 ? parts[1] : undefined
+}
+
+test('only server/serve.ts imports fastify', () => {
+  assert.deepEqual(
+    offenders((file, named) => named === 'fastify' && file.path !== 'src/server/serve.ts'),
+    [],
+  )
+})
+
+test('nothing imports node:http for its values: that reads every export, and WebSocket among them loads an HTTP client of 16 MB', () => {
+  assert.deepEqual(
+    offenders((file, named) => named === 'node:http' && file.path.startsWith('src/')),
+    [],
+  )
+})
+
+test('only what opens a store imports a database driver', () => {
+  const driver = (named: string) => named === 'pg' || named === 'node:sqlite'
+  assert.deepEqual(
+    offenders(
+      (file, named) =>
+        driver(named) && !/^src\/db\/(sqlite|postgres)\/(open|vacuum|lock|listener)\.ts$/.test(file.path),
+    ),
+    [],
+  )
+})
+
+test('only config.ts reads settings: nothing else names process.env, but main.ts, which hands it over', () => {
+  const readers = sources.filter((file) => file.text.includes('process.env')).map((file) => file.path)
+  assert.deepEqual(readers, ['src/main.ts'])
+})
+
+test('files are made by adapters/whole-file.ts, whole and under names that nobody can guess, and in no other place', () => {
+  const making = /writeFile|appendFile|createWriteStream|\bopen(Sync)?\([^)]*, '(w|a|wx|ax|w\+|a\+)'|\.part\b|tmpdir/
+  assert.deepEqual(pathsWith(making), ['src/adapters/whole-file.ts'])
+})
+
+test('machinery imports no feature', () => {
+  const crossing = offenders((file, named) => {
+    const [from, to] = [folderOf(file.path), folderOf(named)]
+    return from !== undefined && MACHINERY.has(from) && to !== undefined && !MACHINERY.has(to)
+  })
+  assert.deepEqual(crossing, [])
+})
+
+test("no feature imports another feature's routes", () => {
+  const crossing = offenders(
+    (file, named) => basename(named) === 'routes.ts' && folderOf(named) !== undefined && file.path !== 'src/routes.ts',
+  )
+  assert.deepEqual(crossing, [])
+})
+
+test('no file is above 250 lines and no function above 50', () => {
+  const long: string[] = []
+  for (const { path, text } of sources) {
+    const lines = text.split('\n')
+    if (lines.length > 251) long.push(`${path}: ${lines.length} lines`)
+    for (const [at, line] of lines.entries()) {
+      if (!/^(export )?(default )?(async )?function/.test(line)) continue
+      const length = lines.indexOf('}', at) - at + 1
+      if (length > 50) long.push(`${path}:${at + 1}: a function of ${length} lines`)
+    }
+  }
+  assert.deepEqual(long, [])
+})
+
+test('nothing is called utils, helpers, common, manager, service or core, and no index re-exports', () => {
+  const named = sources.filter(({ path }) => /(^|\/)(utils?|helpers?|common|manager|core|index)(\.ts|\/)/.test(path))
+  assert.deepEqual(named, [])
+})
+
+test('exports are named, imports end in .ts, and top-level functions are functions', () => {
+  const forbidden = [
+    /^export default/m,
+    /from '\.[^']*(?<!\.ts)'/,
+    /^(export )?const \w+ = (async )?\([^)]*\)(: [\w<>[\] |]+)? =>/m,
+  ]
+  assert.deepEqual(pathsWith(...forbidden), [])
+})
+
+test('nothing is left unfinished', () => {
+  const marks = new RegExp(`\\b(${['TO', 'FIX', 'HA'].map((half, at) => half + ['DO', 'ME', 'CK'][at]).join('|')})\\b`)
+  assert.deepEqual(pathsWith(marks), [])
+})

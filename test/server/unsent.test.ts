@@ -1,0 +1,135 @@
+/** Answers that do not leave: who is owed most gives way, a connection that takes nothing is ended, and all that was held comes back. docs/limits.md. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openUnsent, type UnsentRules } from '../../src/server/unsent.ts'
+
+const MIB = 1024 * 1024
+
+/** A server that answers `/<owner>/<bytes>` with so many bytes that are of that owner. */
+async function openServer(t: TestContext, rules: UnsentRules) {
+  let ended = 0
+  let left = 0
+  const unsent = openUnsent({ ...rules, onEnded: () => void ended++, onLeft: () => void left++ })
+  const server = createServer((request, response) => {
+    const [, owner, bytes] = request.url!.split('/')
+    response.setHeader('content-length', bytes!)
+    const body = unsent.hold(request, response, owner!, Buffer.alloc(Number(bytes), 'x'))
+    if (body instanceof Readable) body.pipe(response)
+    else response.end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { server, unsent, ended: () => ended, left: () => left }
+}
+
+/** Asks these, one after another on one connection, and reads nothing of the answers until it is told to. */
+function askAndWait(server: Server, ...paths: string[]): Socket {
+  const { port } = server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1', () => {
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''))
+  })
+  socket.on('error', () => {})
+  return socket.pause()
+}
+
+async function until(what: () => boolean): Promise<void> {
+  for (let n = 0; !what(); n++) {
+    assert.ok(n < 500, 'not so within 5 s')
+    await sleep(10)
+  }
+}
+
+async function readAll(socket: Socket, bytes: number): Promise<void> {
+  let read = 0
+  socket.on('data', (chunk) => {
+    read += chunk.length
+  })
+  socket.resume()
+  await until(() => read >= bytes || socket.destroyed)
+  assert.ok(read >= bytes, `${read} of ${bytes} bytes came`)
+}
+
+const isEnded = (socket: Socket) => {
+  socket.resume()
+  return until(() => socket.destroyed)
+}
+
+test('over the budget the one who is owed most gives way, and of its connections the one that has waited longest', async (t) => {
+  const { server, unsent, ended } = await openServer(t, { budget: 100 * MIB })
+  const small = askAndWait(server, `/small/${20 * MIB}`)
+  await until(() => unsent.bytes() === 20 * MIB)
+  const first = askAndWait(server, `/great/${30 * MIB}`)
+  await until(() => unsent.bytes() === 50 * MIB)
+  await sleep(50)
+  const second = askAndWait(server, `/great/${30 * MIB}`)
+  await until(() => unsent.bytes() === 80 * MIB)
+  const third = askAndWait(server, `/great/${30 * MIB}`)
+  await until(() => ended() === 1)
+  assert.equal(unsent.bytes(), 80 * MIB)
+  await isEnded(first)
+  await Promise.all([readAll(small, 20 * MIB), readAll(second, 30 * MIB), readAll(third, 30 * MIB)])
+  await until(() => unsent.bytes() === 0)
+  assert.equal(ended(), 1)
+})
+
+test('an answer that is greater than the budget is given all the same', async (t) => {
+  const { server, unsent } = await openServer(t, { budget: MIB })
+  await readAll(askAndWait(server, `/one/${20 * MIB}`), 20 * MIB)
+  await until(() => unsent.bytes() === 0)
+})
+
+test('a connection that takes nothing is ended, one that takes slowly is not', async (t) => {
+  const { server, unsent, ended } = await openServer(t, { longestStallMs: 600 })
+  const stalled = askAndWait(server, `/a/${30 * MIB}`)
+  const slow = askAndWait(server, `/b/${30 * MIB}`)
+  let read = 0
+  slow.on('data', (chunk) => {
+    read += chunk.length
+  })
+  // A few MiB each time: the buffers of the system are that great.
+  for (let n = 0; n < 12; n++) {
+    const before = read
+    slow.resume()
+    await until(() => read > before + 2 * MIB || read >= 30 * MIB)
+    slow.pause()
+    await sleep(150)
+  }
+  assert.equal(ended(), 1)
+  await isEnded(stalled)
+  assert.equal(slow.destroyed, false)
+  slow.resume()
+  await until(() => read > 30 * MIB && unsent.bytes() === 0)
+  slow.destroy()
+})
+
+test('what many requests on one connection are owed is held, and comes back when it leaves or the connection does', async (t) => {
+  const { server, unsent, left } = await openServer(t, {})
+  const paths = Array.from({ length: 20 }, () => `/a/${10_000}`)
+  const asked = askAndWait(server, `/a/${30 * MIB}`, ...paths)
+  await until(() => unsent.bytes() === 30 * MIB + 20 * 10_000)
+  assert.equal(unsent.hasRoom('a'), false)
+  assert.equal(unsent.hasRoom('b'), true)
+  asked.destroy()
+  await until(() => unsent.bytes() === 0)
+  assert.deepEqual([unsent.hasRoom('a'), left()], [true, 21])
+  const read = askAndWait(server, `/a/${5 * MIB}`, ...paths)
+  await readAll(read, 5 * MIB + 20 * 10_000)
+  await until(() => unsent.bytes() === 0)
+  read.destroy()
+})
+
+test('a short answer to who waits for one is not held at all', async (t) => {
+  const { server, left } = await openServer(t, {})
+  const socket = askAndWait(server, '/a/100')
+  await once(socket, 'readable')
+  assert.equal(left(), 0)
+  socket.destroy()
+})

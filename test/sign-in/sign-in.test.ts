@@ -1,0 +1,386 @@
+/** People sign in: passwords by link, sessions, forms that are ours, the lock, and no way out by `return`. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openAdapters, UNMATCHED } from '../../src/adapters/adapters.ts'
+import { readConfig } from '../../src/config.ts'
+import { localPath } from '../../src/pages/local-path.ts'
+import { admitUser, checkPassword } from '../../src/sign-in/sign-in.ts'
+import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from '../support/browser-client.ts'
+import { lettersOf } from '../support/letters.ts'
+import { onBothEngines, type World } from '../support/world.ts'
+
+const HOUR_MS = 3_600_000
+const INSTALLED = '/integrations/installed'
+
+async function link(world: World, userId = world.credentials.userId): Promise<{ path: string; expiresAt: number }> {
+  const made = await world.operator('POST', `/operator/v1/users/${userId}/password-link`)
+  assert.equal(made.status, 201, made.text)
+  assert.equal(made.headers['cache-control'], 'no-store')
+  return { path: pathOf(made.body.url), expiresAt: made.body.expiresAt }
+}
+
+async function tryPassword(world: World, password: string, name = 'admin'): Promise<number> {
+  const client = openClient(world)
+  await client.get('/sign-in')
+  return (await client.post('/sign-in', { name, password })).status
+}
+
+/** Whether the browser is let in without signing in. */
+async function isIn(client: Client): Promise<boolean> {
+  const seen = await client.get(INSTALLED)
+  if (seen.status === 303) assert.equal(seen.location, `/sign-in?return=${encodeURIComponent(INSTALLED)}`)
+  return seen.status === 200
+}
+
+onBothEngines(
+  'a link sets a password once: it is mailed, replaced by the next one, and too old after 24 hours',
+  async (world) => {
+    const first = await link(world)
+    const mail = (await lettersOf(world))[0]!
+    assert.deepEqual([mail.recipient, mail.body_text.includes(first.path)], ['admin@berth.localhost', true])
+    assert.ok(Math.abs(first.expiresAt - world.deps.clock.now() - 24 * HOUR_MS) < 10_000)
+    const second = await link(world)
+    const client = openClient(world)
+    assert.equal((await client.get(first.path)).status, 404)
+    const page = await client.get(second.path)
+    assert.equal(page.status, 200)
+    assert.match(page.text, /12 to 128 characters/)
+
+    for (const [password, again, said] of [
+      ['short', 'short', /has 5 characters; it needs at least 12/],
+      ['x'.repeat(129), 'x'.repeat(129), /at most 128/],
+      ['correct horse battery', 'correct horse batterY', /not the same/],
+    ] as const) {
+      const refused = await client.post(second.path, { password, again })
+      assert.equal(refused.status, 422)
+      assert.match(refused.text, said)
+      assert.match(refused.text, /role="alert" id="fault"><a href="#password">/)
+      assert.ok(!refused.text.includes(again), 'a password is not written into a page')
+    }
+    const chosen = await Promise.all(
+      Array.from({ length: 5 }, () => client.post(second.path, { password: PASSWORD, again: PASSWORD })),
+    )
+    assert.deepEqual(chosen.map((one) => one.status).sort(), [303, 404, 404, 404, 404])
+    assert.equal((await client.get(second.path)).status, 404)
+    assert.equal(await tryPassword(world, PASSWORD), 303)
+
+    const third = await link(world)
+    world.deps.clock.set(world.deps.clock.now() + 24 * HOUR_MS + 1)
+    assert.equal((await client.get(third.path)).status, 404)
+    assert.equal((await client.post(third.path, { password: PASSWORD, again: PASSWORD })).status, 404)
+    const swept = await world.operator('POST', '/operator/v1/timers/old-password-links/run')
+    assert.deepEqual(swept.body, { swept: 1 })
+    assert.equal((await world.operator('POST', '/operator/v1/users/usr_unknown/password-link')).status, 404)
+  },
+)
+
+onBothEngines('a new password ends every session of the user and lifts the lock', async (world) => {
+  const client = await signedIn(world)
+  assert.ok(await isIn(client))
+  for (let at = 0; at < 10; at++) assert.equal(await tryPassword(world, 'wrong wrong wrong'), 403)
+  assert.equal(await tryPassword(world, PASSWORD), 403)
+  await givePassword(world, world.credentials.userId, 'another long password')
+  assert.equal(await isIn(client), false)
+  assert.equal(await tryPassword(world, PASSWORD), 403)
+  assert.equal(await tryPassword(world, 'another long password'), 303)
+})
+
+onBothEngines('a password is the same however its characters are composed', async (world) => {
+  await givePassword(world, world.credentials.userId, 'caf\u00e9 \ufb01ne and long')
+  assert.equal(await tryPassword(world, 'cafe\u0301 fine and long'), 303)
+  assert.equal(await tryPassword(world, 'cafe\u0301 fine and long', 'ADMIN@berth.localhost'), 303)
+})
+
+onBothEngines('ten wrong passwords lock the user, for longer each time; nobody is told who exists', async (world) => {
+  await givePassword(world, world.credentials.userId)
+  const said = new Set<string>()
+  const attempt = async (name: string, password: string) => {
+    const client = openClient(world)
+    await client.get('/sign-in')
+    const seen = await client.post('/sign-in', { name, password })
+    if (seen.status === 403)
+      said.add(seen.text.replaceAll(client.token(), 'TOKEN').replace(/(name="name" value=")[^"]*/, '$1NAME'))
+    return seen.status
+  }
+  await world.user('passwordless')
+  for (const name of ['nosuch', 'nosuch@example.com', 'passwordless', 'team', '', '%']) {
+    assert.equal(await attempt(name, PASSWORD), 403, name)
+  }
+  // Of thirty guesses at once ten are counted, and the right one among the rest opens nothing.
+  for (const lockMs of [15 * 60_000, 30 * 60_000, HOUR_MS]) {
+    const guesses = Array.from({ length: 30 }, (_, at) => attempt('admin', `wrong number ${at}`))
+    assert.deepEqual(new Set(await Promise.all(guesses)), new Set([403]))
+    assert.equal(await attempt('admin', PASSWORD), 403)
+    world.deps.clock.set(world.deps.clock.now() + lockMs - 20_000)
+    assert.equal(await attempt('admin', PASSWORD), 403)
+    world.deps.clock.set(world.deps.clock.now() + 30_000)
+  }
+  assert.equal(await attempt('admin', PASSWORD), 303)
+  const { failures } = await world.deps.db.read
+    .selectFrom('sign_in')
+    .select('failures')
+    .where('user_id', '=', world.credentials.userId)
+    .executeTakeFirstOrThrow()
+  assert.equal(failures, 0)
+  assert.equal(said.size, 1, 'one answer for all')
+})
+
+onBothEngines('a session begins with a new secret, whatever the browser brought', async (world) => {
+  await givePassword(world, world.credentials.userId)
+  const client = openClient(world)
+  const planted = 'a'.repeat(43)
+  client.cookies.set('berth_session', planted)
+  await client.get('/sign-in')
+  assert.equal((await client.post('/sign-in', { name: 'admin', password: PASSWORD })).status, 303)
+  const first = client.cookies.get('berth_session')!
+  assert.notEqual(first, planted)
+  assert.match(first, /^\w{43}$/)
+  assert.ok(await isIn(client))
+  const attacker = openClient(world)
+  attacker.cookies.set('berth_session', planted)
+  assert.equal(await isIn(attacker), false)
+
+  const { hash } = await world.deps.db.read.selectFrom('session').selectAll().executeTakeFirstOrThrow()
+  assert.notEqual(hash, first)
+  attacker.cookies.set('berth_session', hash)
+  assert.equal(await isIn(attacker), false, 'what is stored opens nothing')
+
+  const again = openClient(world)
+  await again.get('/sign-in')
+  again.cookies.set('berth_session', first)
+  assert.equal((await again.get('/sign-in')).location, INSTALLED)
+})
+
+onBothEngines('whoever signs in where somebody is signed in ends the earlier session', async (world) => {
+  const client = await signedIn(world)
+  const earlier = client.cookies.get('berth_session')!
+  const other = await world.user('other')
+  await givePassword(world, other.id, 'a password of the other')
+  await client.get(INSTALLED)
+  const answer = await client.post('/sign-in', { name: 'other', password: 'a password of the other' })
+  assert.equal(answer.status, 303)
+  assert.ok(await isIn(client))
+  const thief = openClient(world)
+  thief.cookies.set('berth_session', earlier)
+  assert.equal(await isIn(thief), false)
+})
+
+onBothEngines('a session that is brought twice counts as none: one of them may be planted', async (world) => {
+  const session = `berth_session=${(await signedIn(world)).cookies.get('berth_session')}`
+  const planted = `berth_session=${'a'.repeat(43)}`
+  const brings = async (...pairs: string[]) => {
+    const { status } = await openClient(world).get(INSTALLED, { cookie: pairs.join('; ') })
+    return status === 200
+  }
+  assert.equal(await brings('theme=dark', session), true)
+  for (const pairs of [
+    [session, planted],
+    [planted, session],
+    [session, session],
+  ])
+    assert.equal(await brings(...pairs), false, pairs.join('; '))
+})
+
+onBothEngines('a password that is replaced after it was checked opens no session', async (world) => {
+  const { userId } = world.credentials
+  const { db, clock } = world.deps
+  await givePassword(world, userId)
+  const checked = await checkPassword({ db: db.read }, 'admin', PASSWORD)
+  assert.equal(checked?.matches, true)
+  await givePassword(world, userId, 'another long password')
+  const admitted = await db.write((tx) => admitUser({ db: tx, now: clock.now() }, checked))
+  assert.equal(admitted, undefined)
+  const again = await checkPassword({ db: db.read }, 'admin', 'another long password')
+  assert.equal(await db.write((tx) => admitUser({ db: tx, now: clock.now() }, again)), userId)
+})
+
+onBothEngines('signing out ends the session on the server', async (world) => {
+  const client = await signedIn(world)
+  const kept = client.cookies.get('berth_session')!
+  await client.get(INSTALLED)
+  assert.equal((await client.post('/sign-out')).location, '/sign-in')
+  assert.equal(client.cookies.has('berth_session'), false)
+  client.cookies.set('berth_session', kept)
+  assert.equal(await isIn(client), false)
+  assert.equal((await client.post('/sign-out')).status, 303)
+})
+
+onBothEngines('a session ends after 12 hours without use and after 7 days with it', async (world) => {
+  const begin = world.deps.clock.now()
+  const idle = await signedIn(world)
+  world.deps.clock.set(begin + 12 * HOUR_MS - 60_000)
+  assert.ok(await isIn(idle))
+  world.deps.clock.set(begin + 24 * HOUR_MS + 60_000)
+  assert.equal(await isIn(idle), false)
+  const busy = await signedIn(world)
+  const start = world.deps.clock.now()
+  for (let hours = 11; hours < 168; hours += 11) {
+    world.deps.clock.set(start + hours * HOUR_MS)
+    assert.ok(await isIn(busy), `after ${hours} h`)
+  }
+  world.deps.clock.set(start + 168 * HOUR_MS + 10_000)
+  assert.equal(await isIn(busy), false)
+  const { body } = await world.operator('POST', '/operator/v1/timers/ended-sessions/run')
+  assert.deepEqual(body, { swept: 1 })
+})
+
+onBothEngines('a form is taken from a page of ours and from nowhere else', async (world) => {
+  await givePassword(world, world.credentials.userId)
+  const other = openClient(world)
+  await other.get('/sign-in')
+  const good = { name: 'admin', password: PASSWORD }
+  const client = openClient(world)
+  const refused = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+    const seen = await client.post('/sign-in', { ...good, ...fields }, headers)
+    assert.deepEqual([seen.status, seen.headers['content-type']], [403, 'text/html; charset=utf-8'], seen.text)
+    assert.equal(client.cookies.has('berth_session'), false)
+  }
+  await refused({ form: other.token() })
+  await client.get('/sign-in')
+  const token = client.token()
+  await refused({ form: '' })
+  await refused({ form: other.token() })
+  await refused({ form: `${token}x` })
+  await refused({ form: token }, { origin: 'https://evil.example' })
+  await refused({ form: token }, { origin: 'http://127.0.0.1:1' })
+  for (const site of ['cross-site', 'same-site', 'none']) await refused({ form: token }, { 'sec-fetch-site': site })
+  await refused({ form: token }, { origin: 'null', 'sec-fetch-site': 'cross-site' })
+  const taken = await client.post(
+    '/sign-in',
+    { ...good, form: token },
+    { origin: 'null', 'sec-fetch-site': 'same-origin' },
+  )
+  assert.equal(taken.status, 303)
+
+  await client.get(INSTALLED)
+  const mine = client.token()
+  for (const form of ['', token, other.token()]) {
+    assert.equal((await client.post('/sign-out', { form })).status, 403)
+  }
+  assert.equal((await client.post('/sign-out', { form: mine }, { origin: 'https://evil.example' })).status, 403)
+  assert.ok(await isIn(client))
+})
+
+onBothEngines(
+  'over https the cookies carry __Host-, Secure, HttpOnly and Lax, and a form without an origin is refused',
+  async (world) => {
+    const client = openClient(world)
+    const first = await client.get('/sign-in')
+    assert.match(
+      String(first.headers['set-cookie']),
+      /^__Host-berth_visit=\w{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+; Secure$/,
+    )
+    const in_ = await signedIn(world)
+    assert.deepEqual([...in_.cookies.keys()], ['__Host-berth_session'])
+    await in_.get(INSTALLED)
+    assert.equal((await in_.post('/sign-out', {}, { origin: 'null' })).status, 403)
+    assert.equal((await in_.post('/sign-out', {}, { origin: 'http://localhost:80' })).status, 403)
+    assert.equal((await in_.post('/sign-out', {}, { origin: 'https://berth.example' })).status, 303)
+  },
+  { BERTH_PUBLIC_URL: 'https://berth.example' },
+)
+
+const OUT = [
+  '//evil.example',
+  '\\\\evil.example',
+  '/\\evil.example',
+  '\\/evil.example',
+  'https:evil.example',
+  'https://evil.example/integrations/installed',
+  'http://here.invalid@evil.example/integrations/',
+  '/%2f%2fevil.example',
+  '%2f%2fevil.example',
+  '/.//evil.example',
+  '/integrations/..//evil.example',
+  '/integrations/%2e%2e//evil.example',
+  '/\t/evil.example',
+  '/\n//evil.example',
+  'javascript:alert(1)',
+  'data:text/html,x',
+  '/operator/v1/users',
+  '/sign-out',
+  '',
+  ' ',
+]
+
+test('a path to come back to is a page of this service, however it is written', () => {
+  for (const out of OUT) assert.equal(localPath(out, '/home'), '/home', JSON.stringify(out))
+  for (const kept of [
+    '/integrations/installed',
+    '/integrations/a/new?state=%0A%2F%2F&x=%F0%9F%98%80',
+    '/oauth/authorize?client_id=x',
+  ]) {
+    assert.equal(localPath(kept, '/home'), kept)
+  }
+})
+
+onBothEngines('signing in leads back to where one was, and never out', async (world) => {
+  await givePassword(world, world.credentials.userId)
+  for (const out of OUT) {
+    const client = openClient(world)
+    const url = `/sign-in?return=${encodeURIComponent(out)}`
+    await client.get(url)
+    assert.equal((await client.post(url, { name: 'admin', password: PASSWORD })).location, INSTALLED, out)
+    assert.equal((await client.get(url)).location, INSTALLED, out)
+  }
+  const client = openClient(world)
+  const wanted = '/integrations/app/new?state=a%20b&next=%2F%2Fevil'
+  const sent = await client.get(wanted)
+  assert.equal(sent.location, `/sign-in?return=${encodeURIComponent(wanted)}`)
+  await client.get(sent.location)
+  assert.equal((await client.post(sent.location, { name: 'admin', password: PASSWORD })).location, wanted)
+})
+
+onBothEngines(
+  'pages shut out script, frames, caches and Referers; what goes wrong is a page with the right status',
+  async (world) => {
+    const client = openClient(world)
+    const seen = await client.get('/sign-in')
+    const policy = String(seen.headers['content-security-policy'])
+    assert.match(
+      policy,
+      /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+    )
+    assert.equal(seen.headers['cache-control'], 'no-store')
+    assert.equal(seen.headers['referrer-policy'], 'no-referrer')
+    assert.equal(seen.headers['x-content-type-options'], 'nosniff')
+    assert.equal(/<script|javascript:|\son\w+=/.test(seen.text), false)
+    const big = 'x'.repeat(70_000)
+    const json = { 'content-type': 'application/json' }
+    for (const [status, answer] of [
+      [404, await client.get('/v1/sign-in')],
+      [404, await client.get('/set-password?link=x')],
+      [400, await client.get('/set-password')],
+      [400, await client.get('/sign-in?return=a&return=b')],
+      [413, await client.post('/sign-in', { name: big, password: 'x' })],
+      [400, await client.post('/sign-in', { name: 'x' })],
+      [400, await client.post('/sign-in', { name: ['x', 'y'], password: 'x' })],
+      [400, await client.post('/sign-in', { name: 'a\0b', password: 'x' })],
+      [415, await client.post('/sign-in', {}, json)],
+    ] as const) {
+      assert.deepEqual(
+        [answer.status, answer.headers['content-type']],
+        [status, 'text/html; charset=utf-8'],
+        answer.text,
+      )
+      assert.equal(answer.headers['content-security-policy'], policy)
+      assert.match(answer.text, /<h1>[^<]+<\/h1>\n<p role="alert">/)
+    }
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+      const answer = await world.as(undefined)(method, '/sign-in')
+      assert.deepEqual([answer.status, answer.headers.allow], [405, 'GET, POST, HEAD'])
+    }
+  },
+)
+
+test('a user without a password costs as much as one with it', async () => {
+  const made = await openAdapters(readConfig({}), undefined as never).hashPassword('x')
+  const shape = (phc: string) => [
+    ...phc.split('$').slice(0, 4),
+    ...phc
+      .split('$')
+      .slice(4)
+      .map((part) => part.length),
+  ]
+  assert.deepEqual(shape(UNMATCHED), shape(made))
+})

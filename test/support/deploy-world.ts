@@ -1,0 +1,42 @@
+/** What the tests of deployments share. */
+import assert from 'node:assert/strict'
+import { runTimer } from '../../src/timers.ts'
+import { withDomains } from './domain-world.ts'
+import { makeDeployment } from './place.ts'
+import type { World } from './world.ts'
+
+/** Names under it need no proof. */
+export const SETTINGS = { BERTH_PLATFORM_SUFFIX: 'apps.example.net' }
+
+/** A project `web` with these verified domains (labels under the platform's suffix). */
+export async function openWeb(world: World, labels: string[] = ['one', 'two']) {
+  const project = await withDomains(
+    world,
+    labels.map((label) => `${label}.apps.example.net`),
+  )
+  let serial = 0
+  /** Registers a deployment, READY and for production unless said otherwise. */
+  const deploy = (said: object = {}) => makeDeployment(world, project.id, { url: `d${++serial}.host.test`, ...said })
+  const patch = (id: string, body: object) => world.operator('PATCH', `/operator/v1/deployments/${id}`, body)
+  const read = async () => (await world.call('GET', '/v9/projects/web')).body
+  const promote = (id: string) => world.call('POST', `/v10/projects/${project.id}/promote/${id}`, {})
+  const rollback = (id: string) => world.call('POST', `/v1/projects/${project.id}/rollback/${id}`, {})
+  const sweep = () => runTimer(world.deps, 'alias-requests', world.deps.clock.now())
+  return { id: project.id as string, deploy, patch, read, promote, rollback, sweep }
+}
+
+/** Which deployment each name leads to, from the list of aliases. */
+export async function leads(world: World): Promise<Record<string, string>> {
+  const { body } = await world.call('GET', '/v4/aliases?limit=100')
+  assert.equal(body.pagination.next, null)
+  return Object.fromEntries(
+    body.aliases.map((row: { alias: string; deploymentId: string }) => [row.alias, row.deploymentId]),
+  )
+}
+
+export async function deploymentEvents(world: World): Promise<{ type: string; payload: Record<string, unknown> }[]> {
+  const rows = await world.deps.db.read.selectFrom('event').selectAll().orderBy('stamp').execute()
+  return rows
+    .filter(({ type }) => type.startsWith('deployment.'))
+    .map(({ type, payload_json }) => ({ type, payload: JSON.parse(payload_json) }))
+}

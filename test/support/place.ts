@@ -1,0 +1,377 @@
+/** A world with something in it, one good request for every operation of the route table, and a digest of all that is stored. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { type Route, unversioned } from '../../src/http/route.ts'
+import { ROUTES } from '../../src/routes.ts'
+import { type App, install, makeIntegration, REDIRECT } from './integration-world.ts'
+import type { Answer, Call, Method, World } from './world.ts'
+
+export type Place = {
+  projectId: string
+  userId: string
+  teamId: string
+  /** A second user with a project `secret` and a team `rivals` of their own. */
+  rival: Awaited<ReturnType<World['user']>> & { projectId: string; teamId: string }
+  /** A variable of `web`, and a root key that wraps nothing any more. */
+  envId: string
+  idleKeyId: string
+  /** A READY production deployment of `web`, to which its domains lead. */
+  deploymentId: string
+  /** READY previews that no name leads to, for each of the routes that remove one. */
+  oldDeploymentIds: Record<'deleteDeployment' | 'deleteDeploymentAsCli', string>
+  /** A code by which the first user can take over a project of the rival. */
+  transferCode: string
+  /** An invitation of the first user to the rival's team, and one of somebody to the first team. */
+  invitationId: string
+  sentInvitationId: string
+  /** A user in nothing, whose token nobody needs. */
+  spare: { id: string; tokenId: string }
+  /** A MEMBER of the first user's team, and a token of the first user that nobody uses. */
+  mateId: string
+  ownTokenId: string
+  /** A webhook, what was delivered to it (and failed for good), and a log drain. */
+  webhookId: string
+  deliveryId: string
+  operatorsDeliveryId: string
+  drainId: string
+  otherDrainId: string
+  /** Integrations of the first team by slug, one for each thing that is done to one. */
+  apps: Record<(typeof APPS)[number], App>
+  /** `helper` on the first user's personal account, and a code of it. */
+  configurationId: string
+  code: string
+}
+
+const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
+
+/** Fills a world: projects `web` (with four verified domains and a deployment) and `other` of the first user, and a rival tenant. */
+export async function openPlace(world: World): Promise<Place> {
+  const projectId = await makeProject(world, 'web')
+  await makeProject(world, 'other')
+  for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com', 'taken.example.com']) {
+    assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
+  }
+  await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  for (const name of ['proven.org', 'removed.org']) {
+    assert.equal((await world.call('POST', '/v7/domains', { name })).status, 200)
+  }
+  await world.deps.db.write((tx) => tx.updateTable('account_domain').set({ proven_at: 1 }).execute())
+  const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+  const old = (url: string) => makeDeployment(world, projectId, { url, target: 'preview' })
+  const oldDeploymentIds = {
+    deleteDeployment: await old('old-1.apps.example.net'),
+    deleteDeploymentAsCli: await old('old-2.apps.example.net'),
+  }
+  const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
+  const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
+  const webhookId = (await world.call('POST', '/v1/webhooks', hook)).body.id
+  await world.call('PATCH', '/v9/projects/other', { name: 'renamed' })
+  await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
+  const failed = { status: 'failed', due_at: null, done_at: 1 } as const
+  await world.deps.db.write((tx) => tx.updateTable('delivery').set(failed).execute())
+  const [{ id: deliveryId }, { id: operatorsDeliveryId }] = (
+    await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')
+  ).body.deliveries
+  await world.call('POST', '/v9/projects/web/link', { type: 'github', repo: 'acme/web' })
+  const credentials = `/operator/v1/accounts/${world.credentials.teamId}/git-credentials/bitbucket`
+  await world.operator('PUT', credentials, { token: 't', webhookUrl: 'https://build.example.com' })
+  assert.equal((await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })).status, 201)
+  const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
+  const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
+  await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
+  const { activeKeyId: idleKeyId } = (await world.operator('GET', '/operator/v1/keys')).body
+  await world.operator('POST', '/operator/v1/keys/rotate')
+  const rival = await world.user('rival')
+  const team = await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
+  const secret = await rival.call('POST', '/v10/projects', { name: 'secret' })
+  assert.equal(secret.status, 200)
+  await rival.call('POST', '/v10/projects', { name: 'gift' })
+  const offered = await rival.call('POST', '/projects/gift/transfer-request')
+  assert.equal(offered.status, 200)
+  const idIn = (answer: Answer) => answer.body.inviteUrl.split('/').at(-1) as string
+  const toFirst = { uid: world.credentials.userId, role: 'VIEWER' }
+  const invitationId = idIn(await rival.call('POST', `/v1/teams/${team.body.id}/members`, toFirst))
+  const toNobody = { email: 'nobody@example.com' }
+  const sentInvitationId = idIn(await world.call('POST', '/v1/teams/team/members', toNobody))
+  const spare = await world.user('spare')
+  const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
+  const mate = await world.user('mate')
+  await world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${mate.id}`, { role: 'MEMBER' })
+  const own = await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId })
+  const apps = await Promise.all(APPS.map(async (slug) => [slug, await makeIntegration(world, { slug })] as const))
+  const byName = Object.fromEntries(apps) as Place['apps']
+  return {
+    ...(await install(world, byName.helper, { teamId: undefined })),
+    apps: byName,
+    projectId,
+    userId: world.credentials.userId,
+    teamId: world.credentials.teamId,
+    envId,
+    idleKeyId,
+    deploymentId,
+    oldDeploymentIds,
+    transferCode: offered.body.code,
+    invitationId,
+    sentInvitationId,
+    rival: { ...rival, projectId: secret.body.id, teamId: team.body.id },
+    spare: { id: spare.id, tokenId: token.body.id },
+    mateId: mate.id,
+    ownTokenId: own.body.id,
+    webhookId,
+    deliveryId,
+    operatorsDeliveryId,
+    drainId,
+    otherDrainId,
+  }
+}
+
+/** Makes a project of the first user and gives its id. */
+export async function makeProject(world: World, name: string, query = ''): Promise<string> {
+  const made = await world.call('POST', `/v10/projects${query}`, { name })
+  assert.equal(made.status, 200, made.text)
+  return made.body.id
+}
+
+/** Registers a deployment, READY and for production unless said otherwise, and gives its id. */
+export async function makeDeployment(world: World, projectId: string, said: object): Promise<string> {
+  const body = { target: 'production', readyState: 'READY', ...said }
+  const made = await world.operator('POST', `/operator/v1/projects/${projectId}/deployments`, body)
+  assert.equal(made.status, 201, made.text)
+  return made.body.id
+}
+
+export type Asked = { method: Method; url: string; body: unknown }
+
+const BODIES: Record<string, object> = {
+  createProjectEnv: { key: 'SAMPLE', value: 'v', target: ['preview'] },
+  editProjectEnv: { comment: 'sample' },
+  batchRemoveProjectEnv: { ids: ['env_unknown'] },
+  putProjectEnvFile: new Blob(['SAMPLE=v'], { type: 'text/plain' }),
+  createCustomEnvironment: { slug: 'sample' },
+  updateCustomEnvironment: { description: 'sample' },
+  removeCustomEnvironment: {},
+  addProjectDomain: { name: 'added.example.com' },
+  updateProjectDomain: { gitBranch: 'next' },
+  removeProjectDomain: {},
+  moveProjectDomain: { projectId: 'other' },
+  createOrTransferDomain: { name: 'added.org', method: 'add' },
+  assignAlias: { alias: 'kept.example.com' },
+  assignAliasAsCli: { alias: 'kept.example.com' },
+  addProjectAlias: { domain: 'alias.example.com', target: 'PRODUCTION' },
+  createProject: { name: 'sample' },
+  updateProject: { framework: 'nextjs' },
+  updateProjectDataCache: { disabled: true },
+  operatorCreateUser: { email: 'sample@example.com', username: 'sample' },
+  operatorUpdateUser: { name: 'Spare' },
+  operatorCreateTeam: { slug: 'samples', name: 'Samples' },
+  operatorSetMember: { role: 'VIEWER' },
+  operatorUpdateAccount: { plan: 'enterprise' },
+  operatorCreateToken: { name: 'sample' },
+  operatorRunTimer: {},
+  operatorRevokeToken: { token: 'berth_unknown' },
+  updateProjectProtectionBypass: { generate: {} },
+  linkProject: { type: 'github', repo: 'acme/web' },
+  updateProjectBranch: { branch: 'trunk' },
+  operatorSetGitCredential: { token: 't', webhookUrl: 'https://build.example.com' },
+  createProjectTransferRequest: {},
+  acceptProjectTransferRequest: {},
+  operatorCreateDeployment: { url: 'web-2.apps.example.net', target: 'production', readyState: 'BUILDING' },
+  operatorUpdateDeployment: { upstream: 'http://127.0.0.1:3001' },
+  createWebhook: { url: 'https://hooks.example.com', events: ['project.created'] },
+  updateWebhook: { enabled: true },
+  createConfigurableLogDrain: { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' },
+  createLogDrain: { url: 'https://logs.example.com', name: 'logs' },
+  operatorTakeLogs: { lines: [{ timestamp: 1, message: 'hello', source: 'edge' }] },
+  createIntegration: newApp('teams-own'),
+  updateIntegration: { name: 'Helper' },
+  operatorCreateIntegration: newApp('operators-own'),
+  operatorUpdateIntegration: { name: 'Helper' },
+  operatorInstallIntegration: { projects: 'all' },
+  setConfigurationProject: { allowed: true },
+  confirmConfigurationScopes: { scopes: [] },
+  patchTeam: { description: 'sample' },
+  inviteUserToTeam: { role: 'VIEWER' },
+  joinTeam: {},
+  updateTeamMember: { role: 'DEVELOPER' },
+  createAuthToken: { name: 'sample' },
+}
+
+function newApp(slug: string): object {
+  return { slug, name: 'App', redirectUrl: REDIRECT, scopes: ['read:project'] }
+}
+/** What the path names where it is not `www.example.com`. */
+const DOMAINS: Record<string, string> = {
+  moveProjectDomain: 'moved.example.com',
+  getDomainVerificationRecord: 'proven.org',
+  claimDomainOwnership: 'proven.org',
+  deleteDomain: 'removed.org',
+}
+const QUERIES: Record<string, string> = {
+  removeProjectAlias: 'domain=alias.example.com',
+  operatorDeleteUser: 'force=true',
+  putProjectEnvFile: 'target=preview',
+  exportProjectEnv: 'target=preview',
+  getDeploymentByUrl: 'url=web-1.apps.example.net',
+  getDeploymentByUrlAsActions: 'url=https://web-1.apps.example.net/',
+}
+const BODIES_THAT_NAME_A_USER: Record<string, string> = {
+  operatorCreateTeam: 'ownerId',
+  inviteUserToTeam: 'uid',
+  operatorCreateToken: 'userId',
+  operatorInstallIntegration: 'userId',
+}
+const BODIES_THAT_NAME_A_TEAM = new Set(['operatorCreateIntegration'])
+/** Routes of a team and of no person. */
+const OF_TEAMS = /\/integrations\/apps/
+
+/** A request of this operation that succeeds in the place; `path` replaces what the path names. */
+export function sampleOf(route: Route, place: Place, path: Record<string, string> = {}): Asked {
+  const named: Record<string, string> = {
+    idOrName: 'web',
+    projectId: place.projectId,
+    userId: place.spare.id,
+    uid: place.mateId,
+    teamId: place.teamId,
+    accountId: place.teamId,
+    idOrSlug: 'team',
+    id: idFor(route, place),
+    deploymentId: place.deploymentId,
+    deliveryId: place.deliveryId,
+    idOrUrl: place.oldDeploymentIds[route.operationId as 'deleteDeployment'] ?? 'web-1.apps.example.net',
+    idOrAlias: route.operationId === 'deleteAliasAsCli' ? 'taken.example.com' : 'kept.example.com',
+    secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',
+    target: 'preview',
+    environmentSlugOrId: 'staging',
+    gitBranch: 'dev',
+    version: '1',
+    name: 'old-events',
+    code: place.transferCode,
+    inviteId: place.sentInvitationId,
+    ...(route.operationId === 'operatorDeleteTeam' && { teamId: place.rival.teamId }),
+    ...(route.operationId === 'joinTeam' && { idOrSlug: place.rival.teamId }),
+    provider: 'bitbucket',
+    domain: DOMAINS[route.operationId] ?? 'www.example.com',
+    ...path,
+  }
+  const filled = route.path.replaceAll(/:(\w+)/g, (_, name) => named[name] ?? assert.fail(`no sample for :${name}`))
+  const url = withQuery(filled, QUERIES[route.operationId] ?? '')
+  if (!route.body) return { method: route.method, url, body: undefined }
+  if (route.auth === 'client') return { method: route.method, url, body: formOf(place) }
+  const body = BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
+  const user = BODIES_THAT_NAME_A_USER[route.operationId]
+  const team = BODIES_THAT_NAME_A_TEAM.has(route.operationId)
+  if (route.textBody) return { method: route.method, url, body }
+  if (route.operationId === 'joinTeam') return { method: route.method, url, body: { inviteCode: place.invitationId } }
+  const names = { ...(user && { [user]: place.spare.id }), ...(team && { teamId: place.teamId }) }
+  return { method: route.method, url, body: { ...body, ...names } }
+}
+
+/** What an app says, whatever it asks: fields that a route does not know are dropped. */
+function formOf({ apps, code }: Place): object {
+  const { clientId: client_id, clientSecret: client_secret } = apps.helper
+  return { client_id, client_secret, code, redirect_uri: REDIRECT, token: 'berth_unknown' }
+}
+
+/** What the query of a sample must say for the first user's call to succeed: routes of a team name one. */
+export function teamQuery(route: Route, place: Place): string {
+  return route.auth === 'public' && OF_TEAMS.test(route.path) ? `teamId=${place.teamId}` : ''
+}
+
+function appFor({ path, method, auth }: Route, { apps }: Place): App {
+  const operator = auth === 'operator'
+  if (path.includes('/secrets')) return operator ? apps['operators-secrets'] : apps['teams-secrets']
+  if (method === 'DELETE') return operator ? apps['operators-last'] : apps['teams-last']
+  return apps.helper
+}
+
+function idFor(route: Route, place: Place): string {
+  if (route.operationId === 'operatorRetireKey') return place.idleKeyId
+  if (route.path.includes('/integrations/configuration/')) return place.configurationId
+  if (route.path.includes('/deployments/')) return place.deploymentId
+  if (route.path.includes('/webhooks/')) return place.webhookId
+  if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
+  if (route.path.includes('/log-drains/')) return place.drainId
+  if (route.path.includes('/webhook-deliveries/')) return place.operatorsDeliveryId
+  if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
+  if (route.path.includes('/user/tokens/')) return place.ownTokenId
+  return route.path.includes('/env/') ? place.envId : place.spare.tokenId
+}
+
+export const PUBLIC = ROUTES.filter((route) => route.auth === 'public')
+export const CLIENTS = ROUTES.filter((route) => route.auth === 'client')
+export const OPERATORS = ROUTES.filter((route) => route.auth === 'operator')
+/** The routes whose subject is one project. */
+export const ON_PROJECT = PUBLIC.filter((route) => /:(idOrName|projectId)/.test(route.path))
+
+/** Who calls a route in the first user's world. */
+export function callerOf(route: Route, world: World): Call {
+  if (route.auth === 'client') return world.as(undefined)
+  return route.auth === 'operator' ? world.operator : world.call
+}
+
+/** The path of a route without its version, for a place. */
+export function bare(asked: Asked): string {
+  return unversioned(asked.url)
+}
+
+/** Adds to a query that may be there. */
+export function withQuery(url: string, query: string): string {
+  if (query === '') return url
+  return `${url}${url.includes('?') ? '&' : '?'}${query}`
+}
+
+const TABLES = [
+  'account',
+  'member',
+  'invitation',
+  'reserved_slug',
+  'token',
+  'project',
+  'project_domain',
+  'account_domain',
+  'transfer_request',
+  'git_credential',
+  'event',
+  'audit',
+  'fact',
+  'root_key',
+  'project_key',
+  'env_var',
+  'env_target',
+  'env_usage',
+  'env_history',
+  'deployment',
+  'alias',
+  'alias_request',
+  'alias_mapping',
+  'sign_in',
+  'session',
+  'password_link',
+  'integration',
+  'integration_secret',
+  'configuration',
+  'configuration_project',
+  'authorization_code',
+  'webhook',
+  'log_drain',
+  'delivery',
+  'delivery_attempt',
+  'mail',
+] as const
+
+/** One hash over every row of every table: equal digests, nothing written. */
+export async function digest({ deps }: World): Promise<string> {
+  const hash = createHash('sha256')
+  for (const table of TABLES) {
+    const rows = await deps.db.read.selectFrom(table).selectAll().execute()
+    hash.update(
+      rows
+        .map((row) => JSON.stringify(row))
+        .sort()
+        .join('\n'),
+    )
+  }
+  return hash.digest('hex')
+}

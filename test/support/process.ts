@@ -1,0 +1,160 @@
+/** The real program as a child process, with its own data folder. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { root } from './root.ts'
+import { ENGINES, type Engine, newDatabase } from './world.ts'
+
+/** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, 60 s unless it says: how long it takes is measured elsewhere (docs/bench.md). */
+export type Owner = { after(run: () => void): void; patienceMs?: number }
+export type Home = { folder: string; env: Record<string, string> }
+export type Running = {
+  child: ChildProcess
+  address: string
+  /** Everything on stdout and on stderr so far. */
+  out(): string
+  err(): string
+  kill(signal: NodeJS.Signals): Promise<number | null>
+}
+
+/** A fresh data folder and store; both go when the test ends. `name` may hold a space. */
+export async function newHome(t: Owner, engine: Engine, name = 'data'): Promise<Home> {
+  const parent = mkdtempSync(join(tmpdir(), 'berth-process-'))
+  t.after(() => rmSync(parent, { recursive: true, force: true }))
+  const folder = join(parent, name)
+  const database = engine === 'postgres' ? await newDatabase() : `sqlite:${join(folder, 'berth.db')}`
+  const env = { BERTH_DATA: folder, DATABASE_URL: database, PORT: '0', BERTH_EDGE_PORT: '0', BERTH_RATE_LIMITS: 'off' }
+  return { folder, env }
+}
+
+/** Starts the program (or `words`, which start it in their way) and leaves it to itself. It is ended with the test, whatever happens. */
+export function launch(
+  t: Owner,
+  home: Home,
+  env: Record<string, string> = {},
+  words: string[] = [process.execPath, join(root, 'bin', 'berth.mjs')],
+): Omit<Running, 'address'> {
+  const child = spawn(words[0]!, words.slice(1), {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...home.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let out = ''
+  let err = ''
+  child.stdout.on('data', (chunk) => {
+    out += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    err += chunk
+  })
+  const closed = once(child, 'close')
+  return {
+    child,
+    out: () => out,
+    err: () => err,
+    kill: async (signal) => {
+      child.kill(signal)
+      await closed
+      return child.exitCode
+    },
+  }
+}
+
+/** Starts the program and waits until it has printed where it listens. */
+export async function start(
+  t: Owner,
+  home: Home,
+  env: Record<string, string> = {},
+  words?: string[],
+): Promise<Running> {
+  const running = launch(t, home, env, words)
+  const address = await new Promise<string>((resolve, reject) => {
+    const look = () => {
+      const found = /^berth listening on (https?:\/\/\S+)\n/.exec(running.out())
+      // The greeting is one write, and its last line names the page of operations.
+      if (found && running.out().includes('/docs')) resolve(found[1]!)
+    }
+    running.child.stdout?.on('data', look)
+    const { patienceMs = 60_000 } = t
+    setTimeout(() => reject(new Error(`did not listen in ${patienceMs} ms: ${running.out()}`)), patienceMs).unref()
+    running.child.on('close', () => reject(new Error(`ended: ${running.out()}\n${running.err()}`)))
+  })
+  return { ...running, address }
+}
+
+/** Starts the program where it must end by itself. */
+export async function ended(t: Owner, home: Home, env: Record<string, string> = {}) {
+  const { child, out, err } = launch(t, home, env)
+  await once(child, 'close')
+  return { code: child.exitCode, out: out(), err: err() }
+}
+
+export function credentialsOf(home: Home): { operatorToken: string; userId: string; teamId: string; token: string } {
+  return JSON.parse(readFileSync(join(home.folder, 'credentials.json'), 'utf8'))
+}
+
+export type Asked = { status: number; body: { error?: { code: string }; projects?: { name: string }[]; name?: string } }
+
+/** One request; undefined when the connection broke before the answer was whole. */
+export async function ask(
+  { address }: Pick<Running, 'address'>,
+  token: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Asked | undefined> {
+  try {
+    const answer = await fetch(`${address}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: (await answer.json()) as Asked['body'] }
+  } catch {
+    return undefined
+  }
+}
+
+/** Calls with a token, one request each. */
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said; the assertion is the check
+export type Caller = (method: string, path: string, body?: object) => Promise<{ status: number; body: any }>
+
+/** As `ask`, with the body whatever it is; a connection that breaks throws. */
+export function callerAt({ address }: Pick<Running, 'address'>, token: string): Caller {
+  return async (method, path, body) => {
+    const answer = await fetch(`${address}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+}
+
+/** Every project name, walked page by page. */
+export async function allNames(running: Running, token: string): Promise<Set<string>> {
+  const names = new Set<string>()
+  for (let until = ''; ; ) {
+    const answer = await fetch(`${running.address}/v9/projects?limit=100${until}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const page = (await answer.json()) as { projects: { name: string }[]; pagination: { next: number | null } }
+    for (const { name } of page.projects) names.add(name)
+    if (page.pagination.next === null) return names
+    until = `&until=${page.pagination.next}`
+  }
+}
+
+/** Registers the test once per engine. */
+export function processOnBothEngines(
+  name: string,
+  run: (t: TestContext, engine: Engine) => Promise<void>,
+  timeout = 180_000,
+): void {
+  for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout }, (t) => run(t, engine))
+}

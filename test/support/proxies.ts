@@ -1,0 +1,154 @@
+/** Real proxies in front of a real edge: the recipes of deploy/ with other ports and folders, started as their users start them. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { askAt, becomes, type Said } from './edge-world.ts'
+import { credentialsOf, type Home, start } from './process.ts'
+import { lacking, starts, WITH_SBIN } from './programs.ts'
+import { root } from './root.ts'
+
+export const ONE = 'one.apps.example.net'
+export const TWO = 'two.apps.example.net'
+
+/** Runs the tests where the program is installed, and says loudly where it is not. */
+export function withProgram(program: string, packageName: string, run: () => void): void {
+  if (starts(program, program === 'caddy' ? 'version' : '-v')) run()
+  else test(`behind ${program}`, { skip: lacking(program, packageName, 'the edge behind it') }, () => {})
+}
+
+/** A folder that worker processes of another user can read, gone after the test. */
+export function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-proxy-'))
+  chmodSync(folder, 0o755)
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A recipe with each of these pieces, which must be there, replaced wherever it stands; written into `folder`. */
+export function adapt(recipe: string, folder: string, pieces: Record<string, string>): string {
+  let text = readFileSync(join(root, 'deploy', recipe), 'utf8')
+  for (const [piece, other] of Object.entries(pieces)) {
+    if (!text.includes(piece)) throw new Error(`deploy/${recipe} has no "${piece}"`)
+    text = text.replaceAll(piece, other)
+  }
+  const file = join(folder, recipe)
+  writeFileSync(file, text)
+  return file
+}
+
+/** Starts a program that stays in the foreground. It is ended with the test. */
+export function run(t: TestContext, program: string, parameters: string[], env: Record<string, string> = {}) {
+  const child: ChildProcess = spawn(program, parameters, {
+    env: { PATH: WITH_SBIN, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream!.on('data', (chunk) => {
+      said += chunk
+    })
+  }
+  t.after(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    const patience = setTimeout(() => child.kill('SIGKILL'), 3000)
+    await gone
+    clearTimeout(patience)
+  })
+  return { said: () => said, alive: () => child.exitCode === null }
+}
+
+/** Waits until somebody answers at a port. */
+export async function answers(origin: string, proxy: { said(): string; alive(): boolean }): Promise<void> {
+  await becomes(async () => {
+    if (!proxy.alive()) throw new Error(`the proxy ended: ${proxy.said()}`)
+    return askAt(origin, '/').then(
+      () => true,
+      () => false,
+    )
+  }, 10_000)
+}
+
+/** A site that says which request arrived. */
+export async function openUpstream(t: TestContext): Promise<string> {
+  const server = createServer((asked, answer) => {
+    answer.setHeader('content-type', 'application/json')
+    answer.end(JSON.stringify({ method: asked.method, url: asked.url, headers: asked.headers }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+export function arrived(answer: Said): { method: string; url: string; headers: IncomingHttpHeaders } {
+  return JSON.parse(answer.text)
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createSocketServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}
+
+/** One request over TLS to `host`, whoever signed its certificate. Throws when there is no handshake. */
+export async function visitOverTls(port: number, host: string, path = '/', headers: Record<string, string> = {}) {
+  const asked = request({
+    host: '127.0.0.1',
+    port,
+    path,
+    servername: host,
+    rejectUnauthorized: false,
+    headers: { host: `${host}:${port}`, ...headers },
+    agent: false,
+  })
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of answer.setEncoding('utf8')) text += chunk
+  return { status: answer.statusCode!, headers: answer.headers, text }
+}
+
+/** The real program with a live site of two domains, of which TWO redirects to ONE, and where proxies ask it. */
+export async function startSite(t: TestContext, home: Home, upstream: string) {
+  const env = { BERTH_PLATFORM_SUFFIX: 'apps.example.net', BERTH_EDGE_TOKEN: 'token-of-the-proxies-at-the-edge' }
+  const running = await start(t, home, env)
+  const { operatorToken, token } = credentialsOf(home)
+  const call = async (method: string, path: string, body?: object) => {
+    const authorization = `Bearer ${path.startsWith('/operator') ? operatorToken : token}`
+    const answer = await fetch(running.address + path, {
+      method,
+      headers: { authorization, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as Record<string, string>
+  }
+  const { id } = await call('POST', '/v10/projects', { name: 'web' })
+  for (const name of [ONE, TWO]) await call('POST', '/v10/projects/web/domains', { name })
+  await call('PATCH', `/v9/projects/web/domains/${TWO}`, { redirect: ONE, redirectStatusCode: 308 })
+  await call('POST', `/operator/v1/projects/${id}/deployments`, {
+    url: 'web-1.host.test',
+    target: 'production',
+    readyState: 'READY',
+    upstream,
+  })
+  const edge = /Proxies ask http:\/\/(\S+)/.exec(running.out())![1]!
+  const turn = (verb: 'pause' | 'unpause') => call('POST', '/v1/projects/web/'.concat(verb))
+  return { ...running, id, edge, token: env.BERTH_EDGE_TOKEN, call, turn }
+}
+
+export function makeFolders(folder: string, ...names: string[]): void {
+  for (const name of names) mkdirSync(join(folder, name), { recursive: true })
+}

@@ -1,0 +1,183 @@
+/** A whole service for a test: its own store, its own people, and a way to speak HTTP to it. Every test runs on both engines. */
+import { randomBytes } from 'node:crypto'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { logOptions } from '../../src/log.ts'
+import type { StartCredentials } from '../../src/operator/bootstrap.ts'
+import { openService, type Service } from '../../src/service.ts'
+import { MIGRATED } from './postgres.ts'
+
+export const ENGINES = ['sqlite', 'postgres'] as const
+export type Engine = (typeof ENGINES)[number]
+
+export type Answer = {
+  status: number
+  headers: Record<string, string | string[] | number | undefined>
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said; the assertion is the check
+  body: any
+}
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+export type Call = (method: Method, url: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
+
+export type World = Omit<Service, 'credentials'> & {
+  credentials: Required<StartCredentials>
+  engine: Engine
+  folder: string
+  /** As the first user, on the personal account. */
+  call: Call
+  /** As the operator. */
+  operator: Call
+  /** With this bearer token (or none). */
+  as(token: string | undefined): Call
+  /** A new user's id and token. */
+  user(name: string): Promise<{ id: string; token: string; call: Call }>
+  /** Has the first user invite somebody to the first team, and them accept. */
+  join(user: { id: string; call: Call }, role: string): Promise<void>
+  /** A new token of the first user, narrowed as said. */
+  token(wanted: object): Promise<Call>
+  /** Everything the service logged so far, as text. */
+  logged(): string
+  /** Listens on a free port and gives the address. */
+  listen(): Promise<string>
+}
+
+/** For a test that hangs: no test comes near it, also on a busy machine. */
+const TIMEOUT_MS = 300_000
+
+/** Registers the test once per engine. The world is closed when the test ends, and must not have logged a fault. */
+export function onBothEngines(
+  name: string,
+  run: (world: World, t: TestContext) => Promise<void>,
+  settings: Record<string, string> = {},
+  engines: readonly Engine[] = ENGINES,
+): void {
+  for (const engine of engines) {
+    test(`${name} [${engine}]`, { timeout: TIMEOUT_MS }, async (t) => {
+      const world = await openWorld(engine, settings)
+      try {
+        await run(world, t)
+      } finally {
+        await world.close()
+      }
+      const faults = world
+        .logged()
+        .split('\n')
+        .filter((line) => /"level":(50|60)/.test(line))
+      if (faults.length > 0 && !t.name.includes('(logs a fault)'))
+        throw new Error(`the service logged faults:\n${faults.join('\n')}`)
+    })
+  }
+}
+
+/** Opens a service over a fresh store. */
+export async function openWorld(engine: Engine, settings: Record<string, string> = {}): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  const database = settings.DATABASE_URL ?? (await migratedStore(engine, folder))
+  const config = readConfig({
+    BERTH_DATA: folder,
+    DATABASE_URL: database,
+    PORT: '0',
+    BERTH_EDGE_PORT: '0',
+    BERTH_TIMERS: 'off',
+    BERTH_TEST_CLOCK: '1',
+    // As often as a test likes; those about limits set them.
+    BERTH_RATE_LIMITS: 'off',
+    // Nobody answers there: a test that looks names up says whom it asks.
+    BERTH_DNS_SERVERS: '127.0.0.1:1',
+    ...settings,
+  })
+  const lines: string[] = []
+  const log = pino(logOptions('debug'), { write: (line: string) => void lines.push(line) })
+  const service = await openService(config, log, (error) => {
+    throw error
+  })
+  const as = (token: string | undefined) => callerOf(service, token)
+  const operator = as(service.credentials.operatorToken)
+  return {
+    ...service,
+    credentials: service.credentials as Required<StartCredentials>,
+    engine,
+    folder,
+    as,
+    operator,
+    call: as(service.credentials.token),
+    user: async (name) => {
+      const made = await operator('POST', '/operator/v1/users', { email: `${name}@example.com`, username: name })
+      const { token } = (await operator('POST', '/operator/v1/tokens', { userId: made.body.id })).body
+      return { id: made.body.id, token, call: as(token) }
+    },
+    join: async (user, role) => {
+      const path = `/v1/teams/${service.credentials.teamId}/members`
+      const invited = await as(service.credentials.token!)('POST', path, { uid: user.id, role })
+      if (invited.status !== 200) throw new Error(`not invited: ${invited.text}`)
+      const inviteCode = invited.body.inviteUrl.split('/').at(-1)
+      const joined = await user.call('POST', `${path}/teams/join`, { inviteCode })
+      if (joined.status !== 200) throw new Error(`not joined: ${joined.text}`)
+    },
+    token: async (wanted) => {
+      const body = { userId: service.credentials.userId, ...wanted }
+      const made = await operator('POST', '/operator/v1/tokens', body)
+      if (made.status !== 201) throw new Error(`no token: ${made.text}`)
+      return as(made.body.token)
+    },
+    logged: () => lines.join(''),
+    listen: () => service.app.listen({ host: '127.0.0.1', port: 0 }),
+    close: async () => {
+      await service.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A way to speak HTTP to a service, with this bearer token (or none). */
+export function callerOf({ app }: Pick<Service, 'app'>, token: string | undefined): Call {
+  return async (method, url, body, headers = {}) => {
+    // A Blob brings its own type; all else is JSON.
+    const payload = body instanceof Blob ? Buffer.from(await body.arrayBuffer()) : body
+    const raw = typeof payload === 'string' || Buffer.isBuffer(payload)
+    const answer = await app.inject({
+      method,
+      url,
+      ...(body !== undefined && { payload: raw ? payload : JSON.stringify(payload) }),
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': body instanceof Blob ? body.type : 'application/json' }),
+        ...headers,
+      },
+    })
+    // Lines of JSON are no JSON.
+    const json = /(?<!stream\+)json/.test(String(answer.headers['content-type'] ?? '')) && answer.payload !== ''
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      text: answer.payload,
+      body: json ? JSON.parse(answer.payload) : undefined,
+    }
+  }
+}
+
+/** A store that is migrated and otherwise empty, as DATABASE_URL: a copy costs a tenth of the migrations. SQLite's is in `folder`. */
+async function migratedStore(engine: Engine, folder: string): Promise<string> {
+  if (engine === 'postgres') return newDatabase(MIGRATED)
+  const file = join(folder, 'berth.db')
+  copyFileSync(process.env.BERTH_TEST_SQLITE!, file)
+  return `sqlite:${file}`
+}
+
+/** A new database in the PostgreSQL of this test run: empty, or a copy of another one. */
+export async function newDatabase(template?: string): Promise<string> {
+  const server = process.env.BERTH_TEST_POSTGRES
+  if (server === undefined) throw new Error('run the tests with npm test: it starts the PostgreSQL they need')
+  const name = `t${randomBytes(8).toString('hex')}`
+  const client = new pg.Client({ connectionString: `${server}/postgres` })
+  await client.connect()
+  await client.query(`create database ${name}${template ? ` template ${template} strategy file_copy` : ''}`)
+  await client.end()
+  return `${server}/${name}`
+}
