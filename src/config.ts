@@ -1,9 +1,10 @@
 /** Settings: the environment -> Config, in one place and before anything is opened. Names: docs/settings in the README. */
 import { isIPv6 } from 'node:net'
 import { join, resolve } from 'node:path'
-import { type LimitSettings, readLimits } from './limits.ts'
-import { NODE_VERSIONS } from './projects/setting-shapes.ts'
+import type { LimitSettings } from './limits.ts'
+import { NODE_VERSIONS } from './model/node-versions.ts'
 import { type DomainSettings, readDnsServers, readDomainSettings } from './settings/domains.ts'
+import { readLimits } from './settings/limits.ts'
 import { watchNames } from './settings/names.ts'
 import { BadSetting, readChoice, readPort, readSecret, readUrl } from './settings/read.ts'
 import { readTls, type TlsSettings } from './settings/tls.ts'

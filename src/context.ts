@@ -7,7 +7,7 @@ import type { Config } from './config.ts'
 import type { Db, Queries } from './db/db.ts'
 import type { Row } from './db/schema.ts'
 import type { EventName, EventPayload } from './events.ts'
-import type { Limiter } from './limits.ts'
+import type { Limiter } from './limiter.ts'
 import type { Metrics } from './metrics.ts'
 import type { Permission, Role } from './permissions/roles.ts'
 

@@ -4,7 +4,7 @@ import type { Found } from '../adapters/dns.ts'
 import type { DomainSettings } from '../config.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { mustBeLeft } from '../limits.ts'
+import { mustBeLeft } from '../limiter.ts'
 import { refuse } from '../refusal.ts'
 
 export type Challenge = { type: 'TXT'; domain: string; value: string; reason: 'pending_domain_verification' }

@@ -2,7 +2,7 @@
 import { momentOf } from '../clock.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { mustBeLeft } from '../limits.ts'
+import { mustBeLeft } from '../limiter.ts'
 import { type Outgoing, outgoingOf } from '../outbox/outbox.ts'
 import type { Route } from './route.ts'
 

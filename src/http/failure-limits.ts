@@ -1,7 +1,8 @@
 /** Failures that may be guesses, counted by the address they come from. What is right is let in however often others were wrong. docs/decisions/0119. */
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Deps } from '../context.ts'
-import { type LimitName, mustBeLeft } from '../limits.ts'
+import { mustBeLeft } from '../limiter.ts'
+import type { LimitName } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 
 /** Who is at the other end of the connection: no header is believed. */

@@ -12,7 +12,6 @@ export const FRAMEWORKS = [
     ' ',
   ),
 ]
-export const NODE_VERSIONS = ['24.x', '22.x', '20.x', '18.x', '16.x', '14.x', '12.x', '10.x', '8.10.x'] as const
 const PROTECTED = ['preview', 'all', 'prod_deployment_urls_and_all_previews', 'all_except_custom_domains'] as const
 
 export const Flag = Type.Boolean()

@@ -4,6 +4,7 @@
  * which are stored and answered as they came.
  */
 import type { Static } from 'typebox'
+import { NODE_VERSIONS } from '../model/node-versions.ts'
 import { Type } from '../schema/builder.ts'
 import { Nullable, OneOf, Unsupported } from '../schema/fields.ts'
 
@@ -15,7 +16,6 @@ import {
   GitComments,
   GitProviderOptions,
   Line,
-  NODE_VERSIONS,
   OidcTokenConfig,
   OptionsAllowlist,
   PasswordProtection,

@@ -1,6 +1,6 @@
 /** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
-import { mustBeLeft } from '../limits.ts'
+import { mustBeLeft } from '../limiter.ts'
 import { type Html, html } from '../pages/html.ts'
 import { localPath } from '../pages/local-path.ts'
 import {
