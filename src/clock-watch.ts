@@ -1,4 +1,4 @@
-/** Whether the clock can be believed when it says that something is old. reliability.md F19, T53; docs/decisions/0053. */
+/** Whether the clock can be believed when it says that something is old. docs/spec/reliability.md F19, T53; docs/decisions/0053. */
 
 const HOUR_MS = 3_600_000
 /** A clock that goes on steadily for so long after a jump is right: it was wrong before. */

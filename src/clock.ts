@@ -18,7 +18,7 @@ export type Clock = {
 }
 
 /**
- * Lists are walked by stamp, so that a page boundary never falls inside a millisecond: decisions.md, Pagination. Two
+ * Lists are walked by stamp, so that a page boundary never falls inside a millisecond: docs/spec/decisions.md: Pagination. Two
  * instances can give the same stamp; the unique index then refuses the second, and `write` runs it again with a new one.
  */
 export function openClock(): Clock {

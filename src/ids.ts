@@ -43,10 +43,10 @@ type Prefix =
   | 'dpl'
   | 'areq'
   | 'inv'
-/** wire.md 3.7. */
+/** docs/spec/wire.md 3.7. */
 const SHORT = new Set<Prefix>(['team', 'usr', 'oac', 'icfg'])
 
-/** A bearer token: word characters only and 40 alphanumerics in a row, as both CLIs and Terraform demand (clients.md B.1, C.0). */
+/** A bearer token: word characters only and 40 alphanumerics in a row, as both CLIs and Terraform demand (docs/spec/client-requests.md B.1, C.0). */
 export function newToken(): string {
   return `berth_${randomText(40)}`
 }

@@ -1,6 +1,6 @@
 /**
  * TABLE how often: group -> at most `total` in `seconds`, for each owner; `of`: its operations. Upstream's figures where it publishes
- * some (wire.md 3.5). `limiter.ts` counts. docs/limits.md.
+ * some (docs/spec/wire.md 3.5). `limiter.ts` counts. docs/limits.md.
  */
 export type Limit = { total: number | null; seconds: number; of?: readonly string[] }
 

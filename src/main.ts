@@ -1,4 +1,4 @@
-/** `berth`: words and settings -> what they ask for. Exit codes: settings.md; 64 for words that say nothing. */
+/** `berth`: words and settings -> what they ask for. Exit codes: docs/operations.md: Start and stop; 64 for words that say nothing. */
 import { BadSetting, readConfig } from './config.ts'
 
 const words = process.argv.slice(2)

@@ -6,7 +6,7 @@ import type { RefusalKey } from '../errors.ts'
 import type { Guard, Input } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 
-/** Operations 1, 4, 6, 10 and 16 answer 402 while the account owes something. decisions.md: Plans and billing. */
+/** Operations 1, 4, 6, 10 and 16 answer 402 while the account owes something. docs/spec/decisions.md: Plans and billing. */
 export const accountInGoodStanding = guard(
   ['account_soft_blocked', 'payment_method_missing'],
   (ctx: Ctx, _subject: unknown) => {

@@ -1,4 +1,4 @@
-/** The installation of an integration behind a token: what it was granted, where, and whether it may act at all. Specification: Authentication, States. */
+/** The installation of an integration behind a token: what it was granted, where, and whether it may act at all. Specification: Authentication, States and transitions. */
 import { sql } from 'kysely'
 import type { Who } from '../context.ts'
 import { slices } from '../db/chunks.ts'

@@ -1,4 +1,4 @@
-/** What callers send and get for the domains of an account. clients.md B.3; the shapes that the SDKs of wire.md 4 decode. */
+/** What callers send and get for the domains of an account. docs/spec/client-requests.md B.3; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
 import type { Static } from 'typebox'
 import type { Account } from '../context.ts'
 import type { Challenge } from '../domain-proof/challenge.ts'

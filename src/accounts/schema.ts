@@ -94,7 +94,7 @@ export const TeamSettings = Type.Object({
 
 /**
  * What every SDK version decodes as a whole user and a whole team; to a `limited` one the CLI does not switch before a new
- * login. clients.md B.3
+ * login. docs/spec/client-requests.md B.3
  */
 export const User = Type.Object({
   user: Type.Object({

@@ -1,4 +1,4 @@
-/** What the person behind a token sees of accounts: who they are and their teams. clients.md B.2 and B.4; wire.md 6. */
+/** What the person behind a token sees of accounts: who they are and their teams. docs/spec/client-requests.md B.2 and B.4; docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'

@@ -1,4 +1,4 @@
-/** Which network addresses a request that others asked for may go to. reliability.md 2f. */
+/** Which network addresses a request that others asked for may go to. docs/spec/reliability.md 2f. */
 import ipaddr from 'ipaddr.js'
 
 /** The part of IPv6 that is given out to the world. */

@@ -19,7 +19,7 @@ export type Dns = {
 /** Two tries of 1.5 s a server, and never longer than this in all, waiting for a turn included. */
 const TRIES = { timeout: 1500, tries: 2 }
 const LONGEST_MS = 5000
-/** Beyond this a resolver starts to lose questions (reliability.md 2e). */
+/** Beyond this a resolver starts to lose questions (docs/spec/reliability.md 2e). */
 const MOST_IN_FLIGHT = 32
 const MOST_RECORDS = 100
 

@@ -1,7 +1,7 @@
 /**
  * HTTP to addresses that others chose: webhooks and log drains. No private network is reached by it: the literal, every
  * address that a name has, and the address that is really connected to are checked. No redirect is followed, and nothing
- * takes longer or is read further than said here. reliability.md 2f.
+ * takes longer or is read further than said here. docs/spec/reliability.md 2f.
  */
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, buildConnector } from 'undici'

@@ -7,7 +7,7 @@ export type GitAccess = { baseUrl: string; username: string | null; token: strin
 
 export type Hook = { url: string; secret: string | null }
 
-/** What a link shows of a repository, by provider (wire.md 2.2), and what every provider says. */
+/** What a link shows of a repository, by provider (docs/spec/wire.md 2.2), and what every provider says. */
 type Repository = {
   shown: Record<string, string | number>
   /** How the provider itself names it, in paths. */

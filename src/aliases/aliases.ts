@@ -1,4 +1,4 @@
-/** Aliases: the domains of the account that lead to a deployment. wire.md 6. */
+/** Aliases: the domains of the account that lead to a deployment. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import { guard, notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'

@@ -1,4 +1,4 @@
-/** What callers send and get for aliases. wire.md 6; the shapes that the SDKs of wire.md 4 decode. */
+/** What callers send and get for aliases. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
 import type { Static } from 'typebox'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, PageQuery, Pagination } from '../schema/fields.ts'

@@ -1,4 +1,4 @@
-/** The endpoint of a delivery as it is now: what is sent is decided when it is sent, not when it was written. reliability.md T41. */
+/** The endpoint of a delivery as it is now: what is sent is decided when it is sent, not when it was written. docs/spec/reliability.md T41. */
 
 import type { Post } from '../adapters/egress.ts'
 import { momentOf } from '../clock.ts'
@@ -43,7 +43,7 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
   return { send: { url: webhook.url, headers: { ...headersOf('application/json'), ...signed }, body } }
 }
 
-/** `{id, type, createdAt, region, payload}`: wire.md 3.8. `type` is the name that was asked for. The same bytes at every attempt. */
+/** `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the name that was asked for. The same bytes at every attempt. */
 function bodyOf(event: Row<'event'>, type: string): string {
   const head = { id: event.id, type, createdAt: momentOf(event.stamp), region: null }
   return `${JSON.stringify(head).slice(0, -1)},"payload":${event.payload_json}}`

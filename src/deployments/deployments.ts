@@ -1,4 +1,4 @@
-/** Deployments: what the build system registers, and what people read of them. operator-api.md; docs/deployments.md. */
+/** Deployments: what the build system registers, and what people read of them. docs/spec/operator-api.md; docs/deployments.md. */
 import { seesProject } from '../access/guards.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { ReadyState } from '../db/deployment-tables.ts'
@@ -145,7 +145,7 @@ export async function answerDeployment(ctx: Ctx, row: Row<'deployment'>): Promis
   return showDeployment(row, ctx.account, await namesOf(ctx, row.id))
 }
 
-/** What an event tells of a deployment. wire.md 3.8. */
+/** What an event tells of a deployment. docs/spec/wire.md 3.8. */
 export function showDeploymentEvent(ctx: Pick<OperatorCtx, 'deps'>, row: Row<'deployment'>) {
   const { id, url, name } = row
   return {

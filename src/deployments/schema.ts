@@ -1,4 +1,4 @@
-/** What callers send and get for deployments and promotes. wire.md 6; the shapes that the SDKs of wire.md 4 decode. */
+/** What callers send and get for deployments and promotes. docs/spec/wire.md 6; the shapes that the SDKs of docs/spec/wire.md 4 decode. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Account } from '../context.ts'

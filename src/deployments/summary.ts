@@ -1,6 +1,6 @@
 /**
  * What the answer of a project shows of its deployments, folded into one column of the project whenever it changes: reading
- * a project, or a page of them, asks nothing more. docs/decisions/0040; wire.md 2.2.
+ * a project, or a page of them, asks nothing more. docs/decisions/0040; docs/spec/wire.md 2.2.
  */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'

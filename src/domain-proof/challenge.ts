@@ -1,4 +1,4 @@
-/** The challenge of a claim: a TXT record that only who rules the apex can write. decisions.md: Domains, Challenge and Verify. */
+/** The challenge of a claim: a TXT record that only who rules the apex can write. docs/spec/decisions.md: Domains, Challenge and Verify. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Found } from '../adapters/dns.ts'
 import type { DomainSettings } from '../config.ts'

@@ -1,4 +1,4 @@
-/** The older path to the same thing, which the CLI's `domains add` takes. clients.md B.3. */
+/** The older path to the same thing, which the CLI's `domains add` takes. docs/spec/client-requests.md B.3. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'

@@ -1,4 +1,4 @@
-/** Moving a domain to another project of the account, in one step: it is never on neither. wire.md 6. */
+/** Moving a domain to another project of the account, in one step: it is never on neither. docs/spec/wire.md 6. */
 import { notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'

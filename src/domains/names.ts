@@ -1,4 +1,4 @@
-/** Domain names: one canonical form, the apex, and which names cover which. reliability.md 2h; the Public Suffix List by tldts. */
+/** Domain names: one canonical form, the apex, and which names cover which. docs/spec/reliability.md 2h; the Public Suffix List by tldts. */
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { getDomain, getPublicSuffix } from 'tldts'
 import { BadSetting, type DomainSettings } from '../config.ts'

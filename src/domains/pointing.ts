@@ -1,4 +1,4 @@
-/** Whether a domain points here: what visitors' resolvers see, against where the operator says the edge is. wire.md 6. */
+/** Whether a domain points here: what visitors' resolvers see, against where the operator says the edge is. docs/spec/wire.md 6. */
 
 import type { Found } from '../adapters/dns.ts'
 import type { Ctx } from '../context.ts'

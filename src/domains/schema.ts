@@ -1,4 +1,4 @@
-/** What callers send and get for a domain of a project. Specification: Project domain; wire.md 2.7 for what every SDK decodes. */
+/** What callers send and get for a domain of a project. Specification: Project domain; docs/spec/wire.md 2.7 for what every SDK decodes. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { DomainSettings } from '../config.ts'

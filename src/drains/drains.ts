@@ -1,4 +1,4 @@
-/** Log drains of an account: make, list, get, remove. wire.md 6; docs/webhooks.md. */
+/** Log drains of an account: make, list, get, remove. docs/spec/wire.md 6; docs/webhooks.md. */
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

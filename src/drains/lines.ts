@@ -1,4 +1,4 @@
-/** Log lines as the platform hands them in, on their way to the drains that hear them. operator-api.md. */
+/** Log lines as the platform hands them in, on their way to the drains that hear them. docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'

@@ -1,4 +1,4 @@
-/** What callers send and get for log drains. wire.md 6; the shapes of both families of upstream's routes. */
+/** What callers send and get for log drains. docs/spec/wire.md 6; the shapes of both families of upstream's routes. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'

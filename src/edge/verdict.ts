@@ -1,4 +1,4 @@
-/** What the edge says of one visitor's request: the order of decisions, in one place. edge.md 3.7; docs/edge.md. */
+/** What the edge says of one visitor's request: the order of decisions, in one place. docs/spec/proxies.md 3.7; docs/edge.md. */
 import type { Serving } from '../serving/hosts.ts'
 import type { Guard, Hosts } from './hosts.ts'
 

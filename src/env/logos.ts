@@ -1,4 +1,4 @@
-/** Who made a variable, for people: the name and the logo of its integration. Specification: Authentication ("show the integration's logo"). */
+/** Who made a variable, for people: the name and the logo of its integration. Specification: Scopes ("show the integration's logo"). */
 
 import { slices } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'

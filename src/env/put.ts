@@ -1,4 +1,4 @@
-/** Putting variables: made where the place is free; with upsert, in the place of what is there. decisions.md: `upsert=true` replaces. */
+/** Putting variables: made where the place is free; with upsert, in the place of what is there. docs/spec/decisions.md: Upsert. */
 import type { Ctx } from '../context.ts'
 import { openPace, slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'

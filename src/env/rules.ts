@@ -1,4 +1,4 @@
-/** What a variable may be, and who may see and touch it. decisions.md: Environment variables; threats T6, T11, T12, T31. */
+/** What a variable may be, and who may see and touch it. docs/spec/decisions.md: Environment variables; docs/spec/reliability.md T6, T11, T12, T31. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { permit } from '../access/authenticate.ts'
 import type { Account, Ctx, Who } from '../context.ts'

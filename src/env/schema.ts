@@ -1,4 +1,4 @@
-/** What callers send and get for a variable. Specification: Environment variable; wire.md 2.8 for what every SDK version decodes. */
+/** What callers send and get for a variable. Specification: Environment variable; docs/spec/wire.md 2.8 for what every SDK version decodes. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
@@ -63,7 +63,7 @@ export const EditEnv = Type.Object({
 })
 export type EditEnv = Static<typeof EditEnv>
 
-/** Without `limit` the list is whole: clients that do not page expect it (clients.md B.3). */
+/** Without `limit` the list is whole: clients that do not page expect it (docs/spec/client-requests.md B.3). */
 export const ListEnvQuery = Type.Object({
   decrypt: Type.Optional(Type.Boolean({ description: 'answer clear values where the caller may read them' })),
   gitBranch: Type.Optional(Branch),
@@ -105,7 +105,7 @@ const answered = {
 export const EnvVar = Type.Object(answered, { title: 'EnvironmentVariable' })
 export type EnvVar = Static<typeof EnvVar>
 
-/** Items of a list carry `securityIssues`: the newest SDKs throw without it (wire.md 4.2). */
+/** Items of a list carry `securityIssues`: the newest SDKs throw without it (docs/spec/wire.md 4.2). */
 const ListedEnv = Type.Object({ ...answered, securityIssues: Type.Array(Type.Object({})) })
 export const EnvList = Type.Object({ envs: Type.Array(ListedEnv), pagination: Pagination })
 

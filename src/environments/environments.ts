@@ -1,4 +1,4 @@
-/** Custom environments of a project: create, list, get, change, remove. wire.md 6; docs/custom-environments.md. */
+/** Custom environments of a project: create, list, get, change, remove. docs/spec/wire.md 6; docs/custom-environments.md. */
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

@@ -1,4 +1,4 @@
-/** Custom environments: wire.md 6, at the paths of the official SDK; the CLI and Terraform ask at others of the same operation. */
+/** Custom environments: docs/spec/wire.md 6, at the paths of the official SDK; the CLI and Terraform ask at others of the same operation. */
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { COPY_REFUSALS } from '../env/environment-env.ts'
 import { route } from '../http/route.ts'

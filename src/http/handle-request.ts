@@ -33,7 +33,7 @@ export type Asked = {
 /** An answer, and whose it is: the account, the address of an app, or the operator. */
 export type Answered = Written & { owner: string }
 
-/** Answers a request of a route, or refuses with what the route declares. architecture.md 2, 3: the order of refusal, the life of a write. */
+/** Answers a request of a route, or refuses with what the route declares. docs/architecture.md: Life of a request. */
 export async function answerRequest(deps: Deps, route: Route, request: Asked): Promise<Answered> {
   const query = splitQuery(request.url)
   const credentials = {

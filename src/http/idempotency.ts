@@ -1,6 +1,6 @@
 /**
  * A write that is asked for again is done once: `Idempotency-Key`. The answer is kept in the transaction of the effect, so that there
- * are both or neither. decisions.md: Errors, limits, versions; docs/decisions/0118.
+ * are both or neither. docs/spec/decisions.md: Errors, limits, versions; docs/decisions/0118.
  */
 import { createHash, hkdfSync } from 'node:crypto'
 import { bearerOf } from '../access/authenticate.ts'

@@ -1,4 +1,4 @@
-/** Pagination: `{count, next, prev}`, walked by stamp, so that to the end every row comes exactly once. decisions.md: Pagination. */
+/** Pagination: `{count, next, prev}`, walked by stamp, so that to the end every row comes exactly once. docs/spec/decisions.md: Pagination. */
 import type { Static } from 'typebox'
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { Pagination } from '../schema/fields.ts'

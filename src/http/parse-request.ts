@@ -160,7 +160,7 @@ function textFault(text: string, path: string): string | undefined {
   return undefined
 }
 
-/** A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more (clients.md C.2). */
+/** A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more (docs/spec/client-requests.md C.2). */
 function keepDeclared(schema: TSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = variantFor(schema, value).items

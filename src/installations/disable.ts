@@ -16,7 +16,7 @@ type Team = Pick<Row<'account'>, 'id' | 'slug'>
 
 export const DISABLED_KEPT_MS = 30 * 86_400_000
 
-/** Whether who has this role may go on owning installations. decisions.md: not below MEMBER. */
+/** Whether who has this role may go on owning installations. docs/spec/decisions.md: Integrations. */
 export function mayOwnInstallations(role: Role): boolean {
   return role === 'OWNER' || role === 'MEMBER'
 }

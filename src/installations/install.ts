@@ -81,7 +81,7 @@ export async function installWithoutBrowser(
   return installIntegration(ctx, { integration, userId: body.userId, account, projects: body.projects })
 }
 
-/** Installations of a team are its owners' affair; a personal account is its user's. decisions.md: Roles. */
+/** Installations of a team are its owners' affair; a personal account is its user's. docs/spec/decisions.md: Roles. */
 async function mustBeInstaller(ctx: Place, account: EventOwner, userId: string): Promise<void> {
   if (account.kind === 'user' && account.id === userId) return
   if (account.kind === 'team' && (await membership(ctx, account.id, userId)) === 'OWNER') return

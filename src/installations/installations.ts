@@ -1,4 +1,4 @@
-/** Installations as the account that has them, and the installation itself, see and change them. wire.md 6; docs/decisions/0048. */
+/** Installations as the account that has them, and the installation itself, see and change them. docs/spec/wire.md 6; docs/decisions/0048. */
 import { seesProject } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'
@@ -93,7 +93,7 @@ async function selectedProjects(
   return all
 }
 
-/** What is not there is left out, not null: wire.md 6. */
+/** What is not there is left out, not null: docs/spec/wire.md 6. */
 function showRow(row: FoundConfiguration, selected: Map<string, string[]>): Configuration {
   const projects = selected.get(row.id)
   return {

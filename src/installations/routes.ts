@@ -1,4 +1,4 @@
-/** Installations on an account. Paths and shapes: wire.md 6; clients.md C.1. */
+/** Installations on an account. Paths and shapes: docs/spec/wire.md 6; docs/spec/client-requests.md C.1. */
 
 import { notLimitedToProjects } from '../access/guards.ts'
 import { route } from '../http/route.ts'

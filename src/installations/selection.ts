@@ -1,4 +1,4 @@
-/** The selection of projects of an installation, as projects come and go. decisions.md: Accounts, actors, permissions. */
+/** The selection of projects of an installation, as projects come and go. docs/spec/decisions.md: Accounts, actors, permissions. */
 import type { Ctx } from '../context.ts'
 
 /** What an installation with a selection creates joins its selection; otherwise it could not see what it made. */

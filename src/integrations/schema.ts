@@ -1,4 +1,4 @@
-/** What callers send and get for integrations and their installations. wire.md 6; operator-api.md. */
+/** What callers send and get for integrations and their installations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import { Named } from '../accounts/schema.ts'
 import { GRANT_PATTERN, GRANT_WORDS } from '../permissions/scopes.ts'

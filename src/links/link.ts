@@ -1,4 +1,4 @@
-/** Linking a project to a repository, and the webhook that this takes. decisions.md: Projects, gitRepository; docs/git-links.md. */
+/** Linking a project to a repository, and the webhook that this takes. docs/spec/decisions.md: Projects, Repositories; docs/git-links.md. */
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import { GIT_CLIENTS, type Provider, type Told } from '../adapters/git.ts'

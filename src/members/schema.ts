@@ -1,4 +1,4 @@
-/** What people send and get for the members of a team, those who see a project, and the settings of a team. wire.md 6. */
+/** What people send and get for the members of a team, those who see a project, and the settings of a team. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import { Email, Id, Name, Preference, Slug, TeamSettings } from '../accounts/schema.ts'
 import { ROLES } from '../permissions/roles.ts'

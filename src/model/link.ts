@@ -1,4 +1,4 @@
-/** A link to a repository: what callers send and get, and how a project's row keeps it. wire.md 2.2. */
+/** A link to a repository: what callers send and get, and how a project's row keeps it. docs/spec/wire.md 2.2. */
 import type { Static } from 'typebox'
 import type { Row } from '../db/schema.ts'
 import { Type } from '../schema/builder.ts'

@@ -1,4 +1,4 @@
-/** The forms that apps send and what they get. RFC 6749, 7662, 7009; wire.md 3.3. Absent fields are refused as OAuth says it. */
+/** The forms that apps send and what they get. RFC 6749, 7662, 7009; docs/spec/wire.md 3.3. Absent fields are refused as OAuth says it. */
 
 import { Type } from '../schema/builder.ts'
 import { Nullable } from '../schema/fields.ts'

@@ -1,4 +1,4 @@
-/** First start: one user, one team, one token, so that the first call needs nothing but what was printed. operator-api.md. */
+/** First start: one user, one team, one token, so that the first call needs nothing but what was printed. docs/spec/operator-api.md. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../adapters/folder.ts'

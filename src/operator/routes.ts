@@ -1,4 +1,4 @@
-/** The operator API: what the platform around Berth knows and the public API cannot say. operator-api.md. */
+/** The operator API: what the platform around Berth knows and the public API cannot say. docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import {
   createTeam,

@@ -1,4 +1,4 @@
-/** What the operator is told of people, teams and tokens. operator-api.md: Added. */
+/** What the operator is told of people, teams and tokens. docs/spec/operator-api.md: People, lists and backups. */
 import type { Static } from 'typebox'
 import { Named } from '../accounts/schema.ts'
 import { ROLES } from '../permissions/roles.ts'

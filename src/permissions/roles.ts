@@ -1,4 +1,4 @@
-/** What the five roles of a team may do. decisions.md: Accounts, actors, permissions. */
+/** What the five roles of a team may do. docs/spec/decisions.md: Accounts, actors, permissions. */
 
 export const ROLES = ['OWNER', 'MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING'] as const
 export type Role = (typeof ROLES)[number]

@@ -24,7 +24,7 @@ export async function listProjects(
   { query }: Input<Query>,
 ): Promise<Static<typeof ProjectList>> {
   const { limit = DEFAULT_LIMIT } = query
-  // A `from` that is a cursor is how SDK users page, whose getProjects has no `until` (wire.md 3.4), and a `since` how Infisical does.
+  // A `from` that is a cursor is how SDK users page, whose getProjects has no `until` (docs/spec/wire.md 3.4), and a `since` how Infisical does.
   const from = query.from ?? query.since
   const continues = from !== undefined && isCursor(from)
   const until = continues ? from : query.until

@@ -1,4 +1,4 @@
-/** Names of projects. decisions.md: Projects. */
+/** Names of projects. docs/spec/decisions.md: Projects. */
 import type { OperatorCtx } from '../context.ts'
 import { refuse } from '../refusal.ts'
 

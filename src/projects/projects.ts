@@ -85,7 +85,7 @@ export async function findProjectToPause(ctx: Ctx, params: Params): Promise<Row<
   }
 }
 
-/** What the plan allows to be protected; turning a protection off is always allowed. decisions.md: Plans and billing. */
+/** What the plan allows to be protected; turning a protection off is always allowed. docs/spec/decisions.md: Plans and billing. */
 export const protectionInPlan = guard(
   ['protection_addon_required', 'advanced_protection_unavailable', 'trusted_ips_enterprise_only'],
   (ctx: Ctx, _: unknown, input) => {

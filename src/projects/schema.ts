@@ -1,4 +1,4 @@
-/** What callers send and get for a project. Specification: Project; wire.md 2.2 and 4.2 for what every SDK version decodes. */
+/** What callers send and get for a project. Specification: Project; docs/spec/wire.md 2.2 and 4.2 for what every SDK version decodes. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'

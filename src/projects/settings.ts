@@ -1,6 +1,6 @@
 /**
  * The settings of a project that nobody filters by: one JSON column, this schema. Create and update take the same ones.
- * The specification's fields, and those that real clients send beside them (wire.md 2.3 and 2.5, clients.md C.2), all of
+ * The specification's fields, and those that real clients send beside them (docs/spec/wire.md 2.3 and 2.5, docs/spec/client-requests.md C.2), all of
  * which are stored and answered as they came.
  */
 import type { Static } from 'typebox'
@@ -47,7 +47,7 @@ const NULLABLE_SETTINGS = {
   optionsAllowlist: Nullable(OptionsAllowlist),
 }
 
-/** Answered with DEFAULTS when not set: a Terraform plan reads a missing boolean as a drift (clients.md C.2). */
+/** Answered with DEFAULTS when not set: a Terraform plan reads a missing boolean as a drift (docs/spec/client-requests.md C.2). */
 const DEFAULTED_SETTINGS = {
   autoAssignCustomDomains: Flag,
   customerSupportCodeVisibility: Flag,
@@ -124,7 +124,7 @@ const UNSET = Object.fromEntries(Object.keys(NULLABLE_SETTINGS).map((name) => [n
   null
 >
 
-/** Every SDK from 1.4.0 on throws without these (wire.md 4.2). */
+/** Every SDK from 1.4.0 on throws without these (docs/spec/wire.md 4.2). */
 const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
 
 /**

@@ -34,7 +34,7 @@ export function Listed<T extends TSchema>(item: T, description: string) {
 /** A whole number of milliseconds since the epoch. */
 export const Moment = Type.Integer({ minimum: 0 })
 
-/** The page object next to every list. Specification: Pagination object; wire.md 3.4: three keys, numbers or null. */
+/** The page object next to every list. Specification: Pagination object; docs/spec/wire.md 3.4: three keys, numbers or null. */
 export const Pagination = Type.Object(
   {
     count: Type.Integer(),

@@ -1,6 +1,6 @@
 /**
  * Values: sealed with the data key of their project, for the variable and the version that set them. A ciphertext copied to
- * another row, version or project does not open. The data key is wrapped by a root key. reliability.md 2g.
+ * another row, version or project does not open. The data key is wrapped by a root key. docs/spec/reliability.md 2g.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'

@@ -1,6 +1,6 @@
 /**
  * Root keys: those of the keyring that this store knows, which one is active, and what they wrap. The database holds a check
- * value per key and says which is active; the keys themselves are in the keyring only. decisions.md: At rest.
+ * value per key and says which is active; the keys themselves are in the keyring only. docs/spec/decisions.md: At rest.
  */
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'

@@ -1,4 +1,4 @@
-/** Sealing: AES-256-GCM. What is sealed opens only with its key and for the very place it was sealed for. reliability.md 2g. */
+/** Sealing: AES-256-GCM. What is sealed opens only with its key and for the very place it was sealed for. docs/spec/reliability.md 2g. */
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
 const ALGORITHM = 'aes-256-gcm'

@@ -1,4 +1,4 @@
-/** Bodies of requests: read whole, each within its limit, and all of them together within a budget. reliability.md 2d, T48. */
+/** Bodies of requests: read whole, each within its limit, and all of them together within a budget. docs/spec/reliability.md 2d, T48. */
 import type { Readable } from 'node:stream'
 import { REFUSALS, type RefusalKey } from '../errors.ts'
 import { Refusal } from '../refusal.ts'

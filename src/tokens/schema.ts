@@ -1,4 +1,4 @@
-/** What people send and get for their own tokens. wire.md 6: tokens. */
+/** What people send and get for their own tokens. docs/spec/wire.md 6: tokens. */
 import { GRANT_PATTERN, GRANT_WORDS } from '../permissions/scopes.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, OneOf, PageQuery, Pagination } from '../schema/fields.ts'

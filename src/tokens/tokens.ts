@@ -1,4 +1,4 @@
-/** Personal tokens: made here, shown once, kept as a hash. decisions.md: Tokens. */
+/** Personal tokens: made here, shown once, kept as a hash. docs/spec/decisions.md: Tokens. */
 import { waitForWritesOfPerson } from '../access/person.ts'
 import type { NewToken } from '../accounts/schema.ts'
 import type { OperatorCtx } from '../context.ts'

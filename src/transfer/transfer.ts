@@ -1,4 +1,4 @@
-/** Giving a project to another account: a code, its use, and the lock that begins with it. decisions.md: Transfer; docs/transfer.md. */
+/** Giving a project to another account: a code, its use, and the lock that begins with it. docs/spec/decisions.md: Transfer; docs/transfer.md. */
 import type { Static } from 'typebox'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

@@ -1,4 +1,4 @@
-/** What callers send and get for webhooks and their deliveries. wire.md 3.8 and 6. */
+/** What callers send and get for webhooks and their deliveries. docs/spec/wire.md 3.8 and 6. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'

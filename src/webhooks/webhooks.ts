@@ -1,4 +1,4 @@
-/** Webhooks of an account: register, list, get, change, remove. wire.md 3.8; docs/webhooks.md. */
+/** Webhooks of an account: register, list, get, change, remove. docs/spec/wire.md 3.8; docs/webhooks.md. */
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

@@ -1,6 +1,6 @@
 /**
  * Every public operation against every scope, with the token of a real installation, compared with one table that is written
- * by hand from the specification (Scopes, Authentication) and decisions.md, and not from the code.
+ * by hand from the specification (Scopes, Authentication) and docs/spec/decisions.md, and not from the code.
  */
 import assert from 'node:assert/strict'
 import { type App, exchange, install, makeIntegration } from '../support/integration-world.ts'

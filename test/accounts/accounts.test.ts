@@ -1,4 +1,4 @@
-/** Users, teams and members through the operator API, and what the person behind a token sees of them. operator-api.md. */
+/** Users, teams and members through the operator API, and what the person behind a token sees of them. docs/spec/operator-api.md. */
 import assert from 'node:assert/strict'
 import { digest } from '../support/place.ts'
 import { type Answer, onBothEngines } from '../support/world.ts'

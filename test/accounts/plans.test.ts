@@ -1,4 +1,4 @@
-/** What an account's plan, its debts and a transfer allow. Specification: Errors; decisions.md: Plans and billing, Transfer. */
+/** What an account's plan, its debts and a transfer allow. Specification: Errors; docs/spec/decisions.md: Plans and billing, Transfer. */
 import assert from 'node:assert/strict'
 import { digest, makeProject } from '../support/place.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'

@@ -1,4 +1,4 @@
-/** No webhook reaches a private network: every form of an address, names that change, redirects. reliability.md 2f, T39. */
+/** No webhook reaches a private network: every form of an address, names that change, redirects. docs/spec/reliability.md 2f, T39. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'

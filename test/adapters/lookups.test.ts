@@ -1,4 +1,4 @@
-/** Looking names up is counted, and slow names of tenants hold up nothing that is sent. review: L1. */
+/** Looking names up is counted, and slow names of tenants hold up nothing that is sent. docs/threats.md T63. */
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** Files are there whole or not at all, and nobody else decides where they go. src/adapters/whole-file.ts; review: L7. */
+/** Files are there whole or not at all, and nobody else decides where they go. src/adapters/whole-file.ts; docs/threats.md T62. */
 import assert from 'node:assert/strict'
 import {
   lstatSync,

@@ -1,4 +1,4 @@
-/** Names of variables, as an environment takes them. reliability.md T31. */
+/** Names of variables, as an environment takes them. docs/spec/reliability.md T31. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'

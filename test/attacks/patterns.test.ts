@@ -1,4 +1,4 @@
-/** Patterns against texts that make a careless one try everything. reliability.md T47. */
+/** Patterns against texts that make a careless one try everything. docs/spec/reliability.md T47. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

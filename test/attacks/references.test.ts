@@ -1,4 +1,4 @@
-/** What a body or a cursor names of another team is as if it were not there. reliability.md T36, T49, T52. */
+/** What a body or a cursor names of another team is as if it were not there. docs/spec/reliability.md T36, T49, T52. */
 import assert from 'node:assert/strict'
 import type { TSchema } from 'typebox'
 import { isList } from '../../src/http/route.ts'

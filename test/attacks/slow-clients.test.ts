@@ -1,4 +1,4 @@
-/** A thousand clients that stall: how long the others wait meanwhile, and what memory it takes. reliability.md T48. */
+/** A thousand clients that stall: how long the others wait meanwhile, and what memory it takes. docs/spec/reliability.md T48. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BODY_BUDGET } from '../../src/server/body-budget.ts'

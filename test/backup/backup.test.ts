@@ -1,4 +1,4 @@
-/** Backup and restore by the real program: under write load, across engines, with damage, without keys. reliability.md F10, F32, T55. */
+/** Backup and restore by the real program: under write load, across engines, with damage, without keys. docs/spec/reliability.md F10, F32, T55. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** The published CLIs as people run them: child processes against a Berth that listens, in a home of their own. clients.md B. */
+/** The published CLIs as people run them: child processes against a Berth that listens, in a home of their own. docs/spec/client-requests.md B. */
 import assert from 'node:assert/strict'
 import { type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The calls of two programs that many run, as their source makes them: Infisical's sync of secrets, Sentry's integration. clients.md D.1. */
+/** The calls of two programs that many run, as their source makes them: Infisical's sync of secrets, Sentry's integration. docs/spec/client-requests.md D.1. */
 import assert from 'node:assert/strict'
 import { makeInstallation } from '../support/integration-world.ts'
 import { makeDeployment, makeProject } from '../support/place.ts'

@@ -83,7 +83,7 @@ function placeOf(method: string, path: string): string {
   return `${method} ${unversioned(path).replaceAll(/\{\w+\}|:\w+/g, '*')}`
 }
 
-/** Versions 1.2.0 to 1.13.3 have classes of their own for these, which keep no status (wire.md 3.1). */
+/** Versions 1.2.0 to 1.13.3 have classes of their own for these, which keep no status (docs/spec/wire.md 3.1). */
 const STATUSES: Record<string, number> = {
   VercelBadRequestError: 400,
   VercelForbiddenError: 401,

@@ -130,7 +130,7 @@ function isFull(story: Story, project: Decoded, made: Decoded): void {
   ])
   assert.equal(project.ssoProtection.deploymentType, 'preview')
   assert.equal(project.trustedIps.deploymentType, 'all')
-  // Up to 1.7.7 the SDK takes the short variant of its union, whatever comes (wire.md 4.4).
+  // Up to 1.7.7 the SDK takes the short variant of its union, whatever comes (docs/spec/wire.md 4.4).
   if (!story.before('1.8.0')) assert.equal(project.trustedIps.addresses[0].value, '10.0.0.0/8')
   assert.ok(project.passwordProtection)
   assert.equal((Object.values(project.protectionBypass) as Decoded[])[0].scope, 'automation-bypass')

@@ -1,4 +1,4 @@
-/** The requests of the Terraform provider (and of Pulumi, which wraps it), as its Go client makes them: clients.md C. */
+/** The requests of the Terraform provider (and of Pulumi, which wraps it), as its Go client makes them: docs/spec/client-requests.md C. */
 import assert from 'node:assert/strict'
 import type { Decoded } from './sdk-client.ts'
 

@@ -1,6 +1,6 @@
 /**
  * The Terraform provider's sequence of calls for each resource, for a person and for a team: what it sends is kept, and what it then
- * reads back is what it sent, so that the next plan is empty. clients.md C.
+ * reads back is what it sent, so that the next plan is empty. docs/spec/client-requests.md C.
  */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'

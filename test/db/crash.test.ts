@@ -1,4 +1,4 @@
-/** What an acknowledged write is worth: kill -9 at any moment, migrations killed half-way, stores of other versions. reliability.md F1, F24, F25. */
+/** What an acknowledged write is worth: kill -9 at any moment, migrations killed half-way, stores of other versions. docs/spec/reliability.md F1, F24, F25. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** More connections than the process may have files open: what is taken is served, the rest is turned away, and nobody notices afterwards. reliability.md F26. */
+/** More connections than the process may have files open: what is taken is served, the rest is turned away, and nobody notices afterwards. docs/spec/reliability.md F26. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'

@@ -1,4 +1,4 @@
-/** The files of the embedded store are taken away while the program has them open: it acknowledges nothing that would be gone. reliability.md F7. */
+/** The files of the embedded store are taken away while the program has them open: it acknowledges nothing that would be gone. docs/spec/reliability.md F7. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, renameSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** A PostgreSQL that answers, but not as the service needs it: after a failover, or to a login that it lets in no more. reliability.md F11. */
+/** A PostgreSQL that answers, but not as the service needs it: after a failover, or to a login that it lets in no more. docs/spec/reliability.md F11. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'

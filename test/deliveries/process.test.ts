@@ -1,4 +1,4 @@
-/** Webhooks of the real program: killed, stopped and in two instances. reliability.md D13, F21, F22. */
+/** Webhooks of the real program: killed, stopped and in two instances. docs/spec/reliability.md D13, F21, F22. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,4 +1,4 @@
-/** Receivers that do wrong: the documented outcome of each, and nobody else waits for them. docs/webhooks.md; reliability.md F18. */
+/** Receivers that do wrong: the documented outcome of each, and nobody else waits for them. docs/webhooks.md; docs/spec/reliability.md F18. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeProject } from '../support/place.ts'

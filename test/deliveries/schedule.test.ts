@@ -1,4 +1,4 @@
-/** When a delivery is attempted again, and when an endpoint is disabled. decisions.md: Webhooks; docs/webhooks.md. */
+/** When a delivery is attempted again, and when an endpoint is disabled. docs/spec/decisions.md: Webhooks, mail, drains; docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { lettersOf } from '../support/letters.ts'
 import { makeProject } from '../support/place.ts'

@@ -1,4 +1,4 @@
-/** The unmodified SDKs read deployments, aliases and promote requests, and projects that have them. wire.md 4. */
+/** The unmodified SDKs read deployments, aliases and promote requests, and projects that have them. docs/spec/wire.md 4. */
 import assert from 'node:assert/strict'
 import { openWeb, SETTINGS } from '../support/deploy-world.ts'
 import { onBothEngines } from '../support/world.ts'
@@ -7,7 +7,7 @@ import { onBothEngines } from '../support/world.ts'
 type Api = Record<string, (request?: object) => Promise<any>>
 type Sdk = { projects: Api; deployments: Api; aliases: Api }
 
-/** Up to 1.7.7 a client decodes the aliases of a promote as `{}`, whatever comes (wire.md 2.6). */
+/** Up to 1.7.7 a client decodes the aliases of a promote as `{}`, whatever comes (docs/spec/wire.md 2.6). */
 const LOAD = {
   '1.1.0': { open: () => import('sdk-1.1.0'), readsAliases: false, gets: false },
   '1.6.3': { open: () => import('sdk-1.6.3'), readsAliases: false, gets: false },

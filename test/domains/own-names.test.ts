@@ -1,4 +1,4 @@
-/** Names by which Berth itself is reached are nobody's to claim. docs/domains.md; review: L4. */
+/** Names by which Berth itself is reached are nobody's to claim. docs/domains.md: Berth's own names. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { openWeb } from '../support/deploy-world.ts'

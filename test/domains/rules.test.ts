@@ -1,4 +1,4 @@
-/** Who is verified at once, who must prove, who is refused: the rules of decisions.md, Domains. */
+/** Who is verified at once, who must prove, who is refused: the rules of docs/spec/decisions.md: Domains. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startDnsServer } from '../support/dns-server.ts'

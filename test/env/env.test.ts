@@ -1,4 +1,4 @@
-/** Operations 16 to 20, as the specification, decisions.md and wire.md 2.8 say them. */
+/** Operations 16 to 20, as the specification, docs/spec/decisions.md and docs/spec/wire.md 2.8 say them. */
 import assert from 'node:assert/strict'
 import { onBothEngines, type World } from '../support/world.ts'
 

@@ -71,7 +71,7 @@ for (const [version, Sdk] of Object.entries(SDKS)) {
     })
     const { id } = list.envs.find((env: { key: string }) => env.key === 'TOKEN')
     for (const env of list.envs) assert.equal((await projects.getProjectEnv({ idOrName, id: env.id })).key, env.key)
-    // Up to 1.7.7 the SDK decodes this answer to {} (wire.md 2.8): the store says what happened.
+    // Up to 1.7.7 the SDK decodes this answer to {} (docs/spec/wire.md 2.8): the store says what happened.
     await projects.editProjectEnv({ idOrName, id, requestBody: { target: ['preview'], comment: 'edited' } })
     const after = await world.call('GET', `/v1/projects/web/env/${id}`)
     assert.deepEqual([after.body.target, after.body.comment], [['preview'], 'edited'])

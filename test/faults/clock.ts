@@ -1,4 +1,4 @@
-/** A clock that jumps by a month, ahead and back, under load: nothing goes early, nothing is lost. reliability.md F19, T53. */
+/** A clock that jumps by a month, ahead and back, under load: nothing goes early, nothing is lost. docs/spec/reliability.md F19, T53. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

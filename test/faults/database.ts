@@ -1,4 +1,4 @@
-/** A PostgreSQL that crashes, and connections that it cuts in the middle of transactions. reliability.md F11, F15. */
+/** A PostgreSQL that crashes, and connections that it cuts in the middle of transactions. docs/spec/reliability.md F11, F15. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Home, newHome, type Running } from '../support/process.ts'
 import { LOCAL, receiver } from '../support/receiver.ts'

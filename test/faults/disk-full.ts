@@ -1,4 +1,4 @@
-/** A disk that is full, and one that fails. reliability.md D5, F4, F5. */
+/** A disk that is full, and one that fails. docs/spec/reliability.md D5, F4, F5. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

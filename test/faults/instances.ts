@@ -1,4 +1,4 @@
-/** Several processes on one store: PostgreSQL lets them, of whom one is killed; the embedded store lets one. reliability.md F8, F21. */
+/** Several processes on one store: PostgreSQL lets them, of whom one is killed; the embedded store lets one. docs/spec/reliability.md F8, F21. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { credentialsOf, ended, newHome } from '../support/process.ts'
 import { LOCAL, receiver } from '../support/receiver.ts'

@@ -1,4 +1,4 @@
-/** kill -9 at a random moment of a mixed write load, again and again. reliability.md F1. */
+/** kill -9 at a random moment of a mixed write load, again and again. docs/spec/reliability.md F1. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allNames, credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
 import { LOCAL, receiver } from '../support/receiver.ts'

@@ -1,4 +1,4 @@
-/** A migration that is killed half-way leaves the old schema or the new one, from every earlier schema. reliability.md F24. */
+/** A migration that is killed half-way leaves the old schema or the new one, from every earlier schema. docs/spec/reliability.md F24. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

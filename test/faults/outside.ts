@@ -1,4 +1,4 @@
-/** Name servers, mail server and receivers that are down and come back: nobody else waits, and nothing that was to leave is lost. reliability.md F16 to F18. */
+/** Name servers, mail server and receivers that are down and come back: nobody else waits, and nothing that was to leave is lost. docs/spec/reliability.md F16 to F18. */
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDnsServer } from '../support/dns-server.ts'

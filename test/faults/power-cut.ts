@@ -1,6 +1,6 @@
 /**
  * The power goes. The real program runs under strace; what it did to its files is done again on a disk that forgets, which is
- * cut at a random call, opened by the program's own opener, and held against what had been answered by then. reliability.md 2a, F2.
+ * cut at a random call, opened by the program's own opener, and held against what had been answered by then. docs/spec/reliability.md 2a, F2.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

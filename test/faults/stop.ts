@@ -1,4 +1,4 @@
-/** SIGTERM in the middle of a load: what was taken is answered, and nothing that was answered is lost. reliability.md F22. */
+/** SIGTERM in the middle of a load: what was taken is answered, and nothing that was answered is lost. docs/spec/reliability.md F22. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newHome } from '../support/process.ts'
 import { type Fault, type Run, repeat } from './fault.ts'

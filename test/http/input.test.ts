@@ -1,4 +1,4 @@
-/** Bad input: the documented error, with a sentence that names the culprit; nothing written. decisions.md: Errors, limits, versions. */
+/** Bad input: the documented error, with a sentence that names the culprit; nothing written. docs/spec/decisions.md: Errors, limits, versions. */
 import assert from 'node:assert/strict'
 import { digest, makeProject } from '../support/place.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'

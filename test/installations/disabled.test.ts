@@ -1,4 +1,4 @@
-/** Disabled: the owner leaves or is demoted, nothing acts, and an owner of the team takes over. Specification: States. */
+/** Disabled: the owner leaves or is demoted, nothing acts, and an owner of the team takes over. Specification: States and transitions. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { configurationNow, eventsOf, install, makeIntegration } from '../support/installed.ts'

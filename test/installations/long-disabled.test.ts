@@ -1,4 +1,4 @@
-/** Disabled for 30 days: removed, never early, once, whatever the clock does. Specification: States; reliability.md T53, F19 to F21. */
+/** Disabled for 30 days: removed, never early, once, whatever the clock does. Specification: States and transitions; docs/spec/reliability.md T53, F19 to F21. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

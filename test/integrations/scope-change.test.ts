@@ -1,4 +1,4 @@
-/** Scope changes: what is given up ends at once everywhere, what is asked anew waits for a person. Specification: States. */
+/** Scope changes: what is given up ends at once everywhere, what is asked anew waits for a person. Specification: States and transitions. */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import type { EventOwner } from '../../src/context.ts'

@@ -1,4 +1,4 @@
-/** Links to repositories, against stand-ins that speak as GitLab and Bitbucket do. decisions.md: Projects; docs/git-links.md. */
+/** Links to repositories, against stand-ins that speak as GitLab and Bitbucket do. docs/spec/decisions.md: Projects; docs/git-links.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startBitbucket, startGitlab } from '../support/git-servers.ts'

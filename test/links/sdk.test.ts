@@ -1,4 +1,4 @@
-/** The unmodified SDKs decode links of every type and bypass secrets, and the newest carries out a transfer. wire.md 2.2, 4 and 6. */
+/** The unmodified SDKs decode links of every type and bypass secrets, and the newest carries out a transfer. docs/spec/wire.md 2.2, 4 and 6. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { Vercel as Oldest } from 'sdk-1.1.0'

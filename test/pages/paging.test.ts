@@ -1,4 +1,4 @@
-/** Walking a list while the clock stands still or is set, and while others write. decisions.md: Pagination. */
+/** Walking a list while the clock stands still or is set, and while others write. docs/spec/decisions.md: Pagination. */
 import assert from 'node:assert/strict'
 import { onBothEngines, type World } from '../support/world.ts'
 

@@ -1,4 +1,4 @@
-/** Start, first words, stop and settings of the real program. Issue: what it must show; settings.md. */
+/** Start, first words, stop and settings of the real program. docs/operations.md: Start and stop. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'

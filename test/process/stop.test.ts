@@ -1,4 +1,4 @@
-/** What people start can be stopped, however they started it. The issue: what it must show; docs/operations.md. */
+/** What people start can be stopped, however they started it. docs/operations.md: Start and stop. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

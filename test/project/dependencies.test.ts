@@ -1,4 +1,4 @@
-/** What is installed is what was argued for, to the byte. reliability.md T54; docs/decisions/0001. */
+/** What is installed is what was argued for, to the byte. docs/spec/reliability.md T54; docs/decisions/0001. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Operation 2: its filters, its search, its pages. Specification: List projects; decisions.md: Projects, Pagination. */
+/** Operation 2: its filters, its search, its pages. Specification: List projects; docs/spec/decisions.md: Projects, Pagination. */
 import assert from 'node:assert/strict'
 import { onBothEngines, type World } from '../support/world.ts'
 

@@ -1,4 +1,4 @@
-/** The password of a protection: kept as a hash, shown to nobody. decisions.md: Projects. */
+/** The password of a protection: kept as a hash, shown to nobody. docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
 import { passwordMatches } from '../../src/adapters/adapters.ts'
 import { makeProject } from '../support/place.ts'

@@ -1,4 +1,4 @@
-/** Names, deletes and races of projects: operations 1, 3, 4 and 5, as the specification and decisions.md say them. */
+/** Names, deletes and races of projects: operations 1, 3, 4 and 5, as the specification and docs/spec/decisions.md say them. */
 import assert from 'node:assert/strict'
 import { digest } from '../support/place.ts'
 import { onBothEngines } from '../support/world.ts'

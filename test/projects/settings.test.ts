@@ -1,4 +1,4 @@
-/** Every setting of operations 1 and 4: stored, answered, cleared, defaulted. Specification: Project; decisions.md: Projects. */
+/** Every setting of operations 1 and 4: stored, answered, cleared, defaulted. Specification: Project; docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
 import { type Answer, onBothEngines } from '../support/world.ts'
 
@@ -16,7 +16,7 @@ const ON_UPDATE =
     ' ',
   )
 
-/** The fields that real clients send beside the specification's. clients.md C.2, wire.md 2.3 and 2.5. */
+/** The fields that real clients send beside the specification's. docs/spec/client-requests.md C.2, docs/spec/wire.md 2.3 and 2.5. */
 const EXTRA = {
   enableAffectedProjectsDeployments: true,
   enableProductionFeedback: false,

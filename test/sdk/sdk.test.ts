@@ -1,4 +1,4 @@
-/** The unmodified SDKs, pointed here with `serverURL`: every call decodes, against bare projects and ones with every setting set. wire.md 4. */
+/** The unmodified SDKs, pointed here with `serverURL`: every call decodes, against bare projects and ones with every setting set. docs/spec/wire.md 4. */
 import assert from 'node:assert/strict'
 import { BESIDE, ON_CREATE, ON_UPDATE } from '../support/full-project.ts'
 import { onBothEngines, type World } from '../support/world.ts'

@@ -1,4 +1,4 @@
-/** Slow and stalled clients over real sockets: each is let go in its time, all of them together have a budget, and others are served. reliability.md T48. */
+/** Slow and stalled clients over real sockets: each is let go in its time, all of them together have a budget, and others are served. docs/spec/reliability.md T48. */
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** A path has one spelling: what a proxy in front shuts stays shut. src/server/path-spelling.ts; review: L3. */
+/** A path has one spelling: what a proxy in front shuts stays shut. src/server/path-spelling.ts; docs/threats.md T58. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'

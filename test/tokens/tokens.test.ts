@@ -1,4 +1,4 @@
-/** Tokens: narrowed, expired, deleted; and members who leave. decisions.md: Tokens. */
+/** Tokens: narrowed, expired, deleted; and members who leave. docs/spec/decisions.md: Tokens. */
 import assert from 'node:assert/strict'
 import { makeProject } from '../support/place.ts'
 import { type Answer, onBothEngines } from '../support/world.ts'

@@ -1,4 +1,4 @@
-/** Writes against the start of a transfer. reliability.md T33: no write after the snapshot. */
+/** Writes against the start of a transfer. docs/spec/reliability.md T33: no write after the snapshot. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rounds } from '../support/rounds.ts'

@@ -1,4 +1,4 @@
-/** Transfer of a project to another account: code, acceptance, lock, move. decisions.md: Transfer; docs/transfer.md. */
+/** Transfer of a project to another account: code, acceptance, lock, move. docs/spec/decisions.md: Transfer; docs/transfer.md. */
 import assert from 'node:assert/strict'
 import { refusalsOf } from '../../src/http/route.ts'
 import { digest, ON_PROJECT, openPlace, sampleOf } from '../support/place.ts'

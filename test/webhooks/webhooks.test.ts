@@ -1,4 +1,4 @@
-/** Webhooks of an account: registering them, what they hear, how it is signed. wire.md 3.8; docs/webhooks.md. */
+/** Webhooks of an account: registering them, what they hear, how it is signed. docs/spec/wire.md 3.8; docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { makeProject } from '../support/place.ts'
 import { deliver, deliveries, LOCAL, receiver, register, verify } from '../support/receiver.ts'

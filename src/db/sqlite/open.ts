@@ -25,7 +25,7 @@ export type SqliteOptions = {
   synchronous?: 'FULL' | 'NORMAL'
   /**
    * A failed fsync leaves it unknown what is on disk: the process must end and recover from the log. So must one whose file was
-   * removed or replaced, as what it writes is lost. reliability.md D5, F7.
+   * removed or replaced, as what it writes is lost. docs/spec/reliability.md D5, F7.
    */
   onDiskFault: (error: unknown) => void
   watch?: StoreWatch

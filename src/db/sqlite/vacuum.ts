@@ -4,7 +4,7 @@ import { isMainThread, Worker, workerData } from 'node:worker_threads'
 
 type Copy = { file: string; target: string }
 
-/** Copies with `VACUUM INTO`: one snapshot, compact, and writers go on meanwhile (reliability.md 2c). `target` must not be there. */
+/** Copies with `VACUUM INTO`: one snapshot, compact, and writers go on meanwhile (docs/spec/reliability.md 2c). `target` must not be there. */
 export function vacuumInto(file: string, target: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: { file, target } satisfies Copy })

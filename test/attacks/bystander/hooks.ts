@@ -1,4 +1,4 @@
-/** M1 of the security review: few requests that become many deliveries. */
+/** A few requests that become many deliveries. docs/threats.md T80. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Attack, again, mustDo } from './scene.ts'

@@ -1,4 +1,4 @@
-/** L1 of the security review: look-ups that nobody answers. */
+/** Look-ups that nobody answers. docs/threats.md T63. */
 import { createSocket } from 'node:dgram'
 import { type Attack, again } from './scene.ts'
 

@@ -1,4 +1,4 @@
-/** L2 of the security review: passwords tried at one site, all of them wrong. */
+/** Passwords tried at one site, all of them wrong. docs/threats.md T85. */
 import { askAt } from '../../support/edge-world.ts'
 import { type Attack, again, mustDo, type Scene } from './scene.ts'
 

@@ -1,0 +1,187 @@
+/**
+ * Every citation leads to a page of this repository, and to a section of it that is there. docs/style.md: Citations.
+ *
+ * A citation is the path of a page from the root, `docs/edge.md`. Behind it stands nothing, or `: Section` and more sections behind
+ * commas, or numbers (`docs/spec/wire.md 2.2 and 6`). `Specification: Scopes` is short for the page docs/spec/specification.md.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { test } from 'node:test'
+import { root } from '../support/root.ts'
+
+const FOLDERS = ['src', 'test', 'scripts', 'bin', 'deploy', '.ci', 'docs']
+const AT_ROOT = ['README.md', 'CHANGELOG.md', 'SECURITY.md']
+const SPECIFICATION = 'docs/spec/specification.md'
+
+type Page = { sections: string[]; numbers: Set<string>; anchors: Set<string> }
+const pages = new Map<string, Page>()
+
+const files = [...FOLDERS.flatMap(filesBelow), ...AT_ROOT].filter((path) => !path.endsWith('.json'))
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.png'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+test('a citation in code names a page of this repository and a section that is there', () => {
+  const code = files.filter((path) => !path.endsWith('.md'))
+  const wrong = code.flatMap((path) => comments(path).flatMap((text) => wrongCitations(path, text)))
+  assert.deepEqual(wrong, [])
+})
+
+test('what a program says leads to a page that is there', () => {
+  const code = files.filter((path) => !path.endsWith('.md'))
+  const named = code.flatMap((path) =>
+    [...read(path).matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([page]) => `${path}: ${page}`),
+  )
+  assert.deepEqual(
+    named.filter((at) => !existsSync(join(root, at.split(': ')[1]!))),
+    [],
+  )
+})
+
+test('a link or a citation in a page leads to a page and to a heading that is there', () => {
+  const wrong = files
+    .filter((path) => path.endsWith('.md'))
+    .flatMap((path) => {
+      const prose = read(path).replace(/^(```+)[\s\S]*?^\1/gm, '')
+      return [
+        ...wrongLinks(path, prose.replace(/`[^`\n]*`/g, '')),
+        ...wrongCitations(path, prose.replace(/\[[^\]]*\]\([^)]*\)/g, '')),
+      ]
+    })
+  assert.deepEqual(wrong, [])
+})
+
+test('a citation that leads nowhere is seen', () => {
+  const bad = [
+    'see nowhere.md',
+    join('docs', 'nowhere.md'),
+    'wire.md 2.2',
+    'docs/spec/wire.md 2.99',
+    'docs/spec/wire.md 2.2 and 99',
+    'docs/spec/decisions.md: Nothing',
+    'docs/spec/decisions.md: Projects, Nothing',
+    'Specification: Nothing',
+    'Specification: operations 1 and 99',
+    'docs/decisions/9999',
+    'docs/decisions/0001 and 9999',
+    'review: H1',
+    'the issue says so',
+  ]
+  for (const text of bad) assert.equal(wrongCitations('here', text).length, 1, text)
+  assert.equal(wrongLinks('docs/edge.md', '[x](nowhere.md), [y](style.md#nothing)').length, 2)
+  const good =
+    'docs/spec/wire.md 2.2, 4 and 6; docs/spec/decisions.md: Projects, Pagination. Specification: operations 1 to 5 and 8'
+  assert.deepEqual(wrongCitations('here', good), [])
+})
+
+/** The comments of a file, each as one line. */
+function comments(path: string): string[] {
+  const text = read(path)
+  if (!/\.m?[jt]s$/.test(path)) {
+    return [text.replace(/^(?!\s*#).*$/gm, '').replace(/^\s*#/gm, ' ')]
+  }
+  const blocks = [...text.matchAll(/\/\*\*[\s\S]*?\*\//g)].map(([block]) => block.replace(/\n\s*\*/g, ' '))
+  const lines = [...text.matchAll(/(?:^[ \t]*\/\/.*\n)+/gm)].map(([block]) => block.replace(/^\s*\/\//gm, ' '))
+  const behind = [...text.matchAll(/\S.* \/\/ (.*)$/gm)].map(([, said]) => said!)
+  return [...blocks, ...lines, ...behind].map((said) => said.replace(/\s+/g, ' '))
+}
+
+function wrongCitations(path: string, text: string): string[] {
+  const wrong: string[] = []
+  const line = text.replace(/\s+/g, ' ')
+  for (const found of line.matchAll(
+    /[\w./-]*\b[\w-]+\.md\b|\bSpecification(?=: )|\bdocs\/decisions\/\d{4}\b(?!-)(?:(?:, | and | to )\d{4})*/g,
+  )) {
+    const [named] = found
+    const behind = line.slice(found.index + named.length)
+    const why = named.endsWith('.md') || named === 'Specification' ? notThere(named, behind) : notDecided(named)
+    if (why) wrong.push(`${path}: "${named}${behind.slice(0, 40)}": ${why}`)
+  }
+  for (const [said] of line.matchAll(/\breview: [A-Z]\d+|\b[Tt]he issue\b|\bissue: [A-Z]|security review/g)) {
+    wrong.push(`${path}: "${said}" is in no page of this repository`)
+  }
+  return wrong
+}
+
+function notDecided(named: string): string | undefined {
+  const there = filesBelow('docs/decisions')
+  const missing = named.match(/\d{4}/g)!.find((number) => !there.some((file) => file.includes(`/${number}-`)))
+  return missing && `no such decision as ${missing}`
+}
+
+function notThere(named: string, behind: string): string | undefined {
+  const path = named === 'Specification' ? SPECIFICATION : named
+  if (!existsSync(join(root, path)) || !(path.startsWith('docs/') || AT_ROOT.includes(path))) {
+    return 'no page of this path from the root'
+  }
+  const page = pageOf(path)
+  const numbers = /^:? (?:operations? )?([A-Z]{0,2}\d+[a-z]?(?:\.\d+)*|[A-Z](?:\.\d+)?(?=[.,;)]))/
+  if (numbers.test(behind)) return missingNumber(page, behind.replace(/^:? (operations? )?/, ''))
+  return behind.startsWith(': ') ? missingSection(page, behind.slice(2)) : undefined
+}
+
+/** `behind`: "2.2, 4 and 6; what else is said". */
+function missingNumber(page: Page, behind: string): string | undefined {
+  const list = behind.match(/^[\w.]*\w(?:(?:, | and | to )(?:[A-Z]{0,2}\d+[a-z]?|[A-Z])(?:\.\d+)*\b)*/)![0]
+  const missing = list.split(/, | and | to /).find((number) => !page.numbers.has(number))
+  return missing && `the page has no "${missing}"`
+}
+
+/** `behind`: "Projects, Pagination. And more". What stands behind a comma and begins as a name does is a section too. */
+function missingSection(page: Page, behind: string): string | undefined {
+  const section = page.sections.find((name) => behind.startsWith(name) && !/^\w/.test(behind.slice(name.length)))
+  if (!section) return `the page has no section "${behind.split(/[.,;)]/)[0]}"`
+  const next = behind.slice(section.length).match(/^(?:,| and|, and) (?=[A-Z`])(.*)/)
+  return next ? missingSection(page, next[1]!) : undefined
+}
+
+/** What can be cited of a page: headings, what stands in bold before a rule, and the numbers of headings, table rows and lists. */
+function pageOf(path: string): Page {
+  const known = pages.get(path)
+  if (known) return known
+  const text = read(path).replace(/^(```+)[\s\S]*?^\1/gm, '')
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, said]) => said!)
+  const rules = [...text.matchAll(/^(?:- )?\*\*(.+?)\*\*|^- ([A-Z][^:.]{1,60}):/gm)].map(
+    ([, bold, plain]) => bold ?? plain!,
+  )
+  const rows = [...text.matchAll(/^\| \**(\w+)\** \||^(\d+)\. /gm)].map(([, row, point]) => row ?? point!)
+  const numbered = headings.flatMap((said) => said.match(/^[\w.]*\d[\w.]*(?: and [\w.]*\d[\w.]*)*|^[A-Z](?=\. )/) ?? [])
+  const names = headings.map((said) => said.replace(/^[\w.]*\d[\w.]*(?: and \d+)*\.? |^[A-Z]\. /, ''))
+  const page = {
+    sections: [...names, ...rules.map((said) => said.replace(/[.:]$/, ''))].sort((a, b) => b.length - a.length),
+    numbers: new Set(
+      [...numbered.flatMap((said) => said.split(' and ')), ...rows].map((said) => said.replace(/\.$/, '')),
+    ),
+    anchors: new Set(headings.map(anchorOf)),
+  }
+  pages.set(path, page)
+  return page
+}
+
+/** As the pages of a repository are shown: lower case, without marks, spaces as hyphens. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+}
+
+function wrongLinks(path: string, text: string): string[] {
+  const wrong: string[] = []
+  for (const [link, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+    const [file, anchor] = target!.split('#') as [string, string | undefined]
+    if (/^[a-z]+:/.test(target!)) continue
+    const to = file === '' ? path : normalize(join(dirname(path), file))
+    if (!existsSync(join(root, to))) wrong.push(`${path}: "${link}": no such file`)
+    else if (anchor && !pageOf(to).anchors.has(anchor)) wrong.push(`${path}: "${link}": no such heading`)
+  }
+  return wrong
+}
