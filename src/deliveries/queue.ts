@@ -9,6 +9,8 @@ import type { Row } from '../db/schema.ts'
 
 /** Longer than an attempt can take with all that is around it. */
 export const LEASE_MS = 20_000
+/** What is due sooner than this may be leased; also by an instance whose clock is some seconds ahead. */
+const UNDER_WAY_MS = 2 * LEASE_MS
 
 /** A delivery whose `due_at` says how long it is ours. */
 export type Leased = Row<'delivery'> & { due_at: number }
@@ -132,8 +134,8 @@ export async function drop(deps: Deps, leased: Leased, now: number, all: boolean
 }
 
 /**
- * Gives what was held for an installation that is active again its turn: the oldest of each endpoint, and the next one once
- * that one is done with. So it arrives in the order in which it happened.
+ * Makes due what was held for an installation that is active again, or for an endpoint that somebody took over: the oldest delivery of each
+ * endpoint, and the next one when that one is done. So deliveries arrive in the order of their events.
  */
 export async function releaseHeld(deps: Deps, now: number): Promise<void> {
   const rows = [...(await heldForInstallations(deps.db.read)), ...(await heldForPeople(deps.db.read))]
@@ -182,7 +184,10 @@ async function heldForPeople(db: Queries): Promise<Waiting[]> {
   return rows
 }
 
-/** The oldest that is held; nothing while that one has its turn. */
+/**
+ * Makes the oldest delivery that is held due; nothing while that one has its turn. It waits while an older one is under way or about to
+ * be: an attempt may be about to hold that one too, and then it goes first.
+ */
 export async function releaseNext(
   db: Queries,
   configurationId: string | null,
@@ -203,6 +208,20 @@ export async function releaseNext(
         .where('status', '=', 'pending')
         .orderBy('created_stamp')
         .limit(1),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('delivery as older')
+            .select('older.id')
+            .where(sql<boolean>`older.status = 'pending'`)
+            .whereRef('older.account_id', '=', 'delivery.account_id')
+            .whereRef('older.endpoint_id', '=', 'delivery.endpoint_id')
+            .whereRef('older.created_stamp', '<', 'delivery.created_stamp')
+            .where('older.due_at', '<=', now + UNDER_WAY_MS),
+        ),
+      ),
     )
     .execute()
 }

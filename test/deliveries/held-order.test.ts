@@ -1,0 +1,52 @@
+/** What is held goes in the order in which it happened, also where an older delivery is held later than a newer one. */
+import assert from 'node:assert/strict'
+import { dueQueues, hold, lease, releaseHeld } from '../../src/deliveries/queue.ts'
+import { install } from '../support/installed.ts'
+import { makeIntegration } from '../support/integration-world.ts'
+import { makeProject } from '../support/place.ts'
+import { LOCAL, receiver } from '../support/receiver.ts'
+import { onBothEngines, type World } from '../support/world.ts'
+
+/** Which deliveries are due, oldest first. */
+async function due({ deps }: World): Promise<(number | null)[]> {
+  const rows = await deps.db.read.selectFrom('delivery').select('due_at').orderBy('created_stamp').execute()
+  return rows.map((row) => row.due_at)
+}
+
+onBothEngines(
+  'a delivery that is held waits while an older one of its endpoint is under way, which may be held too',
+  async (world, t) => {
+    const { deps, credentials } = world
+    const hook = await receiver(t)
+    const app = await makeIntegration(world, {
+      slug: 'helper',
+      scopes: ['read-write:project'],
+      webhookUrl: hook.url,
+    })
+    const { id } = app
+    const integration = await deps.db.read
+      .selectFrom('integration')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    const account = { id: credentials.teamId, kind: 'team' as const }
+    await install(world, integration, { userId: credentials.userId, account })
+    for (const name of ['older', 'newer']) await makeProject(world, name, `?teamId=${credentials.teamId}`)
+    const now = deps.clock.now()
+    const [queue] = (await dueQueues(deps.db.read, now)).due
+    const leased = await lease(deps, new Map([[queue!, 4]]), now)
+    const [older, newer] = leased.sort((one, other) => one.created_stamp - other.created_stamp)
+    await hold(deps, newer!, now)
+    await releaseHeld(deps, now)
+    assert.deepEqual(await due(world), [older!.due_at, null], 'the older one may be about to be held')
+    await hold(deps, older!, now)
+    await releaseHeld(deps, now)
+    assert.deepEqual(await due(world), [now, null])
+    // One that failed and is attempted again in minutes holds up nothing.
+    const later = { due_at: now + 5 * 60_000, held_at: null }
+    await deps.db.write((db) => db.updateTable('delivery').set(later).where('id', '=', older!.id).execute())
+    await releaseHeld(deps, now)
+    assert.deepEqual(await due(world), [later.due_at, now])
+  },
+  LOCAL,
+)
