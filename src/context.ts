@@ -58,7 +58,7 @@ export type Who = {
   role: Role
   permissions: ReadonlySet<Permission>
   /** The installation of an integration that acts; null: a person. */
-  configurationId: string | null
+  installationId: string | null
   /** The one team the token is bound to, or null. */
   tokenTeamId: string | null
   /** The projects that exist for this token; null: all of the account. */
@@ -68,7 +68,7 @@ export type Who = {
 /** What else an event is of: the project, and the installation that alone of all may hear it. */
 export type EventAbout = {
   projectId?: string | undefined
-  configurationId?: string
+  installationId?: string
   /** Of a variable: the installation that made it. Those who see their own variables only hear of their own only. */
   madeBy?: string | null
   /** Of a project that is gone: the installations that had it in their selection. */

@@ -13,7 +13,7 @@ import { environmentRoutes } from './environments/routes.ts'
 import type { Route } from './http/route.ts'
 import { installationLifeRoutes } from './installations/life-routes.ts'
 import { installationRoutes } from './installations/routes.ts'
-import { appRoutes } from './integrations/routes.ts'
+import { integrationRoutes } from './integrations/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'
 import { linkRoutes } from './links/routes.ts'
 import { memberRoutes } from './members/routes.ts'
@@ -44,7 +44,7 @@ export const ROUTES: readonly Route[] = [
   ...webhookRoutes,
   ...deliveryRoutes,
   ...drainRoutes,
-  ...appRoutes,
+  ...integrationRoutes,
   ...installationRoutes,
   ...installationLifeRoutes,
   ...oauthRoutes,

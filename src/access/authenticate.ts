@@ -7,7 +7,7 @@ import { fingerprint } from '../ids.ts'
 import type { Permission } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
-import { type Installed, readInstallation } from './installation.ts'
+import { type ActingInstallation, readInstallation } from './installation.ts'
 import { lineOfPerson } from './person.ts'
 
 /** What a request says of who it is. */
@@ -39,12 +39,12 @@ export async function authenticate(db: Queries, credentials: Credentials, now: n
   if (found === undefined || (found.expires_at !== null && found.expires_at <= now)) {
     refuse('invalid_token', undefined, { invalidToken: true })
   }
-  const installed = found.configuration_id === null ? undefined : await readInstallation(db, found.configuration_id)
+  const installation = found.configuration_id === null ? undefined : await readInstallation(db, found.configuration_id)
   const asksForTeam = teamId !== undefined || slug !== undefined
-  if (installed && found.team_id !== null && !asksForTeam) refuse('team_id_required')
-  const may = installed ? isInstalledOn(found, slug) : mayActFor(found, slug)
+  if (installation && found.team_id !== null && !asksForTeam) refuse('team_id_required')
+  const may = installation ? isInstalledOn(found, slug) : mayActFor(found, slug)
   if (found.account_id === null || !may) refuse('team_forbidden')
-  return whoOf(found as Acting, installed)
+  return whoOf(found as Acting, installation)
 }
 
 /** Refuses with 403 when one of the permissions is not there, and names it. */
@@ -86,11 +86,11 @@ function isInstalledOn(found: Found, slug: string | undefined): boolean {
   return found.team_id !== null ? found.account_id === found.team_id : found.account_id === found.user_id
 }
 
-function whoOf(found: Acting, installed: Installed | undefined): Who {
+function whoOf(found: Acting, installation: ActingInstallation | undefined): Who {
   const acts = { account: accountOf(found), tokenTeamId: found.team_id }
-  if (installed) {
-    const actor = { kind: 'integration', id: installed.configurationId!, tokenId: found.token_id } as const
-    return { ...acts, ...installed, actor, role: 'OWNER' }
+  if (installation) {
+    const actor = { kind: 'integration', id: installation.installationId!, tokenId: found.token_id } as const
+    return { ...acts, ...installation, actor, role: 'OWNER' }
   }
   const role = found.role ?? 'OWNER'
   return {
@@ -99,7 +99,7 @@ function whoOf(found: Acting, installed: Installed | undefined): Who {
     userId: found.user_id,
     role,
     permissions: permissionsOf(role, found.scopes_json),
-    configurationId: null,
+    installationId: null,
     projectIds: found.project_ids_json === null ? null : JSON.parse(found.project_ids_json),
   }
 }

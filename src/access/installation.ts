@@ -8,7 +8,7 @@ import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 
 /** What an installation adds to who acts. */
-export type Installed = Pick<Who, 'userId' | 'configurationId' | 'projectIds'> & {
+export type ActingInstallation = Pick<Who, 'userId' | 'installationId' | 'projectIds'> & {
   permissions: ReadonlySet<Permission>
 }
 
@@ -17,15 +17,15 @@ export type Installed = Pick<Who, 'userId' | 'configurationId' | 'projectIds'> &
  * it, or takes a scope away, waits for the writes that are under way, and no effect is committed after. Refuses:
  * invalid_token 401 (uninstalled), integration_configuration_disabled 403.
  */
-export async function readInstallation(db: Queries, configurationId: string): Promise<Installed> {
-  const select = db.isTransaction ? holdConfiguration : selectConfiguration
-  const [row] = await select(db, { configurationId })
+export async function readInstallation(db: Queries, installationId: string): Promise<ActingInstallation> {
+  const select = db.isTransaction ? holdInstallation : selectInstallation
+  const [row] = await select(db, { installationId })
   if (row === undefined) refuse('invalid_token', undefined, { invalidToken: true })
   if (row.disabled_at !== null) refuse('integration_configuration_disabled')
-  const selected = row.project_selection === 'selected' ? await selectProjects(db, { configurationId }) : undefined
+  const selected = row.project_selection === 'selected' ? await selectProjects(db, { installationId }) : undefined
   return {
     userId: row.user_id,
-    configurationId,
+    installationId,
     projectIds: selected?.length === 0 ? NO_PROJECT : (selected?.map(({ project_id }) => project_id) ?? null),
     // What an installation may do was granted to it; it is not bounded by the role of who installed it.
     permissions: permissionsOf('OWNER', row.scopes_json),
@@ -35,18 +35,18 @@ export async function readInstallation(db: Queries, configurationId: string): Pr
 /** Of an empty selection: an id that no project has, because an empty list is no SQL that both engines take. */
 const NO_PROJECT = ['']
 
-const selectConfiguration = prepared<{ configurationId: string }, ConfigurationColumns>(
-  (db, value) => queryConfiguration(db, value.configurationId),
+const selectInstallation = prepared<{ installationId: string }, InstallationColumns>(
+  (db, value) => queryInstallation(db, value.installationId),
   { remember: true },
 )
 
 /** The row lock decides; the lock before it only keeps the line: rows alone let those who share go before who waits, for ever. */
-const holdConfiguration = prepared<{ configurationId: string }, ConfigurationColumns>((db, value) =>
-  queryConfiguration(db, value.configurationId)
+const holdInstallation = prepared<{ installationId: string }, InstallationColumns>((db, value) =>
+  queryInstallation(db, value.installationId)
     .innerJoin(
       sql<{
         held: unknown
-      }>`(select pg_advisory_xact_lock_shared(${sql.lit(LOCKS)}, ${bucketOf(value.configurationId)}) as held)`.as(
+      }>`(select pg_advisory_xact_lock_shared(${sql.lit(LOCKS)}, ${bucketOf(value.installationId)}) as held)`.as(
         'line',
       ),
       (join) => join.onTrue(),
@@ -54,11 +54,11 @@ const holdConfiguration = prepared<{ configurationId: string }, ConfigurationCol
     .forShare('configuration'),
 )
 
-function queryConfiguration(db: Queries, configurationId: string) {
+function queryInstallation(db: Queries, installationId: string) {
   return db
     .selectFrom('configuration')
     .select(['user_id', 'scopes_json', 'project_selection', 'disabled_at'])
-    .where('id', '=', configurationId)
+    .where('id', '=', installationId)
     .where('deleted_at', 'is', null)
 }
 
@@ -74,9 +74,9 @@ function bucketOf(id: string | ReturnType<typeof sql.ref>) {
  * Waits until no write of these installations is under way, and lets none begin before the commit. Say it before they are
  * disabled, removed, or lose a scope. On SQLite writes run one after another anyway.
  */
-export async function waitForWritesOf(db: Queries, configurationIds: readonly string[]): Promise<void> {
+export async function waitForWritesOf(db: Queries, installationIds: readonly string[]): Promise<void> {
   if (!db.isTransaction) return
-  for (const slice of slices(configurationIds)) {
+  for (const slice of slices(installationIds)) {
     const buckets = db
       .selectFrom('configuration')
       .select(bucketOf(sql.ref('id')).as('bucket'))
@@ -94,22 +94,22 @@ export async function waitForWritesOf(db: Queries, configurationIds: readonly st
  * Say it before a token of the installation ends by itself: waits as `waitForWritesOf`, and writes the row as it is, so that
  * a write which had read the token by then and waits for its turn loses (PostgreSQL: 40001), begins anew and is refused.
  */
-export async function endWritesOf(db: Queries, configurationId: string): Promise<void> {
-  await waitForWritesOf(db, [configurationId])
+export async function endWritesOf(db: Queries, installationId: string): Promise<void> {
+  await waitForWritesOf(db, [installationId])
   await db
     .updateTable('configuration')
     .set((eb) => ({ updated_at: eb.ref('updated_at') }))
-    .where('id', '=', configurationId)
+    .where('id', '=', installationId)
     .execute()
 }
 
-const selectProjects = prepared<{ configurationId: string }, { project_id: string }>(
+const selectProjects = prepared<{ installationId: string }, { project_id: string }>(
   (db, value) =>
-    db.selectFrom('configuration_project').select('project_id').where('configuration_id', '=', value.configurationId),
+    db.selectFrom('configuration_project').select('project_id').where('configuration_id', '=', value.installationId),
   { remember: true },
 )
 
-type ConfigurationColumns = {
+type InstallationColumns = {
   user_id: string
   scopes_json: string
   project_selection: 'all' | 'selected'

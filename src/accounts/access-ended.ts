@@ -1,7 +1,7 @@
 /** What people set up on a team ends with their access to it. docs/webhooks.md, docs/integrations-life-cycle.md. */
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { disableConfigurationsOf } from '../installations/disable.ts'
+import { disableInstallationsOf } from '../installations/disable.ts'
 import { holdEndpointsOf } from '../webhooks/held.ts'
 
 export type AccessEnd = NonNullable<Row<'configuration'>['disabled_reason']>
@@ -17,6 +17,6 @@ export async function accessEnded(
   userId: string,
   reason: AccessEnd,
 ): Promise<void> {
-  await disableConfigurationsOf(ctx, team, userId, reason)
+  await disableInstallationsOf(ctx, team, userId, reason)
   await holdEndpointsOf(ctx, team, userId, reason)
 }

@@ -54,7 +54,7 @@ export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
     userId: ctx.visitor.userId,
     role: account.role,
     permissions: permissionsOf(account.role, null),
-    configurationId: null,
+    installationId: null,
     tokenTeamId: null,
     projectIds: null,
   }

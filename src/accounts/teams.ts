@@ -86,7 +86,7 @@ function teamsOf(ctx: Ctx) {
     .select(['member.role', 'member.created_stamp as joined_stamp'])
     .where('member.user_id', '=', ctx.who.userId)
   // An installation acts for the account that it is on: on a personal one it sees no team.
-  const only = ctx.who.tokenTeamId ?? (ctx.who.configurationId === null ? null : '')
+  const only = ctx.who.tokenTeamId ?? (ctx.who.installationId === null ? null : '')
   return only === null ? mine : mine.where('member.team_id', '=', only)
 }
 

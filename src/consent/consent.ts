@@ -83,7 +83,7 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
     return projectStep(ctx, integration, query, account, shown, { ...chosen, fault })
   }
   const by = actFor(ctx, account)
-  const { configurationId, code } = await installIntegration(by, {
+  const { installationId, code } = await installIntegration(by, {
     integration,
     userId: ctx.visitor.userId,
     account,
@@ -94,8 +94,16 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
   const teamId = account.kind === 'team' ? account.id : undefined
   const { state, next } = query
   return {
-    to: redirectTo(integration, { code, teamId, configurationId, next, source: 'external', state, iss }),
-    done: { by, subjectId: configurationId },
+    to: redirectTo(integration, {
+      code,
+      teamId,
+      configurationId: installationId,
+      next,
+      source: 'external',
+      state,
+      iss,
+    }),
+    done: { by, subjectId: installationId },
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../accounts/acting.ts'
 import { DISABLED_KEPT_MS, WHY } from '../installations/disable.ts'
-import { REMOVAL_EVENTS, removeConfiguration } from '../installations/remove.ts'
+import { REMOVAL_EVENTS, removeInstallation } from '../installations/remove.ts'
 import { confirmScopes, pendingScopes } from '../installations/scope-change.ts'
 import { transferOwnership } from '../installations/transfer-ownership.ts'
 import { lineOf } from '../mail/text.ts'
@@ -178,7 +178,7 @@ ${tokenField(ctx)}
 async function uninstall(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
   const { configuration, account } = await findOwnInstallation(ctx, params.configurationId!)
   const by = actFor(ctx, account)
-  await removeConfiguration(by, configuration)
+  await removeInstallation(by, configuration)
   return { to: '/integrations/installed', done: { by, subjectId: configuration.id } }
 }
 

@@ -83,7 +83,7 @@ async function pageOfDeliveries(
 
 /** The projects that a token of a person is limited to; null: to none. What an installation registered hears what that was granted. */
 function narrowTo({ who }: Ctx): readonly string[] | null {
-  return who.configurationId === null ? who.projectIds : null
+  return who.installationId === null ? who.projectIds : null
 }
 
 function withEvent(ctx: OperatorCtx) {

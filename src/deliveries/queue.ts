@@ -190,7 +190,7 @@ async function heldForPeople(db: Queries): Promise<Waiting[]> {
  */
 export async function releaseNext(
   db: Queries,
-  configurationId: string | null,
+  installationId: string | null,
   endpointId: string,
   now: number,
 ): Promise<void> {
@@ -202,7 +202,7 @@ export async function releaseNext(
       eb
         .selectFrom('delivery')
         .select('id')
-        .where('configuration_id', configurationId === null ? 'is' : '=', configurationId)
+        .where('configuration_id', installationId === null ? 'is' : '=', installationId)
         .where('endpoint_id', '=', endpointId)
         .where('held_at', 'is not', null)
         .where('status', '=', 'pending')

@@ -27,7 +27,7 @@ export async function createDrain(
   mustBeUrl(ctx, body.url)
   const headers = mustBeHeaders(body.headers ?? {})
   const projectIds = await mustBeProjects(ctx, body.projectIds)
-  const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.who.configurationId)
+  const own = (await withIntegration(ctx).execute()).filter((row) => row.configuration_id === ctx.who.installationId)
   if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
   const id = newId('ld')
   const secret = body.secret ?? randomText(40)
@@ -35,7 +35,7 @@ export async function createDrain(
   const row: Row<'log_drain'> = {
     id,
     account_id: ctx.account.id,
-    configuration_id: ctx.who.configurationId,
+    configuration_id: ctx.who.installationId,
     name: body.name ?? 'log drain',
     url: body.url,
     delivery_format: body.deliveryFormat ?? 'json',
@@ -44,7 +44,7 @@ export async function createDrain(
     sources_json: body.sources ? JSON.stringify(body.sources) : null,
     environments_json: JSON.stringify(body.environments ?? ENVIRONMENTS),
     project_ids_json: projectIds && JSON.stringify(projectIds),
-    created_by: ctx.who.configurationId === null ? ctx.who.userId : null,
+    created_by: ctx.who.installationId === null ? ctx.who.userId : null,
     created_stamp: ctx.stamp,
     updated_at: ctx.now,
     failing_since: null,

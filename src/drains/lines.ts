@@ -43,7 +43,7 @@ export async function takeLines(
       id: newId('dlv'),
       accountId: project.account_id,
       endpointId: drain.id,
-      configurationId: drain.configuration_id,
+      installationId: drain.configuration_id,
       eventStamp: null,
       type: 'log-drain.lines',
       body: drain.delivery_format === 'ndjson' ? `${heard.join('\n')}\n` : `[${heard.join(',')}]`,

@@ -206,7 +206,7 @@ async function findSurplus(
     .where('git_branch', '=', gitBranch)
     .orderBy('key')
     .execute()
-  const own = rows.filter((row) => row.configuration_id === ctx.who.configurationId && overlap(row, targets).length > 0)
+  const own = rows.filter((row) => row.configuration_id === ctx.who.installationId && overlap(row, targets).length > 0)
   const safe = await openSafe(ctx, project.id)
   const carried = ({ type, id, value_version, sealed_value }: Row<'env_var'>) =>
     type !== 'sensitive' &&

@@ -157,14 +157,14 @@ export function mustTouch(who: Who, targets: readonly string[]): void {
  */
 export function mustChange(who: Who, row: Row<'env_var'>): void {
   mustTouch(who, targetsIn(row))
-  if (row.configuration_id !== who.configurationId) permit(who, ['env:write-all'])
+  if (row.configuration_id !== who.installationId) permit(who, ['env:write-all'])
 }
 
 /** Whether `mustChange` would let the caller, and writing at all. */
-export function mayChange({ permissions, configurationId }: Who, row: Row<'env_var'>): boolean {
+export function mayChange({ permissions, installationId }: Who, row: Row<'env_var'>): boolean {
   if (!permissions.has('env:write')) return false
   if (targetsIn(row).includes('production') && !permissions.has('env:production')) return false
-  return row.configuration_id === configurationId || permissions.has('env:write-all')
+  return row.configuration_id === installationId || permissions.has('env:write-all')
 }
 
 /** Whether the caller may read the value of a variable in clear: those of production need the right to production. */
@@ -181,19 +181,19 @@ export function isReadable(who: Who, row: Row<'env_var'>): boolean {
 
 /** Without `env:all` a caller has only its own: an integration what it made, a person what people made. */
 export function isVisible(who: Who, row: Pick<Row<'env_var'>, 'configuration_id'>): boolean {
-  return who.permissions.has('env:all') || row.configuration_id === who.configurationId
+  return who.permissions.has('env:all') || row.configuration_id === who.installationId
 }
 
 /** As `isVisible`, for a query. */
 export function visibleTo(who: Who) {
   return (eb: ExpressionBuilder<Schema, 'env_var'>): Expression<SqlBool> => {
     if (who.permissions.has('env:all')) return eb.lit(true)
-    if (who.configurationId === null) return eb('env_var.configuration_id', 'is', null)
-    return eb('env_var.configuration_id', '=', who.configurationId)
+    if (who.installationId === null) return eb('env_var.configuration_id', 'is', null)
+    return eb('env_var.configuration_id', '=', who.installationId)
   }
 }
 
 /** The user or the installation, as `createdBy` and `updatedBy` name them. */
 export function actorId(ctx: Ctx): string {
-  return ctx.who.configurationId ?? ctx.who.userId
+  return ctx.who.installationId ?? ctx.who.userId
 }

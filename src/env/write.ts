@@ -90,7 +90,7 @@ function newRow(ctx: Ctx, project: Row<'project'>, draft: Draft, safe: Safe) {
     value_bytes: Buffer.byteLength(draft.value),
     ...NO_EXTRAS,
     ...draft.extras,
-    configuration_id: ctx.who.configurationId,
+    configuration_id: ctx.who.installationId,
     version: 1,
     created_by: by,
     updated_by: by,

@@ -162,9 +162,9 @@ async function writeOnce(
   return written
 }
 
-function noteSeen({ seen }: Deps, { actor, userId, configurationId }: Who, now: number): void {
+function noteSeen({ seen }: Deps, { actor, userId, installationId }: Who, now: number): void {
   if (actor.tokenId !== null) seen.note(actor.tokenId, now)
-  if (configurationId === null) seen.note(userId, now)
+  if (installationId === null) seen.note(userId, now)
 }
 
 /** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */

@@ -9,7 +9,7 @@ import type { Row, Schema } from '../db/schema.ts'
 import { mailOwners } from '../mail/owners.ts'
 import { lineOf } from '../mail/text.ts'
 import type { Role } from '../permissions/roles.ts'
-import { removeConfiguration } from './remove.ts'
+import { removeInstallation } from './remove.ts'
 
 type Reason = NonNullable<Row<'configuration'>['disabled_reason']>
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
@@ -25,7 +25,7 @@ export function mayOwnInstallations(role: Role): boolean {
  * Disables what a user owns on a team, and mails the owners that the team has now. What is disabled already stays as it is:
  * its 30 days run from when it was.
  */
-export async function disableConfigurationsOf(
+export async function disableInstallationsOf(
   ctx: OperatorCtx,
   team: Team,
   userId: string,
@@ -110,7 +110,7 @@ export async function removeLongDisabled(ctx: OperatorCtx, limit: number): Promi
     .limit(limit)
     .execute()
   // Read and removed in one serializable transaction: one that is taken over meanwhile makes this run again, without it.
-  for (const configuration of due) await removeConfiguration(ctx, configuration)
+  for (const configuration of due) await removeInstallation(ctx, configuration)
   return due.length
 }
 

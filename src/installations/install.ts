@@ -35,18 +35,18 @@ export type WantedInstallation = {
 export async function installIntegration(
   ctx: Place,
   wanted: WantedInstallation,
-): Promise<{ configurationId: string; code: string }> {
+): Promise<{ installationId: string; code: string }> {
   const { integration, account, userId, projects } = wanted
   await mustBeInstaller(ctx, account, userId)
   if (projects !== 'all') await mustBeProjects(ctx, account.id, projects)
-  const before = await liveConfiguration(ctx, integration.id, account.id)
-  const configurationId = await putConfiguration(ctx, wanted)
+  const before = await liveInstallation(ctx, integration.id, account.id)
+  const installationId = await putInstallation(ctx, wanted)
   if (before !== undefined && pendingScopes(integration, before).length > 0) {
-    tellConfirmed(ctx, { id: configurationId, scopes: JSON.parse(integration.scopes_json) }, account)
+    tellConfirmed(ctx, { id: installationId, scopes: JSON.parse(integration.scopes_json) }, account)
   }
-  await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', configurationId).execute()
+  await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', installationId).execute()
   for (const slice of projects === 'all' ? [] : slices([...new Set(projects)])) {
-    const rows = slice.map((project_id) => ({ configuration_id: configurationId, project_id }))
+    const rows = slice.map((project_id) => ({ configuration_id: installationId, project_id }))
     await ctx.db.insertInto('configuration_project').values(rows).execute()
   }
   const code = newCode()
@@ -54,7 +54,7 @@ export async function installIntegration(
     .insertInto('authorization_code')
     .values({
       hash: fingerprint(code),
-      configuration_id: configurationId,
+      configuration_id: installationId,
       integration_id: integration.id,
       user_id: userId,
       redirect_uri: integration.redirect_url,
@@ -62,7 +62,7 @@ export async function installIntegration(
       expires_at: ctx.now + CODE_VALID_MS,
     })
     .execute()
-  return { configurationId, code }
+  return { installationId, code }
 }
 
 /** The operator's word for a consent. Refuses besides: unknown_user 400, unknown_team 400. */
@@ -78,7 +78,9 @@ export async function installWithoutBrowser(
   if (account === undefined || (body.teamId !== undefined && account.kind !== 'team')) {
     refuse('unknown_team', `There is no team "${id}".`)
   }
-  return installIntegration(ctx, { integration, userId: body.userId, account, projects: body.projects })
+  const wanted = { integration, userId: body.userId, account, projects: body.projects }
+  const { installationId, code } = await installIntegration(ctx, wanted)
+  return { configurationId: installationId, code }
 }
 
 /** Installations of a team are its owners' affair; a personal account is its user's. docs/spec/decisions.md: Roles. */
@@ -113,7 +115,7 @@ async function mustBeProjects(ctx: Place, accountId: string, ids: string[]): Pro
   }
 }
 
-function liveConfiguration(ctx: Place, integrationId: string, accountId: string) {
+function liveInstallation(ctx: Place, integrationId: string, accountId: string) {
   return ctx.db
     .selectFrom('configuration')
     .select(['id', 'scopes_json'])
@@ -124,7 +126,7 @@ function liveConfiguration(ctx: Place, integrationId: string, accountId: string)
 }
 
 /** One live installation of an integration an account: the partial unique index says so, and a second consent renews it. */
-async function putConfiguration(ctx: Place, wanted: WantedInstallation): Promise<string> {
+async function putInstallation(ctx: Place, wanted: WantedInstallation): Promise<string> {
   const { integration, account, userId, projects, source = 'external' } = wanted
   const consented = {
     user_id: userId,

@@ -13,7 +13,7 @@ import { pendingScopes } from './scope-change.ts'
 const MOST_LISTED = 1000
 
 /** Lists the installations on the account, newest first. An installation sees itself and no other. */
-export async function listConfigurations(
+export async function listInstallations(
   ctx: Ctx,
   _: undefined,
   { query }: Input<ConfigurationsQuery>,
@@ -30,7 +30,7 @@ export async function listConfigurations(
   return rows.map((row) => showRow(row, selected))
 }
 
-export type FoundConfiguration = Row<'configuration'> & {
+export type FoundInstallation = Row<'configuration'> & {
   integration_slug: string
   integration_name: string
   integration_logo_url: string | null
@@ -39,7 +39,7 @@ export type FoundConfiguration = Row<'configuration'> & {
 }
 
 /** An installation on the account; to an installation, itself. Refuses: not_found 404. */
-export async function findConfiguration(ctx: Ctx, params: Params): Promise<FoundConfiguration> {
+export async function findInstallation(ctx: Ctx, params: Params): Promise<FoundInstallation> {
   const id = params.id ?? ''
   const row = await visible(ctx).where('configuration.id', '=', id).executeTakeFirst()
   if (row === undefined) refuse('not_found', `No installation "${id.slice(0, 100)}".`)
@@ -47,7 +47,7 @@ export async function findConfiguration(ctx: Ctx, params: Params): Promise<Found
 }
 
 /** One installation as it is answered. */
-export async function showConfiguration(ctx: Ctx, row: FoundConfiguration): Promise<Configuration> {
+export async function showInstallation(ctx: Ctx, row: FoundInstallation): Promise<Configuration> {
   return showRow(row, await selectedProjects(ctx, [row]))
 }
 
@@ -65,8 +65,8 @@ function visible(ctx: Ctx) {
     ])
     .where('configuration.account_id', '=', ctx.account.id)
     .where('configuration.deleted_at', 'is', null)
-  const { configurationId } = ctx.who
-  return configurationId === null ? ofAccount : ofAccount.where('configuration.id', '=', configurationId)
+  const { installationId } = ctx.who
+  return installationId === null ? ofAccount : ofAccount.where('configuration.id', '=', installationId)
 }
 
 /**
@@ -94,7 +94,7 @@ async function selectedProjects(
 }
 
 /** What is not there is left out, not null: docs/spec/wire.md 6. */
-function showRow(row: FoundConfiguration, selected: Map<string, string[]>): Configuration {
+function showRow(row: FoundInstallation, selected: Map<string, string[]>): Configuration {
   const projects = selected.get(row.id)
   return {
     id: row.id,

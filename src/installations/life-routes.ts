@@ -4,7 +4,7 @@ import { notLimitedToProjects } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { type Input, route } from '../http/route.ts'
 import { Configuration, ConfirmScopes } from '../integrations/schema.ts'
-import { type FoundConfiguration, findConfiguration, showConfiguration } from './installations.ts'
+import { type FoundInstallation, findInstallation, showInstallation } from './installations.ts'
 import { confirmScopes } from './scope-change.ts'
 import { transferOwnership } from './transfer-ownership.ts'
 
@@ -20,7 +20,7 @@ export const installationLifeRoutes = [
     tag,
     needs: write,
     body: ConfirmScopes,
-    load: findConfiguration,
+    load: findInstallation,
     guards: [notLimitedToProjects],
     run: confirmAndShow,
     emits: ['integration-configuration.scope-change-confirmed'],
@@ -35,7 +35,7 @@ export const installationLifeRoutes = [
     summary: 'Become the owner of an installation; one that was disabled acts again',
     tag,
     needs: write,
-    load: findConfiguration,
+    load: findInstallation,
     guards: [notLimitedToProjects],
     run: transferAndShow,
     emits: ['integration-configuration.transferred'],
@@ -47,14 +47,14 @@ export const installationLifeRoutes = [
 
 async function confirmAndShow(
   ctx: Ctx,
-  configuration: FoundConfiguration,
+  configuration: FoundInstallation,
   { body }: Input<unknown, Static<typeof ConfirmScopes>>,
 ): Promise<Configuration> {
   await confirmScopes(ctx, configuration, body.scopes)
-  return showConfiguration(ctx, await findConfiguration(ctx, { id: configuration.id }))
+  return showInstallation(ctx, await findInstallation(ctx, { id: configuration.id }))
 }
 
-async function transferAndShow(ctx: Ctx, configuration: FoundConfiguration): Promise<Configuration> {
+async function transferAndShow(ctx: Ctx, configuration: FoundInstallation): Promise<Configuration> {
   await transferOwnership(ctx, configuration)
-  return showConfiguration(ctx, await findConfiguration(ctx, { id: configuration.id }))
+  return showInstallation(ctx, await findInstallation(ctx, { id: configuration.id }))
 }

@@ -31,6 +31,6 @@ async function tellSelections(ctx: OperatorCtx, account: EventOwner, projectId: 
       .execute()
     const configuration = { id, projectSelection: 'selected' as const, projects: rest.map((row) => row.project_id) }
     const told = { configuration, projects: { added: [], removed: [projectId] } }
-    ctx.emit('integration-configuration.permission-upgraded', told, { configurationId: id }, account)
+    ctx.emit('integration-configuration.permission-upgraded', told, { installationId: id }, account)
   }
 }

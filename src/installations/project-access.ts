@@ -4,13 +4,13 @@ import type { Row } from '../db/schema.ts'
 import type { Input, Params } from '../http/route.ts'
 import type { ProjectAccess } from '../integrations/schema.ts'
 import { findProject } from '../projects/projects.ts'
-import { type FoundConfiguration, findConfiguration } from './installations.ts'
+import { type FoundInstallation, findInstallation } from './installations.ts'
 
-export type WithProject = FoundConfiguration & { project: Row<'project'> }
+export type WithProject = FoundInstallation & { project: Row<'project'> }
 
 /** An installation on the account, with a project of it. Refuses: not_found 404. */
 export async function findProjectAccess(ctx: Ctx, params: Params): Promise<WithProject> {
-  const configuration = await findConfiguration(ctx, params)
+  const configuration = await findInstallation(ctx, params)
   return { ...configuration, project: await findProject(ctx, params) }
 }
 
@@ -55,7 +55,7 @@ export async function setProjectAccess(
       configuration: { id, projectSelection: 'selected', projects },
       projects: body.allowed ? { added: [project.id], removed: [] } : { added: [], removed: [project.id] },
     },
-    { configurationId: id },
+    { installationId: id },
   )
   return { allowed: body.allowed }
 }

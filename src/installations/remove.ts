@@ -5,7 +5,7 @@ import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { removeVariables } from '../env/write.ts'
 
-/** What `removeConfiguration` may emit; a route that calls it declares these. */
+/** What `removeInstallation` may emit; a route that calls it declares these. */
 export const REMOVAL_EVENTS = ['integration-configuration.removed', 'project.env-variable.deleted'] as const
 
 /**
@@ -13,7 +13,7 @@ export const REMOVAL_EVENTS = ['integration-configuration.removed', 'project.env
  * delivered to it is dropped, and the account hears `integration-configuration.removed`. The row stays, found by nothing, for
  * that last event. Of several at once one does it; gives whether it was this one.
  */
-export async function removeConfiguration(ctx: OperatorCtx, configuration: Row<'configuration'>): Promise<boolean> {
+export async function removeInstallation(ctx: OperatorCtx, configuration: Row<'configuration'>): Promise<boolean> {
   const { id } = configuration
   await waitForWritesOf(ctx.db, [id])
   const gone = await ctx.db
@@ -35,7 +35,7 @@ export async function removeConfiguration(ctx: OperatorCtx, configuration: Row<'
     .returning('project_id')
     .execute()
   const told = { id, projectSelection: gone.project_selection, projects: projects.map((row) => row.project_id) }
-  ctx.emit('integration-configuration.removed', { configuration: told }, { configurationId: id }, owner)
+  ctx.emit('integration-configuration.removed', { configuration: told }, { installationId: id }, owner)
   return true
 }
 
@@ -44,8 +44,8 @@ export async function ownerOf(ctx: Pick<OperatorCtx, 'db'>, accountId: string): 
   return ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', accountId).executeTakeFirstOrThrow()
 }
 
-async function removeItsVariables(ctx: OperatorCtx, owner: EventOwner, configurationId: string): Promise<void> {
-  const rows = await ctx.db.selectFrom('env_var').selectAll().where('configuration_id', '=', configurationId).execute()
+async function removeItsVariables(ctx: OperatorCtx, owner: EventOwner, installationId: string): Promise<void> {
+  const rows = await ctx.db.selectFrom('env_var').selectAll().where('configuration_id', '=', installationId).execute()
   const byProject = Map.groupBy(rows, (row) => row.project_id)
   for (const slice of slices([...byProject.keys()])) {
     const projects = await ctx.db.selectFrom('project').select(['id', 'name']).where('id', 'in', slice).execute()
@@ -54,16 +54,16 @@ async function removeItsVariables(ctx: OperatorCtx, owner: EventOwner, configura
 }
 
 /** Its webhooks and log drains; and nothing of what waits for it, there or at the integration's webhook, is sent any more. */
-async function removeItsEndpoints(ctx: OperatorCtx, configurationId: string): Promise<void> {
+async function removeItsEndpoints(ctx: OperatorCtx, installationId: string): Promise<void> {
   const dropped = { status: 'dropped', due_at: null, done_at: ctx.now } as const
   // They hear of this end; who sends it needs their address and secret. `forgetEndedWebhooks` removes them.
   const ending = ctx.db.updateTable('webhook').set({ ended_at: ctx.now })
-  await ending.where('configuration_id', '=', configurationId).execute()
-  await ctx.db.deleteFrom('log_drain').where('configuration_id', '=', configurationId).execute()
+  await ending.where('configuration_id', '=', installationId).execute()
+  await ctx.db.deleteFrom('log_drain').where('configuration_id', '=', installationId).execute()
   await ctx.db
     .updateTable('delivery')
     .set(dropped)
-    .where('configuration_id', '=', configurationId)
+    .where('configuration_id', '=', installationId)
     .where('status', '=', 'pending')
     .execute()
 }

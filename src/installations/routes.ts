@@ -4,9 +4,9 @@ import { notLimitedToProjects } from '../access/guards.ts'
 import { route } from '../http/route.ts'
 import { Configuration, ConfigurationsQuery, ProjectAccess } from '../integrations/schema.ts'
 import { Type } from '../schema/builder.ts'
-import { findConfiguration, listConfigurations, showConfiguration } from './installations.ts'
+import { findInstallation, listInstallations, showInstallation } from './installations.ts'
 import { findProjectAccess, setProjectAccess, showProjectAccess } from './project-access.ts'
-import { REMOVAL_EVENTS, removeConfiguration } from './remove.ts'
+import { REMOVAL_EVENTS, removeInstallation } from './remove.ts'
 
 const tag = 'integrations'
 const read = ['integration:read'] as const
@@ -21,7 +21,7 @@ export const installationRoutes = [
     tag,
     needs: read,
     query: ConfigurationsQuery,
-    run: listConfigurations,
+    run: listInstallations,
     list: { rows: 1000, rowBytes: 48 * 1024 },
     status: 200,
     reply: Type.Array(Configuration),
@@ -33,8 +33,8 @@ export const installationRoutes = [
     summary: 'Get an installation',
     tag,
     needs: read,
-    load: findConfiguration,
-    run: showConfiguration,
+    load: findInstallation,
+    run: showInstallation,
     refuses: ['not_found'],
     status: 200,
     reply: Configuration,
@@ -46,9 +46,9 @@ export const installationRoutes = [
     summary: 'Uninstall: its tokens end, its variables, webhooks and log drains go',
     tag,
     needs: write,
-    load: findConfiguration,
+    load: findInstallation,
     guards: [notLimitedToProjects],
-    run: async (ctx, configuration) => void (await removeConfiguration(ctx, configuration)),
+    run: async (ctx, configuration) => void (await removeInstallation(ctx, configuration)),
     emits: REMOVAL_EVENTS,
     refuses: ['not_found'],
     status: 204,

@@ -76,7 +76,7 @@ export function tellConfirmed(
   configuration: { id: string; scopes: string[] },
   owner: EventOwner,
 ): void {
-  const about = { configurationId: configuration.id }
+  const about = { installationId: configuration.id }
   ctx.emit('integration-configuration.scope-change-confirmed', { configuration }, about, owner)
 }
 
@@ -106,7 +106,7 @@ async function withdraw(ctx: OperatorCtx, integrationId: string, requested: read
   }
 }
 
-type Waiting = { configurationId: string; account: string; pending: string[] }
+type Waiting = { installationId: string; account: string; pending: string[] }
 
 /** One letter a person, with all that waits for that person. */
 async function mailPending(ctx: OperatorCtx, integration: Asking, requested: string[]): Promise<void> {
@@ -115,7 +115,7 @@ async function mailPending(ctx: OperatorCtx, integration: Asking, requested: str
     const pending = scopesBeyond(requested, scopesOf(row))
     if (pending.length === 0 || row.email === null) continue
     const all = waiting.get(row.email) ?? []
-    waiting.set(row.email, [...all, { configurationId: row.id, account: row.slug, pending }])
+    waiting.set(row.email, [...all, { installationId: row.id, account: row.slug, pending }])
   }
   const name = lineOf(integration.name)
   for (const [recipient, installations] of waiting) {
@@ -146,11 +146,11 @@ async function confirmers(ctx: OperatorCtx, integrationId: string) {
 }
 
 function letterOf({ deps }: OperatorCtx, name: string, installations: readonly Waiting[]): string {
-  const parts = installations.map(({ configurationId, account, pending }) => [
+  const parts = installations.map(({ installationId, account, pending }) => [
     `On ${account}:`,
     ...pending.map((scope) => `  ${scope}`),
     'See it, and confirm or leave it as it is:',
-    `${deps.origin()}/integrations/confirm/${configurationId}`,
+    `${deps.origin()}/integrations/confirm/${installationId}`,
     '',
   ])
   return [

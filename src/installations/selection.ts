@@ -3,8 +3,8 @@ import type { Ctx } from '../context.ts'
 
 /** What an installation with a selection creates joins its selection; otherwise it could not see what it made. */
 export async function joinSelection({ db, who }: Ctx, projectId: string): Promise<void> {
-  if (who.configurationId === null || who.projectIds === null) return
-  const place = { configuration_id: who.configurationId, project_id: projectId }
+  if (who.installationId === null || who.projectIds === null) return
+  const place = { configuration_id: who.installationId, project_id: projectId }
   await db.insertInto('configuration_project').values(place).execute()
 }
 

@@ -32,6 +32,6 @@ export async function transferOwnership(ctx: Ctx, configuration: Row<'configurat
     .orderBy('project_id')
     .execute()
   const told = { id, projectSelection: row.project_selection, projects: projects.map(({ project_id }) => project_id) }
-  ctx.emit('integration-configuration.transferred', { configuration: told, previousUserId }, { configurationId: id })
+  ctx.emit('integration-configuration.transferred', { configuration: told, previousUserId }, { installationId: id })
   return row
 }

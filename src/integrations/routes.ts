@@ -239,4 +239,4 @@ const ofOperator = [
   }),
 ]
 
-export const appRoutes = [...ofTeams, ...ofOperator]
+export const integrationRoutes = [...ofTeams, ...ofOperator]

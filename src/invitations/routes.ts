@@ -60,7 +60,7 @@ async function joinTeam(
   { params, body }: Input<unknown, Static<typeof JoinTeam>>,
 ): Promise<Static<typeof Joined>> {
   const { who } = ctx
-  if (who.tokenTeamId !== null || who.projectIds !== null || who.configurationId !== null) {
+  if (who.tokenTeamId !== null || who.projectIds !== null || who.installationId !== null) {
     refuse('missing_permission', 'This token is limited: it joins no team for its user.')
   }
   const { team_id, slug, name } = await findReceived(ctx, who.userId, body.inviteCode)

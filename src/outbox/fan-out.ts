@@ -16,7 +16,7 @@ type Told = { type: EventName; about: EventAbout; owner: EventOwner; stamp: numb
 
 /** Writes a delivery for every endpoint that hears the event; wakes who delivers them when there is one. */
 export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told): Promise<void> {
-  const { accountId, aboutId } = { accountId: event.owner.id, aboutId: event.about.configurationId ?? '' }
+  const { accountId, aboutId } = { accountId: event.owner.id, aboutId: event.about.installationId ?? '' }
   const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId })
   if (endpoints.length === 0) return
   let told = false
@@ -30,7 +30,7 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told)
       id: newId('dlv'),
       accountId,
       endpointId: endpoint.id,
-      configurationId: endpoint.configuration_id,
+      installationId: endpoint.configuration_id,
       eventStamp: event.stamp,
       type: event.type,
       body: null,
@@ -45,7 +45,7 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told)
 async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: Told): Promise<boolean> {
   const { type, about } = event
   if (nameAskedFor(endpoint.events_json, type) === undefined) return false
-  const { projectId, configurationId: aboutId } = about
+  const { projectId, installationId: aboutId } = about
   if (projectId !== undefined && !listed(endpoint.project_ids_json, projectId)) return false
   if (endpoint.configuration_id === null) return true
   // An event about one installation goes, of all installations, to that one only, whatever it was granted.
@@ -53,7 +53,7 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
   if (!isGranted(endpoint, event)) return false
   if (projectId === undefined || endpoint.project_selection === 'all') return true
   if (about.selectedBy !== undefined) return about.selectedBy.includes(endpoint.configuration_id)
-  const selected = await selectSelected(ctx.db, { configurationId: endpoint.configuration_id, projectId })
+  const selected = await selectSelected(ctx.db, { installationId: endpoint.configuration_id, projectId })
   return selected.length > 0
 }
 
@@ -79,7 +79,7 @@ type Endpoint = Pick<Row<'webhook'>, 'id' | 'events_json' | 'project_ids_json' |
 }
 
 const OF_WEBHOOK = ['webhook.id', 'webhook.events_json', 'webhook.project_ids_json', 'webhook.held_at'] as const
-const OF_CONFIGURATION = [
+const OF_INSTALLATION = [
   'configuration.scopes_json',
   'configuration.project_selection',
   'configuration.disabled_at',
@@ -90,7 +90,7 @@ const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoin
   db
     .selectFrom('webhook')
     .leftJoin('configuration', 'configuration.id', 'webhook.configuration_id')
-    .select([...OF_WEBHOOK, 'webhook.configuration_id', ...OF_CONFIGURATION])
+    .select([...OF_WEBHOOK, 'webhook.configuration_id', ...OF_INSTALLATION])
     .where('webhook.account_id', '=', value.accountId)
     // Said so that no engine looks for it in the index of integrations, where all other webhooks are null.
     .where(sql`coalesce(webhook.integration_id, '')`, '=', '')
@@ -100,18 +100,18 @@ const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoin
       db
         .selectFrom('configuration')
         .innerJoin('webhook', 'webhook.integration_id', 'configuration.integration_id')
-        .select([...OF_WEBHOOK, 'configuration.id as configuration_id', ...OF_CONFIGURATION])
+        .select([...OF_WEBHOOK, 'configuration.id as configuration_id', ...OF_INSTALLATION])
         .where('configuration.account_id', '=', value.accountId)
         .where((eb) => eb.or([eb('configuration.deleted_at', 'is', null), eb('configuration.id', '=', value.aboutId)]))
         .where('webhook.disabled_at', 'is', null),
     ),
 )
 
-const selectSelected = prepared<{ configurationId: string; projectId: string }, { project_id: string }>((db, value) =>
+const selectSelected = prepared<{ installationId: string; projectId: string }, { project_id: string }>((db, value) =>
   db
     .selectFrom('configuration_project')
     .select('project_id')
-    .where('configuration_id', '=', value.configurationId)
+    .where('configuration_id', '=', value.installationId)
     .where('project_id', '=', value.projectId),
 )
 
@@ -121,7 +121,7 @@ export const insertDelivery = prepared<
     id: string
     accountId: string
     endpointId: string
-    configurationId: string | null
+    installationId: string | null
     eventStamp: number | null
     type: string
     body: string | null
@@ -135,7 +135,7 @@ export const insertDelivery = prepared<
     id: value.id,
     account_id: value.accountId,
     endpoint_id: value.endpointId,
-    configuration_id: value.configurationId,
+    configuration_id: value.installationId,
     event_stamp: value.eventStamp,
     type: value.type,
     body: value.body,

@@ -24,7 +24,7 @@ const insertEvent = prepared<
     id: string
     accountId: string
     projectId: string | null
-    configurationId: string | null
+    installationId: string | null
     madeBy: string | null
     type: string
     payload: string
@@ -36,7 +36,7 @@ const insertEvent = prepared<
     id: value.id,
     account_id: value.accountId,
     project_id: value.projectId,
-    configuration_id: value.configurationId,
+    configuration_id: value.installationId,
     made_by: value.madeBy,
     type: value.type,
     payload_json: value.payload,
@@ -95,7 +95,7 @@ export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?
       id: newId('evt'),
       accountId: owner.id,
       projectId: about.projectId ?? null,
-      configurationId: about.configurationId ?? null,
+      installationId: about.installationId ?? null,
       madeBy: about.madeBy ?? null,
       type,
       payload: JSON.stringify({ team, user, ...payload }),

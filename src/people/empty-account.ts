@@ -1,7 +1,7 @@
 /** What an account has, removed with it: a team's, or what is on a person's own account. */
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { REMOVAL_EVENTS, removeConfiguration } from '../installations/remove.ts'
+import { REMOVAL_EVENTS, removeInstallation } from '../installations/remove.ts'
 import { deleteProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
 
@@ -39,7 +39,7 @@ export async function emptyAccount(ctx: OperatorCtx, account: Row<'account'>, fo
     .where('account_id', '=', account.id)
     .where('deleted_at', 'is', null)
     .execute()
-  for (const configuration of installed) await removeConfiguration(ctx, configuration)
+  for (const configuration of installed) await removeInstallation(ctx, configuration)
   const acting = actFor(ctx, account)
   for (const project of projects) {
     if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')

@@ -28,7 +28,7 @@ export async function createProject(
 ): Promise<Project> {
   const { name, environmentVariables, gitRepository: __, passwordProtection = null, ...said } = body
   mustBeName(name)
-  if (ctx.who.projectIds !== null && ctx.who.configurationId === null) {
+  if (ctx.who.projectIds !== null && ctx.who.installationId === null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
   }
   mustBeAddresses(said)

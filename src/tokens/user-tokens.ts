@@ -86,7 +86,7 @@ export function findUserToken(needs: 'token:read' | 'token:write') {
   return async (ctx: Ctx, params: Params): Promise<Token> => {
     const { who } = ctx
     const id = params.id === 'current' ? who.actor.tokenId : params.id
-    if (who.configurationId !== null) refuse('missing_permission', 'The token of an installation manages no tokens.')
+    if (who.installationId !== null) refuse('missing_permission', 'The token of an installation manages no tokens.')
     if (id === who.actor.tokenId) return ownRow(ctx)
     permit(who, [needs])
     mustSeeAll(who)

@@ -45,7 +45,7 @@ export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
     if (!happens(name)) continue
     permit(ctx.who, EVENTS[name].needs)
     // An installation hears of its own variables only; a person's webhook hears of all.
-    if (name.startsWith('project.env-variable.') && ctx.who.configurationId === null) permit(ctx.who, ['env:all'])
+    if (name.startsWith('project.env-variable.') && ctx.who.installationId === null) permit(ctx.who, ['env:all'])
     if (isNarrow(ctx) && !('project' in EVENTS[name].payload.properties)) {
       refuse(
         'missing_permission',
@@ -58,7 +58,7 @@ export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
 
 /** Whether the caller is a person whose token is limited to some projects. An installation hears of itself, whatever it sees. */
 function isNarrow({ who }: Ctx): boolean {
-  return who.projectIds !== null && who.configurationId === null
+  return who.projectIds !== null && who.installationId === null
 }
 
 /**
@@ -91,7 +91,7 @@ export function isKnown(
   { who }: Ctx,
   row: { configuration_id: string | null; project_ids_json: string | null },
 ): boolean {
-  if (who.configurationId !== null) return row.configuration_id === who.configurationId
+  if (who.installationId !== null) return row.configuration_id === who.installationId
   if (who.projectIds === null) return true
   const heard = row.project_ids_json === null ? undefined : (JSON.parse(row.project_ids_json) as string[])
   return heard?.every((id) => seesProject(who, id)) ?? false

@@ -35,12 +35,12 @@ export async function createWebhook(
     id,
     account_id: ctx.account.id,
     integration_id: null,
-    configuration_id: ctx.who.configurationId,
+    configuration_id: ctx.who.installationId,
     url: body.url,
     events_json: JSON.stringify(events),
     project_ids_json: projectIds && JSON.stringify(projectIds),
     sealed_secret: safe.sealSecret('webhook', id, secret),
-    created_by: ctx.who.configurationId === null ? ctx.who.userId : null,
+    created_by: ctx.who.installationId === null ? ctx.who.userId : null,
     created_stamp: ctx.stamp,
     updated_at: ctx.now,
     failing_since: null,
@@ -56,7 +56,7 @@ export async function createWebhook(
 
 /** People on an account have room for so many, and each installation there for as many. Refuses: too_many_endpoints 400. */
 async function mustHaveRoom(ctx: Ctx): Promise<void> {
-  const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.who.configurationId)
+  const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.who.installationId)
   if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
 }
 
@@ -92,8 +92,8 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
  * see its integrations, and all of its projects. Refuses: not_found 404.
  */
 export async function findSentTo(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
-  const { permissions, projectIds, configurationId } = ctx.who
-  if (!permissions.has('app:read') || projectIds !== null || configurationId !== null) return findWebhook(ctx, params)
+  const { permissions, projectIds, installationId } = ctx.who
+  if (!permissions.has('app:read') || projectIds !== null || installationId !== null) return findWebhook(ctx, params)
   const row = await ctx.db
     .selectFrom('webhook')
     .selectAll()

@@ -10,7 +10,7 @@ onBothEngines('a token limited to projects changes no integration and no install
   const team = `teamId=${teamId}`
   const seen = (await world.call('POST', `/v10/projects?${team}`, { name: 'seen' })).body
   const other = (await world.call('POST', `/v10/projects?${team}`, { name: 'other' })).body
-  const { app, configurationId, call } = await makeInstallation(world)
+  const { app, installationId, call } = await makeInstallation(world)
   const variable = { key: 'KEY', value: 'value', target: ['production'], type: 'plain' }
   assert.equal((await call('POST', `/v10/projects/${other.id}/env?${team}`, variable)).status, 201)
   const scopes = ['read-write:project', 'read-write:project-env-vars', 'read-write:global-project-env-vars']
@@ -18,7 +18,7 @@ onBothEngines('a token limited to projects changes no integration and no install
 
   const narrow = await world.token({ teamId, projectIds: [seen.id] })
   const apps = '/v1/integrations/apps'
-  const installation = `/v1/integrations/configuration/${configurationId}`
+  const installation = `/v1/integrations/configuration/${installationId}`
   const asked = [
     ['POST', apps, { slug: 'mine', name: 'Mine', redirectUrl: REDIRECT, scopes: [] }],
     ['PATCH', `${apps}/${app.id}`, { redirectUrl: 'https://elsewhere.example.com/callback' }],
@@ -40,7 +40,7 @@ onBothEngines('a token limited to projects changes no integration and no install
 })
 
 /** A project that a narrow token does not see, named by whatever can name a project; gives the ids that no answer may hold. */
-async function openVault(world: World, { projectId, configurationId }: Place): Promise<string[]> {
+async function openVault(world: World, { projectId, installationId }: Place): Promise<string[]> {
   const made = async (url: string, body: object) => {
     const answer = await world.call('POST', url, body)
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
@@ -59,7 +59,7 @@ async function openVault(world: World, { projectId, configurationId }: Place): P
   await made('/v3/user/tokens', { name: 'of the vault', projectId: vaultId })
   const { code } = await made('/projects/vault/transfer-request', {})
   for (const allowed of [false, true]) {
-    await made(`/v1/integrations/configuration/${configurationId}/project/${vaultId}`, { allowed })
+    await made(`/v1/integrations/configuration/${installationId}/project/${vaultId}`, { allowed })
   }
   return [vaultId, deploymentId, envId, hook.id, drainId, code]
 }
@@ -69,7 +69,7 @@ onBothEngines(
   async (world) => {
     const place = await openPlace(world)
     const hidden = await openVault(world, place)
-    const { projectId, configurationId } = place
+    const { projectId, installationId } = place
     const { id: otherId } = (await world.call('GET', '/v9/projects/other')).body
     const projects = [projectId, otherId]
     const scopes = SCOPES.map((scope) => `read-write:${scope}`)
@@ -100,7 +100,7 @@ onBothEngines(
       }
     }
     assert.ok(answered > routes.length, `only ${answered} answers: the search proves little`)
-    const whole = await world.call('GET', `/v1/integrations/configuration/${configurationId}`)
+    const whole = await world.call('GET', `/v1/integrations/configuration/${installationId}`)
     assert.ok(whole.body.projects.includes(hidden[0]), 'who sees all of the account is told')
   },
 )

@@ -221,13 +221,13 @@ onBothEngines(
   async (world) => {
     const place = await openPlace(world)
     const app = await makeIntegration(world, { slug: 'walker', scopes: [] })
-    const { code, configurationId } = await install(world, app)
+    const { code, installationId } = await install(world, app)
     const call = world.as((await exchange(world, app, code)).body.access_token)
     let asked = 0
     for (const granted of grants()) {
       await consentTo(world, app, written(granted), {})
       for (const route of PUBLIC) {
-        const { method, url, body } = harmlessSample(route, { ...place, configurationId })
+        const { method, url, body } = harmlessSample(route, { ...place, installationId })
         const answer = await call(method, withQuery(url, `teamId=${place.teamId}`), body)
         const said = `${route.operationId} with ${written(granted).join(' ') || 'nothing'}: ${answer.text.slice(0, 300)}`
         assert.ok(answer.status < 500, said)
@@ -243,10 +243,10 @@ onBothEngines(
 onBothEngines('the token of a team installation names its team on every request, by id or slug', async (world) => {
   const place = await openPlace(world)
   const app = await makeIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
-  const { code, configurationId } = await install(world, app)
+  const { code, installationId } = await install(world, app)
   const call = world.as((await exchange(world, app, code)).body.access_token)
   for (const route of PUBLIC) {
-    const { method, url, body } = harmlessSample(route, { ...place, configurationId })
+    const { method, url, body } = harmlessSample(route, { ...place, installationId })
     // An empty `teamId` counts as none.
     for (const query of ['', 'teamId=']) {
       const missing = await call(method, query === '' ? url : withQuery(url, query), body)
@@ -278,10 +278,10 @@ onBothEngines('the token of a team installation names its team on every request,
 onBothEngines('the token of a personal installation names no team, and may name its own account', async (world) => {
   const place = await openPlace(world)
   const app = await makeIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
-  const { code, configurationId } = await install(world, app, { teamId: undefined })
+  const { code, installationId } = await install(world, app, { teamId: undefined })
   const call = world.as((await exchange(world, app, code)).body.access_token)
   for (const route of PUBLIC) {
-    const { method, url, body } = harmlessSample(route, { ...place, configurationId })
+    const { method, url, body } = harmlessSample(route, { ...place, installationId })
     for (const own of [url, withQuery(url, `teamId=${place.userId}`), withQuery(url, 'slug=admin')]) {
       const answer = await call(method, own, body)
       assert.equal(answer.status === 403, ORACLE[route.operationId] === null, `${route.operationId} ${answer.text}`)
@@ -349,7 +349,7 @@ onBothEngines(
     assert.deepEqual(gone.body.ids, [ids.FIRSTS], 'of all that it names, its own goes')
     const left = (await world.call('GET', url('/v9/projects/web/env'))).body.envs as Variable[]
     assert.deepEqual(keysOf(left), ['PEOPLES', 'SECONDS'])
-    assert.equal(left.find((one) => one.key === 'SECONDS')?.configurationId, second.configurationId)
+    assert.equal(left.find((one) => one.key === 'SECONDS')?.configurationId, second.installationId)
   },
 )
 
@@ -380,10 +380,10 @@ onBothEngines('who may read all variables and write its own writes none of other
   assert.equal((await call('PATCH', url(`/v9/projects/web/env/${own.body.created.id}`), { value: 'new' })).status, 200)
 })
 
-async function madeWith(world: World, slug: string, wanted: object): Promise<{ call: Call; configurationId: string }> {
+async function madeWith(world: World, slug: string, wanted: object): Promise<{ call: Call; installationId: string }> {
   const app = await makeIntegration(world, { slug, ...wanted })
-  const { code, configurationId } = await install(world, app)
-  return { call: world.as((await exchange(world, app, code)).body.access_token), configurationId }
+  const { code, installationId } = await install(world, app)
+  return { call: world.as((await exchange(world, app, code)).body.access_token), installationId }
 }
 
 onBothEngines('creating a project with variables needs the scope of variables too', async (world) => {
@@ -396,5 +396,5 @@ onBothEngines('creating a project with variables needs the scope of variables to
   assert.equal((await plain.call('GET', `/v9/projects/one?teamId=${teamId}`)).status, 404)
   const both = await madeWith(world, 'both', { scopes: ['read-write:project', 'read-write:project-env-vars'] })
   const made = await create(both.call, 'two')
-  assert.deepEqual([made.status, made.body.env[0].configurationId], [200, both.configurationId])
+  assert.deepEqual([made.status, made.body.env[0].configurationId], [200, both.installationId])
 })

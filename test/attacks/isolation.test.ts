@@ -83,14 +83,14 @@ async function installationsOf(world: World, own: Tenant, foreign: Tenant): Prom
   const made = async (slug: string, projects: 'all' | string[]) => {
     const scopes = SCOPES.map((scope) => `read-write:${scope}`)
     const app = await makeIntegration(world, { slug, name: slug, teamId: own.teamId, scopes })
-    const { code, configurationId } = await install(world, app, { userId: own.ownerId, teamId: own.teamId, projects })
-    return { configurationId, call: world.as((await exchange(world, app, code)).body.access_token) }
+    const { code, installationId } = await install(world, app, { userId: own.ownerId, teamId: own.teamId, projects })
+    return { installationId, call: world.as((await exchange(world, app, code)).body.access_token) }
   }
   const all = await made('sees-all', 'all')
   const some = await made('sees-some', [own.otherProjectId])
   const disabled = await made('disabled', 'all')
   await world.deps.db.write((tx) =>
-    tx.updateTable('configuration').set({ disabled_at: 1 }).where('id', '=', disabled.configurationId).execute(),
+    tx.updateTable('configuration').set({ disabled_at: 1 }).where('id', '=', disabled.installationId).execute(),
   )
   return [
     { ...INSTALLED, name: 'an installation', call: all.call, hidden: [foreign] },
@@ -306,7 +306,7 @@ async function judge(one: Case, ask: Ask, refusals: Map<string, string>, tally: 
 
 /** No name, value or id of the tenant. */
 function tellsNothingOf({ mark, place, teamId, ownerId, otherProjectId }: Tenant, text: string, said: string): void {
-  const { projectId, envId, deploymentId, webhookId, deliveryId, drainId, mateId, configurationId } = place
+  const { projectId, envId, deploymentId, webhookId, deliveryId, drainId, mateId, installationId } = place
   const ids = [
     teamId,
     ownerId,
@@ -318,7 +318,7 @@ function tellsNothingOf({ mark, place, teamId, ownerId, otherProjectId }: Tenant
     deliveryId,
     drainId,
     mateId,
-    configurationId,
+    installationId,
   ]
   for (const secret of [mark, ...ids]) assert.ok(!text.includes(secret), `${said}\ntells of ${secret}`)
 }

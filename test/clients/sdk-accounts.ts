@@ -240,7 +240,7 @@ const NO_FIELDS =
 async function tellInstallations(story: Story, { full }: Projects): Promise<void> {
   const { use, world, team, label } = story
   const where = { teamId: team.teamId, projects: [full[0].id] }
-  const { configurationId: id, app } = await makeInstallation(world, { slug: `app-of-${label}` }, where)
+  const { installationId: id, app } = await makeInstallation(world, { slug: `app-of-${label}` }, where)
   await use('getConfigurations', { view: 'account' }, (list) => {
     assert.deepEqual([list.length, list[0].id, list[0].slug], [1, id, app.slug])
     assert.deepEqual(list[0].projects, [full[0].id])

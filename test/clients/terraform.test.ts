@@ -355,8 +355,8 @@ async function tryAccess({ ask, row, world, label, teamId }: Scope): Promise<voi
   const { id } = await ask('POST', '/v8/projects', { ...UNSAID, name: `access-${label}` })
   const first = await ask('POST', '/v8/projects', { ...UNSAID, name: `first-${label}` })
   const where = { teamId, projects: [first.id] }
-  const { configurationId } = await makeInstallation(world, { slug: `tf-${label}` }, where)
-  const path = `/v1/integrations/configuration/${configurationId}/project/${id}`
+  const { installationId } = await makeInstallation(world, { slug: `tf-${label}` }, where)
+  const path = `/v1/integrations/configuration/${installationId}/project/${id}`
   await row('vercel_integration_project_access create, read, delete', async () => {
     assert.equal((await ask('GET', path)).allowed, false)
     for (const allowed of [true, false]) {

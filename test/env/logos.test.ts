@@ -39,7 +39,7 @@ onBothEngines(
       const one = await world.call('GET', `/v1/projects/${projectId}/env/${id}${query}`)
       assert.deepEqual(one.body.integration, expected[key as keyof typeof expected])
     }
-    const removed = await world.call('DELETE', `/v1/integrations/configuration/${shining.configurationId}${query}`)
+    const removed = await world.call('DELETE', `/v1/integrations/configuration/${shining.installationId}${query}`)
     assert.equal(removed.status, 204)
     const left: Shown[] = (await world.call('GET', `/v9/projects/web/env${query}`)).body.envs
     assert.deepEqual(Object.keys(logos(left)).sort(), ['PERSONS', 'PLAIN'])

@@ -11,11 +11,11 @@ const LINE = '0x62657274, hashtext($1) & 255'
 const WAITS =
   "select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())"
 
-type Setting = { world: World; appId: string; configurationId: string; ownerId: string }
+type Setting = { world: World; appId: string; installationId: string; ownerId: string }
 
 const ENDS: Record<string, (setting: Setting) => Promise<{ status: number; text: string }>> = {
-  'it is removed': ({ world, configurationId }) =>
-    world.call('DELETE', `/v1/integrations/configuration/${configurationId}?teamId=${world.credentials.teamId}`),
+  'it is removed': ({ world, installationId }) =>
+    world.call('DELETE', `/v1/integrations/configuration/${installationId}?teamId=${world.credentials.teamId}`),
   'it loses a scope': ({ world, appId }) =>
     world.operator('PATCH', `/operator/v1/integrations/${appId}`, { scopes: ['read:project'] }),
   'who installed it is no owner any more': ({ world, ownerId }) =>
@@ -30,7 +30,7 @@ for (const [what, end] of Object.entries(ENDS)) {
     const owner = await world.user('grace')
     await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${owner.id}`, { role: 'OWNER' })
     const app = await makeIntegration(world, { scopes: ['read-write:project'] })
-    const { configurationId, call } = await makeInstallation(world, { app }, { userId: owner.id })
+    const { installationId, call } = await makeInstallation(world, { app }, { userId: owner.id })
     const { database } = world.deps.config
     assert.ok(database.engine === 'postgres')
     const other = new pg.Client({ connectionString: database.url })
@@ -48,8 +48,8 @@ for (const [what, end] of Object.entries(ENDS)) {
     }
     // As a write of the installation holds it until its commit.
     await other.query('begin')
-    await other.query(`select pg_advisory_xact_lock_shared(${LINE})`, [configurationId])
-    const ending = end({ world, appId: app.id, configurationId, ownerId: owner.id })
+    await other.query(`select pg_advisory_xact_lock_shared(${LINE})`, [installationId])
+    const ending = end({ world, appId: app.id, installationId, ownerId: owner.id })
     await untilWaiting(ending)
     await other.query('commit')
     const { status, text } = await ending
@@ -62,14 +62,14 @@ for (const [what, end] of Object.entries(ENDS)) {
 test('a write of an installation waits for an end that is under way', { timeout: 60_000 }, async (t) => {
   const world = await openWorld('postgres')
   t.after(() => world.close())
-  const { configurationId, call } = await makeInstallation(world)
+  const { installationId, call } = await makeInstallation(world)
   const { database } = world.deps.config
   assert.ok(database.engine === 'postgres')
   const other = new pg.Client({ connectionString: database.url })
   await other.connect()
   t.after(() => other.end())
   await other.query('begin')
-  await other.query(`select pg_advisory_xact_lock(${LINE})`, [configurationId])
+  await other.query(`select pg_advisory_xact_lock(${LINE})`, [installationId])
   const writing = call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'waits' })
   while ((await other.query(WAITS)).rows.length === 0) await sleep(2)
   await other.query('update configuration set scopes_json = $1', ['["read:project"]'])

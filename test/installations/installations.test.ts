@@ -21,12 +21,12 @@ onBothEngines(
     const { userId, teamId } = world.credentials
     const project = await makeProject(world, 'web', `?teamId=${teamId}`)
     const app = await makeIntegration(world, { logoUrl: 'https://logo.example.com/a.svg' })
-    const { configurationId } = await install(world, app, { projects: [project] })
+    const { installationId } = await install(world, app, { projects: [project] })
     const at = (path: string) => withQuery(path, `teamId=${teamId}`)
-    const one = (await world.call('GET', at(`${ONE}/${configurationId}`))).body
+    const one = (await world.call('GET', at(`${ONE}/${installationId}`))).body
     const { createdAt, updatedAt, ...shown } = one
     assert.deepEqual(shown, {
-      id: configurationId,
+      id: installationId,
       type: 'integration-configuration',
       integrationId: app.id,
       ownerId: teamId,
@@ -49,8 +49,8 @@ onBothEngines(
     })
     assert.ok(createdAt > 0 && updatedAt >= createdAt)
     assert.deepEqual((await world.call('GET', at(`${LIST}?view=account`))).body, [one])
-    const personal = (await install(world, app, { teamId: undefined })).configurationId
-    assert.notEqual(personal, configurationId, 'one installation an account')
+    const personal = (await install(world, app, { teamId: undefined })).installationId
+    assert.notEqual(personal, installationId, 'one installation an account')
     const mine = (await world.call('GET', LIST)).body
     assert.deepEqual(
       [mine.length, mine[0].id, mine[0].teamId, mine[0].projectSelection, 'projects' in mine[0]],
@@ -77,20 +77,20 @@ for (const [version, open] of [
 ] as const) {
   onBothEngines(`SDK ${version} lists, reads and removes installations`, async (world) => {
     const { teamId } = world.credentials
-    const { configurationId } = await makeInstallation(world)
+    const { installationId } = await makeInstallation(world)
     const { Vercel } = await open()
     const sdk = new Vercel({ bearerToken: world.credentials.token, serverURL: await world.listen() })
     const list = (await sdk.integrations.getConfigurations({ view: 'account', teamId } as never)) as { id: string }[]
     assert.deepEqual(
       list.map((one) => one.id),
-      [configurationId],
+      [installationId],
     )
-    const one = (await sdk.integrations.getConfiguration({ id: configurationId, teamId })) as {
+    const one = (await sdk.integrations.getConfiguration({ id: installationId, teamId })) as {
       id: string
       scopes: string[]
     }
-    assert.deepEqual([one.id, one.scopes.length], [configurationId, 2])
-    await sdk.integrations.deleteConfiguration({ id: configurationId, teamId })
+    assert.deepEqual([one.id, one.scopes.length], [installationId, 2])
+    await sdk.integrations.deleteConfiguration({ id: installationId, teamId })
     assert.deepEqual((await world.call('GET', `${LIST}?teamId=${teamId}`)).body, [])
   })
 }
@@ -107,18 +107,15 @@ onBothEngines(
     ]
     assert.deepEqual(
       (await first.call('GET', at(LIST))).body.map((one: { id: string }) => one.id),
-      [first.configurationId],
+      [first.installationId],
     )
-    const foreign = await first.call('GET', at(`${ONE}/${second.configurationId}`))
+    const foreign = await first.call('GET', at(`${ONE}/${second.installationId}`))
     const unknown = await first.call('GET', at(`${ONE}/icfg_unknown`))
-    assert.deepEqual(
-      [foreign.status, foreign.text.replace(second.configurationId, 'icfg_unknown')],
-      [404, unknown.text],
-    )
-    assert.deepEqual(said(await first.call('DELETE', at(`${ONE}/${second.configurationId}`))), [404, 'not_found'])
+    assert.deepEqual([foreign.status, foreign.text.replace(second.installationId, 'icfg_unknown')], [404, unknown.text])
+    assert.deepEqual(said(await first.call('DELETE', at(`${ONE}/${second.installationId}`))), [404, 'not_found'])
     const web = `/project/web`
-    assert.deepEqual(said(await first.call('GET', at(`${ONE}/${second.configurationId}${web}`))), [404, 'not_found'])
-    assert.deepEqual(said(await first.call('POST', at(`${ONE}/${first.configurationId}${web}`), { allowed: true })), [
+    assert.deepEqual(said(await first.call('GET', at(`${ONE}/${second.installationId}${web}`))), [404, 'not_found'])
+    assert.deepEqual(said(await first.call('POST', at(`${ONE}/${first.installationId}${web}`), { allowed: true })), [
       403,
       'forbidden',
     ])
@@ -129,13 +126,13 @@ onBothEngines(
       target: ['preview'],
     })
     assert.equal(made.status, 201)
-    const again = (await install(world, first.app)).configurationId
-    assert.equal(again, first.configurationId)
-    assert.equal((await first.call('DELETE', at(`${ONE}/${first.configurationId}`))).status, 204)
+    const again = (await install(world, first.app)).installationId
+    assert.equal(again, first.installationId)
+    assert.equal((await first.call('DELETE', at(`${ONE}/${first.installationId}`))).status, 204)
     assert.deepEqual(said(await first.call('GET', at(LIST))), [401, 'forbidden'])
     assert.equal((await second.call('GET', at(LIST))).status, 200)
     assert.deepEqual((await world.call('GET', at('/v9/projects/web/env'))).body.envs, [])
-    assert.deepEqual(said(await world.call('GET', at(`${ONE}/${first.configurationId}`))), [404, 'not_found'])
+    assert.deepEqual(said(await world.call('GET', at(`${ONE}/${first.installationId}`))), [404, 'not_found'])
     const events = await world.deps.db.read
       .selectFrom('event')
       .selectAll()
@@ -143,14 +140,14 @@ onBothEngines(
       .execute()
     assert.deepEqual(
       events.map((event) => event.configuration_id),
-      [first.configurationId],
+      [first.installationId],
     )
   },
 )
 
 onBothEngines('people of another account find no installation; members read, owners write', async (world) => {
   const { teamId } = world.credentials
-  const { configurationId } = await makeInstallation(world)
+  const { installationId } = await makeInstallation(world)
   const other = await world.user('other')
   for (const [method, path] of [
     ['GET', ''],
@@ -159,16 +156,16 @@ onBothEngines('people of another account find no installation; members read, own
     ['POST', '/project/x'],
   ] as const) {
     const body = method === 'POST' ? { allowed: true } : undefined
-    assert.deepEqual(said(await other.call(method, `${ONE}/${configurationId}${path}`, body)), [404, 'not_found'])
+    assert.deepEqual(said(await other.call(method, `${ONE}/${installationId}${path}`, body)), [404, 'not_found'])
     assert.deepEqual(
-      said(await world.call(method, `${ONE}/${configurationId}${path}`, body)),
+      said(await world.call(method, `${ONE}/${installationId}${path}`, body)),
       [404, 'not_found'],
       'the personal account of its owner is another account',
     )
   }
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${other.id}`, { role: 'MEMBER' })
   assert.equal((await other.call('GET', `${LIST}?teamId=${teamId}`)).body.length, 1)
-  assert.deepEqual(said(await other.call('DELETE', `${ONE}/${configurationId}?teamId=${teamId}`)), [403, 'forbidden'])
+  assert.deepEqual(said(await other.call('DELETE', `${ONE}/${installationId}?teamId=${teamId}`)), [403, 'forbidden'])
 })
 
 /** What an installation sees of the projects of its team, by every way to look. */
@@ -214,7 +211,7 @@ onBothEngines('an installation sees the projects that it was given, as they are 
     assert.equal(added.status, 200)
   }
   const installed = await makeInstallation(world, { scopes: EVERYTHING }, { projects: [one] })
-  const access = `${ONE}/${installed.configurationId}/project`
+  const access = `${ONE}/${installed.installationId}/project`
   const allow = async (project: string, allowed: boolean) => {
     const answer = await world.call('POST', `${access}/${project}${team}`, { allowed })
     assert.deepEqual([answer.status, answer.body], [200, { allowed }])
@@ -230,7 +227,7 @@ onBothEngines('an installation sees the projects that it was given, as they are 
   assert.deepEqual(await seenBy(world, installed), ['two'])
   assert.equal((await world.call('DELETE', `/v9/projects/two${team}`)).status, 204)
   assert.deepEqual(await seenBy(world, installed), [], 'an empty selection sees nothing')
-  assert.deepEqual((await world.call('GET', `${ONE}/${installed.configurationId}${team}`)).body.projects, [])
+  assert.deepEqual((await world.call('GET', `${ONE}/${installed.installationId}${team}`)).body.projects, [])
   const made = await installed.call('POST', `/v10/projects${team}`, { name: 'two' })
   assert.equal(made.status, 200, made.text)
   assert.deepEqual(await seenBy(world, installed), ['two'], 'what it creates joins')
@@ -285,12 +282,12 @@ onBothEngines('a consent that is given anew says no more why the installation wa
   const { id } = await world.user('grace')
   const role = (role: string) => world.operator('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role })
   await role('OWNER')
-  const { configurationId } = await install(world, app, { userId: id })
+  const { installationId } = await install(world, app, { userId: id })
   await role('VIEWER')
-  const one = `${ONE}/${configurationId}?teamId=${teamId}`
+  const one = `${ONE}/${installationId}?teamId=${teamId}`
   const disabled = (await world.call('GET', one)).body
   assert.deepEqual([disabled.disabledReason, disabled.disabledAt > 0], ['original-owner-role-downgraded', true])
-  assert.equal((await install(world, app, { userId })).configurationId, configurationId)
+  assert.equal((await install(world, app, { userId })).installationId, installationId)
   const renewed = await world.call('GET', one)
   assert.deepEqual([renewed.status, renewed.body.userId], [200, userId])
   for (const field of ['disabledReason', 'disabledAt']) assert.equal(field in renewed.body, false, field)

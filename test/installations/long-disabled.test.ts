@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { openClockWatch } from '../../src/clock-watch.ts'
 import { readConfig } from '../../src/config.ts'
-import { disableConfigurationsOf } from '../../src/installations/disable.ts'
+import { disableInstallationsOf } from '../../src/installations/disable.ts'
 import { openService } from '../../src/service.ts'
 import { runTimer, startTimers } from '../../src/timers.ts'
 import { configurationNow, eventsOf, type Installed, install, makeIntegration } from '../support/installed.ts'
@@ -205,7 +205,7 @@ test('two services on one database sweep and disable at once, and everything is 
       deps.db.write((db) => {
         const actor = { kind: 'operator', id: 'operator', tokenId: null } as const
         const ctx = { actor, db, now: deps.clock.now(), stamp: deps.clock.stamp(), deps, emit: () => {} }
-        return disableConfigurationsOf(ctx, { id: teamId!, slug: 'team' }, userId!, 'original-owner-left-the-team')
+        return disableInstallationsOf(ctx, { id: teamId!, slug: 'team' }, userId!, 'original-owner-left-the-team')
       })
     await Promise.all([disable(one), disable(two), disable(one), disable(two)])
     assert.equal((await one.deps.db.read.selectFrom('mail').selectAll().execute()).length, 1)

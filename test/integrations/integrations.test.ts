@@ -214,12 +214,12 @@ onBothEngines('there are one or two secrets, however many ask at once, and never
 })
 
 onBothEngines('an integration that is installed is not removed; once it is not, it is', async (world) => {
-  const { app, configurationId } = await makeInstallation(world)
+  const { app, installationId } = await makeInstallation(world)
   const path = `/operator/v1/integrations/${app.id}`
   assert.deepEqual(said(await world.operator('DELETE', path)), [409, 'conflict'])
   const { teamId } = world.credentials
   assert.equal(
-    (await world.call('DELETE', `/v1/integrations/configuration/${configurationId}?teamId=${teamId}`)).status,
+    (await world.call('DELETE', `/v1/integrations/configuration/${installationId}?teamId=${teamId}`)).status,
     204,
   )
   assert.equal((await world.operator('DELETE', path)).status, 204)
@@ -280,6 +280,6 @@ onBothEngines('who may not install, and where, is told so, and nothing is left',
   const ids = await Promise.all(
     Array.from({ length: 10 }, () => install(world, app, { teamId: undefined, projects: [own] })),
   )
-  assert.equal(new Set(ids.map((one) => one.configurationId)).size, 1, 'ten consents at once are one installation')
+  assert.equal(new Set(ids.map((one) => one.installationId)).size, 1, 'ten consents at once are one installation')
   assert.equal(new Set(ids.map((one) => one.code)).size, 10)
 })

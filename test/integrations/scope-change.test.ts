@@ -248,14 +248,14 @@ onBothEngines(
   async (world) => {
     const { teamId } = world.credentials
     const app = await makeApp(world, { scopes: ['read:project'] })
-    const { configurationId } = await installApp(world, app)
+    const { installationId } = await installApp(world, app)
     const told = async () => (await eventsOf(world, 'integration-configuration.')).map((event) => event.payload)
     await installApp(world, app)
     assert.deepEqual(await told(), [], 'nothing waited')
     const edit = (scopes: string[]) =>
       world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
     await edit(['read-write:project', 'read:user'])
-    const path = `/v1/integrations/configuration/${configurationId}?teamId=${teamId}`
+    const path = `/v1/integrations/configuration/${installationId}?teamId=${teamId}`
     const waiting = await world.call('GET', path)
     assert.deepEqual(waiting.body.pendingScopes, ['read-write:project', 'read:user'])
     assert.deepEqual(waiting.body.scopes, ['read:project'])
@@ -266,9 +266,9 @@ onBothEngines(
       'who confirms another list is told what waits',
     )
     assert.match(stale.body.error.message, /read-write:project, read:user/)
-    assert.equal((await installApp(world, app)).configurationId, configurationId)
+    assert.equal((await installApp(world, app)).installationId, installationId)
     const scopes = ['read-write:project', 'read:user']
-    const expected = [{ team: { id: teamId }, user: { id: null }, configuration: { id: configurationId, scopes } }]
+    const expected = [{ team: { id: teamId }, user: { id: null }, configuration: { id: installationId, scopes } }]
     assert.deepEqual(await told(), expected)
     assert.deepEqual((await world.call('GET', path)).body.pendingScopes, [])
     await installApp(world, app)
@@ -279,10 +279,10 @@ onBothEngines(
 onBothEngines('a person confirms by the API what was seen, after an edit by the door of the team', async (world) => {
   const { userId, teamId } = world.credentials
   const app = await makeApp(world, { scopes: ['read:project'] })
-  const { configurationId } = await installApp(world, app)
+  const { installationId } = await installApp(world, app)
   const edit = (scopes: string[]) => world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
   assert.equal((await edit(['read-write:project', 'read:user'])).status, 200)
-  const path = `/v1/integrations/configuration/${configurationId}/confirm?teamId=${teamId}`
+  const path = `/v1/integrations/configuration/${installationId}/confirm?teamId=${teamId}`
   const confirmed = (scopes: unknown) => world.call('POST', path, { scopes })
   for (const [scopes, status, code] of [
     [['read:user'], 409, 'conflict'],
@@ -308,7 +308,7 @@ onBothEngines('a person confirms by the API what was seen, after an edit by the 
     [
       {
         ...{ team: { id: teamId }, user: { id: userId } },
-        configuration: { id: configurationId, scopes: ['read-write:project', 'read:user'] },
+        configuration: { id: installationId, scopes: ['read-write:project', 'read:user'] },
       },
     ],
   )

@@ -304,14 +304,14 @@ onBothEngines(
     for (const [name, end, reason] of ways) {
       const user = await join(name, 'OWNER')
       const app = await makeIntegration(world, { slug: name })
-      const { configurationId, code } = await install(world, app, { userId: user.id })
+      const { installationId, code } = await install(world, app, { userId: user.id })
       const { access_token } = (await exchange(world, app, code)).body
       assert.equal((await world.call('PATCH', `${path}/${user.id}`, { role: 'MEMBER' })).status, 200)
       const ask = () => world.as(access_token)('GET', `/v9/projects?teamId=${teamId}`)
       assert.equal((await ask()).status, 200, 'a MEMBER may go on')
       assert.equal((await end(user.id, user.call)).status, 200)
       assert.deepEqual(said(await ask()), [403, 'integration_configuration_disabled'])
-      const shown = await world.call('GET', `/v1/integrations/configuration/${configurationId}?teamId=${teamId}`)
+      const shown = await world.call('GET', `/v1/integrations/configuration/${installationId}?teamId=${teamId}`)
       assert.equal(shown.body.disabledReason, reason)
     }
   },

@@ -19,7 +19,7 @@ const USER = '/v9/projects?slug=team'
 
 onBothEngines('a code gives the token of its installation, once, with no-store', async (world) => {
   const app = await makeIntegration(world)
-  const { configurationId, code } = await install(world, app)
+  const { installationId, code } = await install(world, app)
   assert.match(code, /^[0-9A-Za-z]{24,}$/)
   const given = await exchange(world, app, code)
   assert.equal(given.status, 200, given.text)
@@ -29,12 +29,12 @@ onBothEngines('a code gives the token of its installation, once, with no-store',
   const { userId, teamId } = world.credentials
   assert.deepEqual(rest, {
     token_type: 'Bearer',
-    installation_id: configurationId,
+    installation_id: installationId,
     user_id: userId,
     team_id: teamId,
   })
   assert.equal((await world.as(access_token)('GET', USER)).status, 200)
-  const shown = await world.call('GET', `/v1/integrations/configuration/${configurationId}?teamId=${teamId}`)
+  const shown = await world.call('GET', `/v1/integrations/configuration/${installationId}?teamId=${teamId}`)
   assert.ok(shown.body.completedAt > 0)
 })
 
@@ -207,10 +207,10 @@ onBothEngines(
 onBothEngines('a replay ends the token that the code gave, and one that proves nothing ends nothing', async (world) => {
   const app = await makeIntegration(world)
   const other = await makeIntegration(world, { slug: 'other' })
-  const { configurationId, code } = await install(world, app)
+  const { installationId, code } = await install(world, app)
   const call = world.as((await exchange(world, app, code)).body.access_token)
   const again = await makeInstallation(world, { app })
-  assert.equal(again.configurationId, configurationId, 'a second install renews the same installation')
+  assert.equal(again.installationId, installationId, 'a second install renews the same installation')
   const harmless = [
     await exchange(world, app, code, { client_secret: 'wrong' }),
     await exchange(world, other, code),
@@ -232,7 +232,7 @@ onBothEngines('a replay ends the token that the code gave, and one that proves n
   assert.ok(
     entries.some(
       (entry: { type: string; subjectId: string }) =>
-        entry.type === 'endReplayedToken' && entry.subjectId === configurationId,
+        entry.type === 'endReplayedToken' && entry.subjectId === installationId,
     ),
   )
   assert.match(world.logged(), /a code was used again/)
@@ -243,7 +243,7 @@ onBothEngines('a code of an installation that is disabled or removed gives nothi
   const owner = await world.user('owner')
   const member = `/operator/v1/teams/${world.credentials.teamId}/members/${owner.id}`
   await world.operator('PUT', member, { role: 'OWNER' })
-  const { configurationId, code } = await install(world, app, { userId: owner.id })
+  const { installationId, code } = await install(world, app, { userId: owner.id })
   await world.operator('PUT', member, { role: 'VIEWER' })
   const before = await digest(world)
   for (const wrong of [{ client_secret: 'x' }, { redirect_uri: 'https://other.example/' }, { code: `${code}x` }]) {
@@ -258,19 +258,19 @@ onBothEngines('a code of an installation that is disabled or removed gives nothi
   assert.deepEqual(said(await exchange(world, app, code)), disabled, 'the code stays unused')
   assert.deepEqual(await digest(world), before)
   const renewed = await install(world, app)
-  assert.equal(renewed.configurationId, configurationId)
+  assert.equal(renewed.installationId, installationId)
   const { token } = { token: (await exchange(world, app, renewed.code)).body.access_token }
   assert.equal((await world.as(token)('GET', USER)).status, 200, 'a renewal enables it')
   const later = await install(world, app)
-  assert.equal((await world.call('DELETE', `/v1/integrations/configuration/${configurationId}?slug=team`)).status, 204)
+  assert.equal((await world.call('DELETE', `/v1/integrations/configuration/${installationId}?slug=team`)).status, 204)
   assert.deepEqual(said(await exchange(world, app, later.code)), [400, 'invalid_grant'])
   assert.equal((await world.as(token)('GET', USER)).status, 401)
   const anew = await makeInstallation(world, { app })
-  assert.notEqual(anew.configurationId, configurationId)
+  assert.notEqual(anew.installationId, installationId)
 })
 
 onBothEngines('introspection says what a token may, and revocation ends it: to its own client alone', async (world) => {
-  const { app, token, configurationId, call } = await makeInstallation(world, {
+  const { app, token, installationId, call } = await makeInstallation(world, {
     scopes: ['read:user', 'read-write:project'],
   })
   const other = await makeIntegration(world, { slug: 'other' })
@@ -296,7 +296,7 @@ onBothEngines('introspection says what a token may, and revocation ends it: to i
       iat: 0,
       iss: world.deps.origin(),
       sub: userId,
-      installation_id: configurationId,
+      installation_id: installationId,
       user_id: userId,
       team_id: teamId,
     },

@@ -24,16 +24,18 @@ for (const [way, authenticate] of [
       const proof = authenticate(app.clientSecret)
       const verifier = oauth.generateRandomCodeVerifier()
       const challenge = await oauth.calculatePKCECodeChallenge(verifier)
-      const { code, configurationId } = await installWithChallenge(world, app, challenge)
+      const { code, installationId } = await installWithChallenge(world, app, challenge)
 
       const state = oauth.generateRandomState()
-      const answer = new URL(`${REDIRECT}?${new URLSearchParams({ code, state, iss: server.issuer, configurationId })}`)
+      const answer = new URL(
+        `${REDIRECT}?${new URLSearchParams({ code, state, iss: server.issuer, configurationId: installationId })}`,
+      )
       const parameters = oauth.validateAuthResponse(server, client, answer, state)
       const ask = (by: string) =>
         oauth.authorizationCodeGrantRequest(server, client, proof, parameters, REDIRECT, by, insecure)
       assert.equal((await ask(oauth.generateRandomCodeVerifier())).status, 400)
       const given = await oauth.processAuthorizationCodeResponse(server, client, await ask(verifier))
-      assert.equal(given.installation_id, configurationId)
+      assert.equal(given.installation_id, installationId)
 
       const projects = new URL(`/v9/projects?slug=team`, issuer)
       const use = () =>

@@ -133,7 +133,7 @@ onBothEngines(
     ] as const) {
       const person = await world.user(name)
       await world.join(person, 'OWNER')
-      const { configurationId } = await install(world, app, { userId: person.id, teamId })
+      const { installationId } = await install(world, app, { userId: person.id, teamId })
       const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
       const { id } = (await person.call('POST', `/v1/webhooks?teamId=${teamId}`, hook)).body
       const path = `/operator/v1/users/${name}`
@@ -143,7 +143,7 @@ onBothEngines(
       const reason = name === 'ada' ? 'original-owner-role-downgraded' : 'original-owner-left-the-team'
       const webhook = await world.call('GET', `/v1/webhooks/${id}?teamId=${teamId}`)
       assert.equal(webhook.body.heldReason, reason)
-      const shown = await world.call('GET', `/v1/integrations/configuration/${configurationId}?teamId=${teamId}`)
+      const shown = await world.call('GET', `/v1/integrations/configuration/${installationId}?teamId=${teamId}`)
       assert.equal(shown.body.disabledReason, reason)
     }
     const months = { now: Date.now() + 100 * 24 * HOUR_MS }

@@ -27,7 +27,7 @@ export async function makeIntegration(
   return { ...made.body, slug }
 }
 
-export type Consented = { configurationId: string; code: string }
+export type Consented = { installationId: string; code: string }
 
 /** Installs it on the first team; `wanted` says other projects, another team or, with `teamId: undefined`, the personal account. */
 export async function install(world: World, app: App, wanted: object = {}): Promise<Consented> {
@@ -35,7 +35,7 @@ export async function install(world: World, app: App, wanted: object = {}): Prom
   const body = { userId, teamId, projects: 'all', ...wanted }
   const made = await world.operator('POST', `/operator/v1/integrations/${app.id}/installations`, body)
   assert.equal(made.status, 201, made.text)
-  return made.body
+  return { installationId: made.body.configurationId, code: made.body.code }
 }
 
 /** A form, as apps send it. */
@@ -50,7 +50,7 @@ export function exchange(world: World, app: App, code: string, more: Record<stri
 }
 
 /** An installation that has its token. */
-export type Installed = { app: App; configurationId: string; token: string; call: Call }
+export type Installed = { app: App; installationId: string; token: string; call: Call }
 
 /** Registers (or takes), installs and exchanges. `where` is as of `install`. */
 export async function makeInstallation(
@@ -60,10 +60,10 @@ export async function makeInstallation(
 ): Promise<Installed> {
   const { app: known, ...fields } = wanted
   const app = known ?? (await makeIntegration(world, fields))
-  const { configurationId, code } = await install(world, app, where)
+  const { installationId, code } = await install(world, app, where)
   const given = await exchange(world, app, code)
   assert.equal(given.status, 200, given.text)
-  return { app, configurationId, token: given.body.access_token, call: world.as(given.body.access_token) }
+  return { app, installationId, token: given.body.access_token, call: world.as(given.body.access_token) }
 }
 
 /** A consent that a client began with PKCE (S256), as the consent page writes it. */

@@ -38,7 +38,7 @@ export type Place = {
   /** Integrations of the first team by slug, one for each thing that is done to one. */
   apps: Record<(typeof APPS)[number], App>
   /** `helper` on the first user's personal account, and a code of it. */
-  configurationId: string
+  installationId: string
   code: string
 }
 
@@ -288,7 +288,7 @@ function appFor({ path, method, auth }: Route, { apps }: Place): App {
 
 function idFor(route: Route, place: Place): string {
   if (route.operationId === 'operatorRetireKey') return place.idleKeyId
-  if (route.path.includes('/integrations/configuration/')) return place.configurationId
+  if (route.path.includes('/integrations/configuration/')) return place.installationId
   if (route.path.includes('/deployments/')) return place.deploymentId
   if (route.path.includes('/webhooks/')) return place.webhookId
   if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
