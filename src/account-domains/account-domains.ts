@@ -1,4 +1,4 @@
-/** Domains of an account: an apex that is proven once for all its projects. docs/decisions/0090 and 0091. */
+/** Domains of an account: an apex that is proven once for all its projects. docs/domains.md: Domains of the account are derived, Proving an apex for the whole account. */
 import { guard } from '../access/guards.ts'
 import type { Found as Records } from '../adapters/dns.ts'
 import { momentOf } from '../clock.ts'

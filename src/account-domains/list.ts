@@ -1,4 +1,4 @@
-/** The apex domains that an account has: those that its projects have names under, and those added to it as a whole. docs/decisions/0090. */
+/** The apex domains that an account has: those that its projects have names under, and those added to it as a whole. docs/domains.md: Domains of the account are derived. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'

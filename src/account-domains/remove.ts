@@ -1,4 +1,4 @@
-/** Removing a domain of an account with every name under it, in one transaction. docs/decisions/0092. */
+/** Removing a domain of an account with every name under it, in one transaction. docs/domains.md: Removing a domain of the account. */
 import { guard, notInTransfer } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { slices } from '../db/chunks.ts'

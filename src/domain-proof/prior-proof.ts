@@ -1,4 +1,4 @@
-/** What was proven of an apex, and for whom that speaks. docs/spec/decisions.md: Domains, Proof; docs/decisions/0021 and 0091. */
+/** What was proven of an apex, and for whom that speaks. docs/spec/decisions.md: Domains, Proof; docs/domains.md: The latest proof of an apex counts, Proving an apex for the whole account. */
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { isPlatformName } from '../domains/names.ts'

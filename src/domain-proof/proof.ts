@@ -1,6 +1,6 @@
 /**
  * Who may hold a name. The unique index over verified names has the last word; the rules here say who is verified at once,
- * who must prove it, and who loses it. docs/spec/decisions.md: Domains; docs/decisions/0020 and 0021.
+ * who must prove it, and who loses it. docs/spec/decisions.md: Domains; docs/domains.md: When a name is verified at once, The latest proof of an apex counts.
  */
 
 import { momentOf } from '../clock.ts'

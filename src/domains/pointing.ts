@@ -33,7 +33,7 @@ export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input
   }
 }
 
-/** What clients read without asking whether it is there. docs/decisions/0027. */
+/** What clients read without asking whether it is there. docs/domains.md: Whether a domain points here. */
 const UNTOLD = { serviceType: 'external' as const, nameservers: [], cnames: [], aValues: [], conflicts: [] }
 
 type Seen = { cname: string | undefined; addresses: string[] }

@@ -1,4 +1,4 @@
-/** The domains of a project that moves to another account. docs/decisions/0066. */
+/** The domains of a project that moves to another account. docs/transfer.md: Domains move. */
 import { momentOf } from '../clock.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'

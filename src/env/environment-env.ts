@@ -1,4 +1,4 @@
-/** What becomes of variables when a custom environment is made or removed. docs/decisions/0082. */
+/** What becomes of variables when a custom environment is made or removed. docs/custom-environments.md: Removing takes no right to variables. */
 import { permit } from '../access/authenticate.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

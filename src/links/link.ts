@@ -160,7 +160,7 @@ async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: MayBe): P
   return { repo, repoId: id, repoUrl: url, link, undo: () => client.removeHook(access, path, made.found) }
 }
 
-/** GitHub is not asked, so its numbers are ours: the same for the same name wherever it is linked. docs/decisions/0069. */
+/** GitHub is not asked, so its numbers are ours: the same for the same name wherever it is linked. docs/git-links.md: Numbers for GitHub. */
 async function connectGithub(repo: string, mayBe: MayBe): Promise<Connected> {
   const [org = '', name = ''] = repo.split('/')
   const shown = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }

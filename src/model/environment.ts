@@ -1,4 +1,4 @@
-/** What callers send and get for a custom environment, and how the row of a project keeps it. docs/spec/wire.md 6; docs/decisions/0081. */
+/** What callers send and get for a custom environment, and how the row of a project keeps it. docs/spec/wire.md 6; docs/custom-environments.md: One column of the project. */
 import type { Static } from 'typebox'
 import type { Row } from '../db/schema.ts'
 import { Type } from '../schema/builder.ts'

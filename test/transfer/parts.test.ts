@@ -1,4 +1,4 @@
-/** What moves with a project and what stays behind: domains and their proofs, variables of integrations, lists of projects. docs/decisions/0066 and 0067. */
+/** What moves with a project and what stays behind: domains and their proofs, variables of integrations, lists of projects. docs/transfer.md: Domains move, What stays behind. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { fingerprint, newId } from '../../src/ids.ts'
