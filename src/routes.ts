@@ -8,6 +8,7 @@ import { clientDeploymentRoutes } from './deployments/client-routes.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { drainRoutes } from './drains/routes.ts'
+import { emptyListRoutes } from './empty-lists/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import { environmentRoutes } from './environments/routes.ts'
 import type { Route } from './http/route.ts'
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...transferRoutes,
   ...domainRoutes,
   ...accountDomainRoutes,
+  ...emptyListRoutes,
   ...envRoutes,
   ...environmentRoutes,
   ...deploymentRoutes,

@@ -7,7 +7,7 @@ import type { Row } from '../db/schema.ts'
 import { challengeOf, mayLookUp, mustBeProven } from '../domain-proof/challenge.ts'
 import { endProofOfOthers, findBasis } from '../domain-proof/prior-proof.ts'
 import { mustBeAllowed } from '../domain-proof/proof.ts'
-import { apexOf, canonicalName, isPlatformName } from '../domains/names.ts'
+import { apexOf, canonicalName, isPlatformName, nameToFind } from '../domains/names.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newChallengeToken } from '../ids.ts'
 import { refuse } from '../refusal.ts'
@@ -16,13 +16,10 @@ import { type AccountDomain, type AddAccountDomain, showAccountDomain, showPlatf
 
 type Answer = { domain: AccountDomain }
 
-/** The domain of the account that a name is under; for a label under the platform's suffix, the platform's. Refuses: not_found 404, invalid_domain 400. */
+/** The domain of the account that a name is under; for a label under the platform's suffix, the platform's. Refuses: not_found 404. */
 export async function showDomainOfAccount(ctx: Ctx, _: undefined, { params }: Input): Promise<Answer> {
   const settings = ctx.deps.config.domains
-  const said = params.domain ?? ''
-  // Clients ask for the price and the like of a domain at such paths, and take 404 for "not sold here".
-  if (!said.includes('.')) refuse('not_found', `The account has no domain "${said.slice(0, 100)}".`)
-  const name = canonicalName(said, settings)
+  const name = nameToFind(params.domain ?? '', settings)
   if (settings.platformSuffix !== undefined && (name === settings.platformSuffix || isPlatformName(name, settings)))
     return { domain: showPlatformDomain(settings.platformSuffix) }
   const apex = await readApex(ctx, apexOf(name))
@@ -72,9 +69,9 @@ export async function addAccountDomain(
   return answer(ctx, { name, stamp: claim.created_stamp, claim })
 }
 
-/** The claim of the account on an apex. Refuses: not_found 404, invalid_domain 400. */
+/** The claim of the account on an apex. Refuses: not_found 404. */
 export async function findAccountClaim(ctx: Ctx, params: Params): Promise<Row<'account_domain'>> {
-  const name = canonicalName(params.domain ?? '', ctx.deps.config.domains)
+  const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const claim = await readClaim(ctx, name)
   if (claim === undefined) refuse('not_found', `"${name}" was not added to the account. Add it with POST /v7/domains.`)
   return claim

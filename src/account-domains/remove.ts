@@ -5,7 +5,7 @@ import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { endReleasedProofs } from '../domain-proof/released-proof.ts'
 import { stopRedirects } from '../domains/domains.ts'
-import { canonicalName } from '../domains/names.ts'
+import { nameToFind } from '../domains/names.ts'
 import { showEvent } from '../domains/schema.ts'
 import type { Params } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
@@ -21,10 +21,10 @@ type Group = { project: Row<'project'>; domains: Row<'project_domain'>[] }
 
 /**
  * A domain of the account with the names under it that the token may see, by project. Only the apex itself says all of them: a name
- * under it is removed from its project. Refuses: not_found 404, invalid_domain 400, too_many_names 409.
+ * under it is removed from its project. Refuses: not_found 404, too_many_names 409.
  */
 export async function findRemovedDomain(ctx: Ctx, params: Params): Promise<Removed> {
-  const name = canonicalName(params.domain ?? '', ctx.deps.config.domains)
+  const name = nameToFind(params.domain ?? '', ctx.deps.config.domains)
   const claim = await readClaim(ctx, name)
   const domains = await namesUnder(ctx, name)
   if (claim === undefined && domains.length === 0) refuse('not_found', `The account has no domain "${name}".`)

@@ -47,6 +47,7 @@ export const deploymentRoutes = [
     summary: 'Get a deployment by its id or its own host name',
     tag,
     needs: read,
+    ignores: { query: { withGitRepoInfo: 'what is known of the commit is always answered' } },
     load: findDeployment,
     run: answerDeployment,
     refuses: ['not_found'],

@@ -5,7 +5,7 @@ import type { Ctx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import type { Input } from '../http/route.ts'
-import { apexOf, canonicalName } from './names.ts'
+import { apexOf, canonicalName, nameToFind } from './names.ts'
 import {
   type ApexDomainList,
   type ApexDomainsQuery,
@@ -38,14 +38,14 @@ export async function listDomains(
   return { domains: shown.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
 }
 
-/** Lists the domains of the account under an apex, newest first; those on projects that the token may not see are not there. */
+/** Lists the domains of the account under an apex, newest first; those on projects that the token may not see are not there. Refuses: not_found 404. */
 export async function listDomainsOfApex(
   ctx: Ctx,
   _: undefined,
   { params, query }: Input<ApexDomainsQuery>,
 ): Promise<Static<typeof ApexDomainList>> {
   const { limit = DEFAULT_LIMIT, until } = query
-  const apex = apexOf(canonicalName(params.domain ?? '', ctx.deps.config.domains))
+  const apex = apexOf(nameToFind(params.domain ?? '', ctx.deps.config.domains))
   const { projectIds } = ctx.who
   let domains = ctx.db
     .selectFrom('project_domain')

@@ -48,9 +48,6 @@ const HARMLESS = {
   limit: 'a list that does not page is answered whole',
 } as const
 
-/** These ask for more of each row, such as `withGitRepoInfo` and `includeMetadata`. */
-const ASKS_FOR_FIELDS = /^(with|include)[A-Z]/
-
 /**
  * The one place where an unknown filter ends: passed over, it would give more rows than were asked for. The operator API refuses more
  * (`mustBeKnown`); elsewhere what a route does not declare is dropped. Refuses: bad_request 400, naming it and what the list knows. docs/clients.md.
@@ -59,7 +56,7 @@ export function mustKnowFilters({ query, ignores }: Pick<Route, 'query' | 'ignor
   const { properties = {}, patternProperties = {} } = (query ?? {}) as Shape
   const passed = { ...HARMLESS, ...ignores?.query }
   for (const key of Object.keys(raw.values)) {
-    if (Object.hasOwn(properties, key) || Object.hasOwn(passed, key) || ASKS_FOR_FIELDS.test(key)) continue
+    if (Object.hasOwn(properties, key) || Object.hasOwn(passed, key)) continue
     if (isOfFamily(key, patternProperties)) continue
     const known = [...Object.keys(properties), ...Object.keys(patternProperties).map(familyName)].join(', ')
     const says = known === '' ? 'it has none' : `it has ${known}`

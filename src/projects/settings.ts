@@ -82,6 +82,16 @@ const OPTIONAL_SETTINGS = {
   trustedSources: Nullable(Type.Object({}, { additionalProperties: true })),
 }
 
+/** Protection of other shapes, and settings that Berth has nothing for: what asks for one is refused, and never merely kept. */
+const REFUSED_SETTINGS = {
+  passport: Unsupported('Berth has no such connectors, and would let everybody in'),
+  deploymentPolicy: Unsupported('what is deployed is decided by the build system'),
+  password: Unsupported('say it in `passwordProtection`'),
+  ipRestrictions: Unsupported('say it in `trustedIps`'),
+  vercelAuthentication: Unsupported('say it in `ssoProtection`'),
+  protectionBypass: Unsupported('PATCH /v1/projects/{idOrName}/protection-bypass makes and ends the secrets'),
+}
+
 /** What a request may say of the settings. */
 export const SettingsBody = Type.Partial(
   Type.Object({
@@ -91,8 +101,7 @@ export const SettingsBody = Type.Partial(
     gitForkProtection: Flag,
     resourceConfig: Nullable(ResourceConfig),
     serverlessFunctionZeroConfigFailover: Type.Unknown({ description: 'anything; its truth value is kept' }),
-    passport: Unsupported('Berth has no such connectors, and would let everybody in'),
-    deploymentPolicy: Unsupported('what is deployed is decided by the build system'),
+    ...REFUSED_SETTINGS,
   }),
 )
 export type SettingsBody = Static<typeof SettingsBody>
@@ -100,7 +109,7 @@ export type SettingsBody = Static<typeof SettingsBody>
 /** What the column holds: the settings that were ever said. `gitForkProtection` has a column of its own, because lists filter by it. */
 export type Settings = Omit<
   SettingsBody,
-  'gitForkProtection' | 'serverlessFunctionZeroConfigFailover' | 'passport' | 'deploymentPolicy'
+  'gitForkProtection' | 'serverlessFunctionZeroConfigFailover' | keyof typeof REFUSED_SETTINGS
 > & {
   serverlessFunctionZeroConfigFailover?: boolean
   passwordProtection?: Static<typeof PasswordProtection> | null
@@ -132,13 +141,8 @@ const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
  * demand in an answer and need not say is filled in. Refuses: bad_request 400 (they weigh too much, and more than before).
  */
 export function mergeSettings(stored: Settings, body: SettingsBody, now: number): Settings {
-  const {
-    gitForkProtection: _,
-    serverlessFunctionZeroConfigFailover: failover,
-    passport,
-    deploymentPolicy,
-    ...said
-  } = body
+  const { gitForkProtection: _, serverlessFunctionZeroConfigFailover: failover, ...rest } = body
+  const said = withoutRefused(rest)
   const merged: Settings = {
     ...stored,
     ...said,
@@ -158,6 +162,11 @@ export function mergeSettings(stored: Settings, body: SettingsBody, now: number)
   const declared = Object.keys(merged).filter((name) => !OPEN_SETTINGS.includes(name))
   mustNotGrow(stored, merged, declared, MOST_DECLARED)
   return merged
+}
+
+/** What passed though it is of the refused ones asks for nothing. */
+function withoutRefused(body: SettingsBody): Settings {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !(name in REFUSED_SETTINGS)))
 }
 
 const UNCHANGED = {

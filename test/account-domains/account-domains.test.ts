@@ -83,7 +83,7 @@ onBothEngines(
     await call('DELETE', '/v9/projects/second')
     assert.deepEqual(named((await call('GET', '/v5/domains')).body.domains), ['two.com'])
     refused(await call('GET', '/v5/domains/one.com'), 404, 'not_found')
-    refused(await call('GET', '/v5/domains/10.0.0.1'), 400, 'invalid_domain')
+    refused(await call('GET', '/v5/domains/10.0.0.1'), 404, 'not_found')
 
     const label = await call('GET', '/v5/domains/free.apps.example.net')
     assert.deepEqual([label.body.domain.name, label.body.domain.suffix], ['apps.example.net', true])

@@ -57,6 +57,12 @@ onBothClis(
       },
       'GET /domains',
     )
+    await works('certs ls', async () => assertSaid(await cli(['certs', 'ls']), 0, 'ertificates found under'), 'GET /certs')
+    await works(
+      'dns ls',
+      async () => assertSaid(await cli(['dns', 'ls', name]), 0, 'ecords found under'),
+      'GET /domains/:domain/records',
+    )
     await works(
       'domains inspect',
       async () => {

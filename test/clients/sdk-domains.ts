@@ -82,6 +82,8 @@ async function readDomains(story: Story, idOrName: string, suffixed: (label: str
       assert.deepEqual([found.name, found.projectId], [domain, idOrName]),
     )
   await use('getDomainConfig', { domain: `www.${apex}` }, ({ misconfigured }) => assert.equal(misconfigured, true))
+  await use('getCerts', {}, ({ certs }) => assert.deepEqual(certs, []))
+  await use('getRecords', { domain: apex }, (answer) => assert.deepEqual(answer.records, []))
   await use('getDomainProjectDomains', { domain: apex }, ({ projectDomains }) =>
     assert.deepEqual(projectDomains.map(({ name }: Decoded) => name).toSorted(), [`*.${apex}`, `www.${apex}`]),
   )

@@ -62,16 +62,19 @@ onBothEngines('what the newest clients send of a project is kept at create and a
 onBothEngines(
   'a protection that Berth does not have is refused, and one that asks for nothing is not',
   async ({ call }) => {
+    await call('POST', '/v10/projects', { name: 'other' })
     for (const body of [
       { passport: { connectorId: 'c' } },
       { deploymentPolicy: { gitSources: [{ enabled: true, environments: [], sources: [] }] } },
+      { password: 'secret' },
+      { ipRestrictions: ['10.0.0.0/8'] },
+      { vercelAuthentication: { deploymentType: 'standard_protection' } },
+      { protectionBypass: { generate: true } },
     ]) {
       const [field] = Object.keys(body) as [string]
-      refused(
-        await call('POST', '/v10/projects', { name: 'web', ...body }),
-        400,
-        `\`${field}\` is not a setting that Berth has`,
-      )
+      const no = `\`${field}\` is not a setting that Berth has`
+      refused(await call('POST', '/v10/projects', { name: 'web', ...body }), 400, no)
+      refused(await call('PATCH', '/v9/projects/other', body), 400, no)
     }
     assert.equal(
       (await call('POST', '/v10/projects', { name: 'web', passport: null, deploymentPolicy: 'default' })).status,
