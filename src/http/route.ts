@@ -177,7 +177,7 @@ export function withoutVersion(url: string): string {
   return bare.startsWith('/operator/') || /^\/(\?|$)/.test(bare) ? path : bare
 }
 
-/** `http://host/path`, as some proxies ask (RFC 9112, 3.2.2), is `/path`. */
+/** `http://host/path`, as some proxies ask (RFC 9112, 3.2.2), is `/path`. Without a host it stays as it is, and is refused (server/path-spelling.ts). */
 function originForm(url: string): string {
-  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*(?=\/)/i, '')
+  return url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]+(?=\/)/i, '')
 }

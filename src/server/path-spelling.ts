@@ -8,18 +8,27 @@ import { Refusal } from '../refusal.ts'
 
 const ODD = /[%#]|\/(?:[/?]|$)/
 
-/** On a route whose `config` is this, a slash at the end is another path too: proxies shut such routes. */
+/** On a route whose `config` is this, a slash at the end and `http://host` before it are another path too: proxies shut such routes. */
 export const EXACT = { exact: true }
 
-/** Refuses with not_found 404, before anything is looked at, what was routed by another spelling. */
+const NO_PATH =
+  'Invalid request: what is asked for should be a path that begins with "/", or an address with a host and a path.'
+
+/** Refuses, before anything is looked at, what was routed by another spelling (not_found 404) and what is no path (bad_request 400). */
 export function takeOneSpelling(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _, done) => {
+    if (!request.raw.url!.startsWith('/')) return done(new Refusal('bad_request', NO_PATH, {}))
+    if (!request.originalUrl.startsWith('/') && isExact(request)) return done(nothingAt(request))
     // What an odd spelling needs: an escape, a `#`, which the router cuts off, or a slash at the end or before another.
     if (!ODD.test(request.raw.url!)) return done()
-    const { url, config } = request.routeOptions
-    if (url === undefined || isSpelledOut(request.raw.url!, url, 'exact' in config)) done()
+    const { url } = request.routeOptions
+    if (url === undefined || isSpelledOut(request.raw.url!, url, isExact(request))) done()
     else done(nothingAt(request))
   })
+}
+
+function isExact({ routeOptions }: FastifyRequest): boolean {
+  return 'exact' in routeOptions.config
 }
 
 export function nothingAt({ originalUrl }: Pick<FastifyRequest, 'originalUrl'>): Refusal {

@@ -57,7 +57,11 @@ onBothClis(
       },
       'GET /domains',
     )
-    await works('certs ls', async () => assertSaid(await cli(['certs', 'ls']), 0, 'ertificates found under'), 'GET /certs')
+    await works(
+      'certs ls',
+      async () => assertSaid(await cli(['certs', 'ls']), 0, 'ertificates found under'),
+      'GET /certs',
+    )
     await works(
       'dns ls',
       async () => assertSaid(await cli(['dns', 'ls', name]), 0, 'ecords found under'),

@@ -130,6 +130,10 @@ onBothEngines(
       const answer = await send(address, request(`GET ${target} HTTP/1.1`, [bearer]))
       assert.equal(statusOf(answer), target.endsWith('team_unknown') ? 403 : 200, target)
     }
+    for (const target of ['*', '*/v2/user', 'http:///v2/user', 'http://x', 'x:/v2/user', 'v2/user']) {
+      const answer = await send(address, request(`GET ${target} HTTP/1.1`, [bearer]))
+      assert.equal(statusOf(answer), 400, `${target}: ${answer.slice(0, 100)}`)
+    }
     for (const target of ['*', 'http://x/operator', 'x:y', '//v2/user', '/v2/user#', '/\xff']) {
       const answer = await send(address, Buffer.from(request(`OPTIONS ${target} HTTP/1.1`, [bearer]), 'latin1'))
       assert.ok(statusOf(answer) >= 400 && statusOf(answer) < 500, `${target}: ${answer.slice(0, 100)}`)
