@@ -1,4 +1,4 @@
-/** The settings of a team, as its owners change them. docs/decisions/0088. */
+/** The settings of a team, as its owners change them. docs/accounts.md: Settings of a team. */
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import { violates } from '../db/db.ts'

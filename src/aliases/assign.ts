@@ -1,4 +1,4 @@
-/** Assigning an alias by hand: a name of the deployment's project leads to that deployment from now on. docs/decisions/0093. */
+/** Assigning an alias by hand: a name of the deployment's project leads to that deployment from now on. docs/deployments.md: Assigning by hand. */
 import { guard, notInTransfer } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

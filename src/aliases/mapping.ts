@@ -1,4 +1,4 @@
-/** The job behind promote and rollback: slice by slice it maps the domains of a request, and tells how far it is. docs/decisions/0042. */
+/** The job behind promote and rollback: slice by slice it maps the domains of a request, and tells how far it is. docs/deployments.md: Promote and rollback in the background. */
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { PromoteAliases, PromoteAliasesQuery } from '../deployments/schema.ts'

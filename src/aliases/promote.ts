@@ -1,4 +1,4 @@
-/** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/decisions/0042. */
+/** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/deployments.md: Promote and rollback in the background. */
 import { sql } from 'kysely'
 import { guard, notInTransferItself } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'

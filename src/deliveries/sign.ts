@@ -1,6 +1,6 @@
 /**
  * The signatures of a delivery. Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, `v1,<base64>`, one for each live
- * secret. `x-vercel-signature`: hex HMAC-SHA1 of the raw body, for receivers that are there already. docs/decisions/0056.
+ * secret. `x-vercel-signature`: hex HMAC-SHA1 of the raw body, for receivers that are there already. docs/webhooks.md: Two signatures.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 

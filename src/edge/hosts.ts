@@ -1,6 +1,6 @@
 /**
  * The index in memory: every host, and what it leads to. Names, deployments and projects are kept apart and meet when a host
- * is asked for, so that the pause of a project with 100,000 domains is one change. docs/decisions/0074.
+ * is asked for, so that the pause of a project with 100,000 domains is one change. docs/edge.md: Three look-ups.
  */
 
 import type { Protection } from '../projects/protection.ts'

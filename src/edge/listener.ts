@@ -1,6 +1,6 @@
 /**
  * The listener that proxies ask, apart from the API: its own port, its own credential, and nothing but what is in memory.
- * Bare node:http, because it answers each visitor's request once more (docs/decisions/0075).
+ * Bare node:http, because it answers each visitor's request once more (docs/edge.md: A listener of its own).
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'

@@ -36,7 +36,7 @@ export const VARIABLE_REFUSALS = [
 
 /**
  * The type that a variable has in an account: where the team says that what is of production and preview is sensitive, it is,
- * whatever was asked for. The name of a platform variable is no secret. docs/decisions/0088.
+ * whatever was asked for. The name of a platform variable is no secret. docs/accounts.md: Settings of a team.
  */
 export function typeIn(account: Account, type: EnvType, targets: readonly Target[]): EnvType {
   const made = account.sensitiveEnv && type !== 'system' && targets.some((target) => target !== 'development')

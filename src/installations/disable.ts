@@ -1,6 +1,6 @@
 /**
  * Installations whose owner left the team, or may not run integrations any more: disabled at once, so that nothing acts on
- * in the name of nobody, and deleted after 30 days. Specification: Integration configuration; docs/decisions/0051.
+ * in the name of nobody, and deleted after 30 days. Specification: Integration configuration; docs/integrations-life-cycle.md: Who enables a disabled installation.
  */
 import type { ExpressionBuilder } from 'kysely'
 import { waitForWritesOf } from '../access/installation.ts'

@@ -1,4 +1,4 @@
-/** Consent given: an installation of an integration on an account, and the code that the integration exchanges. docs/decisions/0046. */
+/** Consent given: an installation of an integration on an account, and the code that the integration exchanges. docs/integrations.md: Installing again renews. */
 import { sql } from 'kysely'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'

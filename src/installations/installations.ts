@@ -1,4 +1,4 @@
-/** Installations as the account that has them, and the installation itself, see and change them. docs/spec/wire.md 6; docs/decisions/0048. */
+/** Installations as the account that has them, and the installation itself, see and change them. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
 import { seesProject } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx } from '../context.ts'

@@ -1,4 +1,4 @@
-/** Which projects an installation sees: all, or a selection that the people of the account change. docs/spec/wire.md 6; docs/decisions/0048. */
+/** Which projects an installation sees: all, or a selection that the people of the account change. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Input, Params } from '../http/route.ts'

@@ -1,7 +1,7 @@
 /**
  * An integration asks for other scopes than before. What it gives up ends everywhere at once; what it wants more of waits on
  * each installation until a person has seen and confirmed it. What waits is not stored: it is what the integration asks
- * beyond what the installation was granted. Specification: Integration configuration; docs/decisions/0052.
+ * beyond what the installation was granted. Specification: Integration configuration; docs/integrations-life-cycle.md: Nothing pending is stored.
  */
 import { waitForWritesOf } from '../access/installation.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'

@@ -1,4 +1,4 @@
-/** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/decisions/0047. */
+/** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/integrations.md: Registering. */
 import type { Ctx, OperatorCtx } from '../context.ts'
 import { type Queries, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'

@@ -1,4 +1,4 @@
-/** The team's own routes for its integrations, and the operator's. docs/spec/operator-api.md; docs/decisions/0047. */
+/** The team's own routes for its integrations, and the operator's. docs/spec/operator-api.md; docs/integrations.md: Registering. */
 import { notLimitedToProjects } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { operatorRoute, route } from '../http/route.ts'

@@ -1,4 +1,4 @@
-/** What an integration may be registered with. docs/decisions/0047. */
+/** What an integration may be registered with. docs/integrations.md: Registering. */
 import { guard } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { refuse } from '../refusal.ts'

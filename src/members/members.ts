@@ -1,4 +1,4 @@
-/** Who is in a team, as rows: added, given another role, taken out. A team always keeps an OWNER. docs/decisions/0086. */
+/** Who is in a team, as rows: added, given another role, taken out. A team always keeps an OWNER. docs/accounts.md: Who changes members. */
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { waitForWritesOfPerson } from '../access/person.ts'
 import { accessEnded } from '../accounts/access-ended.ts'

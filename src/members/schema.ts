@@ -6,7 +6,7 @@ import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination, Unsupported } from '../schema/fields.ts'
 
 const TeamRole = OneOf(...ROLES)
-/** Berth has no roles in single projects, and no groups: team-members.ts refuses a list that names some. docs/decisions/0086. */
+/** Berth has no roles in single projects, and no groups: team-members.ts refuses a list that names some. docs/accounts.md: Who changes members. */
 const Nothing = Type.Optional(
   Type.Array(Type.Unknown(), { maxItems: 1000, description: 'empty: a role is of the team, not of a project' }),
 )

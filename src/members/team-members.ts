@@ -1,4 +1,4 @@
-/** The members of a team as people see and change them: any member sees them, an OWNER changes them, everybody may leave. docs/decisions/0086. */
+/** The members of a team as people see and change them: any member sees them, an OWNER changes them, everybody may leave. docs/accounts.md: Who changes members. */
 import type { Static } from 'typebox'
 import { permit } from '../access/authenticate.ts'
 import { findTeam, type TeamRow } from '../accounts/teams.ts'

@@ -1,4 +1,4 @@
-/** An app that proves itself by its client secret: in the form, or by HTTP Basic. RFC 6749, 2.3.1; docs/decisions/0045. */
+/** An app that proves itself by its client secret: in the form, or by HTTP Basic. RFC 6749, 2.3.1; docs/integrations.md: The exchange of codes. */
 import { timingSafeEqual } from 'node:crypto'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

@@ -1,4 +1,4 @@
-/** Operation 21: a code for a token. Specification: Code exchange; docs/spec/decisions.md: Integrations; docs/decisions/0045. */
+/** Operation 21: a code for a token. Specification: Code exchange; docs/spec/decisions.md: Integrations; docs/integrations.md: The exchange of codes. */
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import { endWritesOf } from '../access/installation.ts'

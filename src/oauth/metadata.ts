@@ -1,4 +1,4 @@
-/** What an OAuth client can find out by itself: RFC 8414. docs/decisions/0045. */
+/** What an OAuth client can find out by itself: RFC 8414. docs/integrations.md: The exchange of codes. */
 import { SCOPES } from '../permissions/scopes.ts'
 import type { OpenPage } from '../server/serve.ts'
 

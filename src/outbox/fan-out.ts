@@ -1,6 +1,6 @@
 /**
  * Who hears an event: asked in its own transaction, so that what is committed is told and nothing else is. The account's own
- * webhooks hear what they asked for; an installation what it was granted. Specification: Events; docs/decisions/0055.
+ * webhooks hear what they asked for; an installation what it was granted. Specification: Events; docs/webhooks.md: Who hears an event.
  */
 
 import { sql } from 'kysely'

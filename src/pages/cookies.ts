@@ -12,7 +12,7 @@ const MAX_AGE_S = 7 * 86_400
 
 /**
  * The name of a cookie. `__Host-` ties it to this host, this path and https, and browsers refuse it over plain http: there,
- * which is for one's own machine, the name goes without (docs/decisions/0060).
+ * which is for one's own machine, the name goes without (docs/sign-in-and-consent.md: Passwords and sessions).
  */
 function cookieName(name: string, origin: string): string {
   return isSecure(origin) ? `__Host-${name}` : name

@@ -1,4 +1,4 @@
-/** Secrets by which automation passes a project's protection. docs/spec/wire.md 2.2 and 6; docs/decisions/0070. */
+/** Secrets by which automation passes a project's protection. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets. */
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

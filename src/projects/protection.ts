@@ -1,4 +1,4 @@
-/** What guards the deployments of a project, and whom it lets in. Nothing is asked of the store here: the edge decides by it. docs/decisions/0071. */
+/** What guards the deployments of a project, and whom it lets in. Nothing is asked of the store here: the edge decides by it. docs/edge.md: Who passes a protection. */
 import { BlockList, isIPv4 } from 'node:net'
 import type { Row } from '../db/schema.ts'
 import { fingerprint } from '../ids.ts'

@@ -1,6 +1,6 @@
 /**
  * What a host leads to, for the edge: the rows it is decided from, read by name, by id or in slices, and the decision.
- * docs/decisions/0043; the order of decisions is docs/spec/proxies.md 3.7.
+ * docs/deployments.md: What a host leads to; the order of decisions is docs/spec/proxies.md 3.7.
  */
 import type { Queries } from '../db/db.ts'
 import { type Protection, protectionOf } from '../projects/protection.ts'

@@ -1,6 +1,6 @@
 /**
  * Where domains lead. A verified domain that serves production leads to the project's live deployment, one with a branch to
- * the newest READY deployment of that branch, a redirect and an unverified one to none. docs/decisions/0041.
+ * the newest READY deployment of that branch, a redirect and an unverified one to none. docs/deployments.md: Where domains lead.
  */
 import { sql } from 'kysely'
 import { momentOf } from '../clock.ts'

@@ -1,4 +1,4 @@
-/** The tokens of the person who asks: listed, made and ended by other tokens of theirs, never wider than the one that asks. docs/decisions/0085. */
+/** The tokens of the person who asks: listed, made and ended by other tokens of theirs, never wider than the one that asks. docs/accounts.md: No token makes a wider one. */
 import type { Static } from 'typebox'
 import { permit } from '../access/authenticate.ts'
 import { guard } from '../access/guards.ts'

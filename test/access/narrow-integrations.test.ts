@@ -1,4 +1,4 @@
-/** A token of some projects ends, widens and makes no integration: they reach beyond those projects. Of the others it learns nothing. docs/decisions/0004. */
+/** A token of some projects ends, widens and makes no integration: they reach beyond those projects. Of the others it learns nothing. docs/accounts.md: Narrow tokens. */
 import assert from 'node:assert/strict'
 import { SCOPES } from '../../src/permissions/scopes.ts'
 import { makeInstallation, REDIRECT } from '../support/integration-world.ts'

@@ -1,4 +1,4 @@
-/** Aliases by the routes of the CLI and the SDKs: assigned by hand, listed, found, taken away, and followed by the edge. docs/decisions/0093. */
+/** Aliases by the routes of the CLI and the SDKs: assigned by hand, listed, found, taken away, and followed by the edge. docs/deployments.md: Assigning by hand. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { leads, openWeb, SETTINGS } from '../support/deploy-world.ts'

@@ -1,4 +1,4 @@
-/** Protection at the edge: passwords, trusted addresses and bypass secrets, after a pause and before a site. docs/decisions/0076. */
+/** Protection at the edge: passwords, trusted addresses and bypass secrets, after a pause and before a site. docs/edge.md: Passwords at the edge. */
 import assert from 'node:assert/strict'
 import { fingerprint } from '../../src/ids.ts'
 import { runTimer } from '../../src/timers.ts'

@@ -1,4 +1,4 @@
-/** Installations: listed, shown, given projects and taken them, and removed. docs/spec/wire.md 6; docs/decisions/0048. */
+/** Installations: listed, shown, given projects and taken them, and removed. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
 import assert from 'node:assert/strict'
 import { install, makeInstallation, makeIntegration } from '../support/integration-world.ts'
 import { makeProject, withQuery } from '../support/place.ts'

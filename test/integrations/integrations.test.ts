@@ -1,4 +1,4 @@
-/** Integrations registered, changed and removed, and their secrets. docs/spec/operator-api.md; docs/decisions/0047. */
+/** Integrations registered, changed and removed, and their secrets. docs/spec/operator-api.md; docs/integrations.md: Registering. */
 import assert from 'node:assert/strict'
 import { install, makeInstallation, makeIntegration, REDIRECT } from '../support/integration-world.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'

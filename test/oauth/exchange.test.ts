@@ -1,4 +1,4 @@
-/** Operation 21: every rule of the exchange, and the races. docs/spec/decisions.md: Integrations; docs/decisions/0045. */
+/** Operation 21: every rule of the exchange, and the races. docs/spec/decisions.md: Integrations; docs/integrations.md: The exchange of codes. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {

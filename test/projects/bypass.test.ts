@@ -1,4 +1,4 @@
-/** Bypass secrets as the API serves them, and the table of who is let in. docs/spec/wire.md 2.2 and 6; docs/decisions/0070 and 0071. */
+/** Bypass secrets as the API serves them, and the table of who is let in. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets, Who passes a protection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { admits, type Protection, protectionOf, type Verdict, type Visit } from '../../src/projects/protection.ts'

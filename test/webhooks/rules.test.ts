@@ -204,7 +204,7 @@ for (const [version, load] of Object.entries(SDKS)) {
       await drains.createConfigurableLogDrain({ teamId, requestBody })
       // The newest version reads nothing of this answer: the id is the service's word.
       const [{ id }] = (await world.call('GET', `/v1/log-drains?teamId=${teamId}`)).body
-      // Nor does it take the list and the one drain as the older ones do, at the same paths: docs/decisions/0059.
+      // Nor does it take the list and the one drain as the older ones do, at the same paths: docs/webhooks.md: Log drains as deliveries.
       if (version !== '1.28.35') {
         const got = await drains.getConfigurableLogDrain({ teamId, id })
         assert.deepEqual([got.id, got.deliveryFormat], [id, 'ndjson'])
