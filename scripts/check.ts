@@ -8,6 +8,7 @@ const STEPS: [name: string, command: string, ...args: string[]][] = [
   ['dead code', 'knip'],
   ['OpenAPI document', 'node', 'scripts/openapi.ts', '--check'],
   ['page of commands', 'node', 'scripts/commands.ts', '--check'],
+  ['page of settings', 'node', 'scripts/settings.ts', '--check'],
   ['tests', 'npm', 'test'],
 ]
 

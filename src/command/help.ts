@@ -47,7 +47,7 @@ export function helpOfMany(commands: readonly Command[]): string {
     'usage: berth <command> [options]',
     ...grouped(commands, rows),
     '',
-    'Every command takes --help and --json. Settings are environment variables: see the README.',
+    'Every command takes --help and --json. Settings are environment variables: see docs/settings.md.',
   ].join('\n')
 }
 

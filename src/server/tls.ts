@@ -5,9 +5,8 @@ import { readFile } from 'node:fs/promises'
 import type { Server, ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import { BadSetting } from '../config.ts'
+import { BadSetting, type TlsSettings } from '../config.ts'
 import type { Deps } from '../context.ts'
-import type { TlsSettings } from '../settings/tls.ts'
 
 export type Pair = { cert: Buffer; key: Buffer; leaf: X509Certificate }
 

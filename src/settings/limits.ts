@@ -1,22 +1,29 @@
-/** Reads the setting of the rate limits: which figures of `limits.ts` the operator replaced. docs/limits.md. */
+/** What the setting of rate limits may be: figures that replace some of `limits.ts`. docs/limits.md. */
 import { LIMITS, type Limit, type LimitName, type LimitSettings } from '../limits.ts'
+import { BadSetting, type Kind } from './kinds.ts'
 
-/** Reads the setting: `on`, `off`, or a JSON object of groups: a number, `{"total", "seconds"}`, or null for no limit. Throws what `wrong` makes of a sentence. */
-export function readLimits(text: string | undefined, wrong: (sentence: string) => Error): LimitSettings {
-  if (text === undefined || text === '' || text === 'on') return {}
-  if (text === 'off') return 'off'
-  const said = parseObject(text)
-  if (said === undefined) throw wrong('must be on, off or a JSON object such as {"env-create": 500}')
-  const settings: LimitSettings = {}
-  for (const [name, value] of Object.entries(said)) {
-    if (!Object.hasOwn(LIMITS, name))
-      throw wrong(`has no limit "${name}"; the limits are ${Object.keys(LIMITS).join(', ')}`)
-    const row = rowOf(value, LIMITS[name as LimitName].seconds)
-    if (row === undefined)
-      throw wrong(`"${name}" must be a whole number from 1 to 1000000000, {"total": …, "seconds": 1 to 86400}, or null`)
-    settings[name as LimitName] = row
-  }
-  return settings
+/** A group of the object is a number, `{"total", "seconds"}`, or null for no limit. */
+export const RATE_LIMITS: Kind<LimitSettings> = {
+  values: '`on`, `off`, or a JSON object such as `{"env-create": 500}`',
+  read(setting, text) {
+    if (text === 'on') return {}
+    if (text === 'off') return 'off'
+    const said = parseObject(text)
+    if (said === undefined)
+      throw new BadSetting(`${setting} must be on, off or a JSON object such as {"env-create": 500}`)
+    const settings: LimitSettings = {}
+    for (const [name, value] of Object.entries(said)) {
+      if (!Object.hasOwn(LIMITS, name))
+        throw new BadSetting(`${setting} has no limit "${name}"; the limits are ${Object.keys(LIMITS).join(', ')}`)
+      const limit = limitOf(value, LIMITS[name as LimitName].seconds)
+      if (limit === undefined)
+        throw new BadSetting(
+          `${setting} "${name}" must be a whole number from 1 to 1000000000, {"total": …, "seconds": 1 to 86400}, or null`,
+        )
+      settings[name as LimitName] = limit
+    }
+    return settings
+  },
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
@@ -28,7 +35,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function rowOf(value: unknown, usual: number): Limit | undefined {
+function limitOf(value: unknown, usual: number): Limit | undefined {
   if (value === null) return { total: null, seconds: usual }
   const said = typeof value === 'number' ? { total: value } : value
   if (typeof said !== 'object' || said === null) return undefined

@@ -1,0 +1,223 @@
+/**
+ * TABLE what can be set: every environment variable that Berth reads. `config.ts` is made from it, and so is docs/settings.md
+ * (`npm run settings`). Names never change: people and scripts depend on them.
+ */
+import { NODE_VERSIONS } from './model/node-versions.ts'
+import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './settings/domains.ts'
+import {
+  Choice,
+  HOST_NAME,
+  Label,
+  ORIGIN,
+  PATH,
+  PORT,
+  PORT_OR_OFF,
+  type Setting,
+  Switch,
+  Token,
+  URL_TOKEN,
+} from './settings/kinds.ts'
+import { RATE_LIMITS } from './settings/limits.ts'
+import { SENDER, SMTP } from './settings/mail.ts'
+import { DATABASE, KEYRING } from './settings/store.ts'
+
+export const SETTINGS = {
+  HOST: {
+    group: 'Listening',
+    kind: HOST_NAME,
+    default: '127.0.0.1',
+    meaning: 'The address on which the API and the listener for proxies listen.',
+  },
+  PORT: {
+    group: 'Listening',
+    kind: PORT,
+    default: '3000',
+    meaning: 'The port of the API; with `0` Berth picks a free one and prints it at the start.',
+  },
+  BERTH_PUBLIC_URL: {
+    group: 'Listening',
+    kind: ORIGIN,
+    unset: 'made from `HOST` and `PORT`',
+    meaning: 'The address by which people and proxies reach Berth, for links in mail and the OAuth issuer.',
+  },
+  BERTH_TLS_CERT: {
+    group: 'Listening',
+    kind: PATH,
+    unset: 'none: plain http',
+    meaning: 'The certificate with its chain, in PEM, with which the API speaks https itself: [tls.md](tls.md).',
+    reread: true,
+  },
+  BERTH_TLS_KEY: {
+    group: 'Listening',
+    kind: PATH,
+    unset: 'none: plain http',
+    meaning: 'The key of that certificate, in PEM.',
+    reread: true,
+  },
+  BERTH_DATA: {
+    group: 'Storage',
+    kind: PATH,
+    default: './data',
+    meaning: 'The folder of the embedded store, the keyring, mail files and `credentials.json`.',
+  },
+  DATABASE_URL: {
+    group: 'Storage',
+    kind: DATABASE,
+    unset: '`sqlite:<BERTH_DATA>/berth.db`',
+    meaning: 'The database: a file of the embedded store, or a PostgreSQL server.',
+    secret: true,
+  },
+  BERTH_KEYS: {
+    group: 'Storage',
+    kind: KEYRING,
+    unset: '`<BERTH_DATA>/keys.json`, made on the first start',
+    meaning: 'The root keys that protect stored secrets; back them up: [variables.md](variables.md).',
+    secret: true,
+    reread: true,
+  },
+  BERTH_OPERATOR_TOKEN: {
+    group: 'Tokens',
+    kind: Token(20),
+    unset: 'made on the first start',
+    meaning: 'Opens the operator API; set it where several instances share a PostgreSQL.',
+    secret: true,
+  },
+  BERTH_METRICS_TOKEN: {
+    group: 'Tokens',
+    kind: Token(20),
+    unset: 'none: the operator token alone',
+    meaning: 'Opens `/metrics` and nothing else: [operations.md](operations.md).',
+    secret: true,
+  },
+  BERTH_TOKEN: {
+    group: 'Tokens',
+    kind: Token(1),
+    unset: 'the first one, of `credentials.json`',
+    meaning:
+      'The token of a person, for the commands that speak to the public API: [command-line.md](command-line.md).',
+    secret: true,
+  },
+  BERTH_DEFAULT_PLAN: {
+    group: 'Accounts and projects',
+    kind: Choice('hobby', 'pro', 'enterprise'),
+    default: 'enterprise',
+    meaning: 'The plan of new accounts: [accounts.md](accounts.md).',
+  },
+  BERTH_DEFAULT_NODE_VERSION: {
+    group: 'Accounts and projects',
+    kind: Choice(...NODE_VERSIONS),
+    unset: '`20.x`',
+    meaning: 'The `nodeVersion` of new projects that name none.',
+  },
+  BERTH_RATE_LIMITS: {
+    group: 'Accounts and projects',
+    kind: RATE_LIMITS,
+    default: 'on',
+    meaning: 'How often an account may ask; an object replaces single figures: [limits.md](limits.md).',
+  },
+  BERTH_DNS_SERVERS: {
+    group: 'Domains',
+    kind: RESOLVERS,
+    unset: "the system's",
+    meaning: 'The resolvers that Berth asks and trusts; best is a validating one on the same machine.',
+  },
+  BERTH_DOMAIN_PROOF: {
+    group: 'Domains',
+    kind: Choice('always', 'contested'),
+    default: 'always',
+    meaning:
+      'With `contested` a domain is verified at once, unless another account has a verified name under the same apex: [domains.md](domains.md).',
+  },
+  BERTH_PLATFORM_SUFFIX: {
+    group: 'Domains',
+    kind: DOMAIN,
+    unset: 'none',
+    meaning: 'Names directly under this domain need no proof; the first account that adds one has it.',
+  },
+  BERTH_DENIED_DOMAINS: {
+    group: 'Domains',
+    kind: DOMAINS,
+    unset: 'none',
+    meaning: 'These domains, and all names under them, are refused.',
+  },
+  BERTH_SPECIAL_USE_DOMAINS: {
+    group: 'Domains',
+    kind: DOMAINS,
+    unset: 'none',
+    meaning: 'Top-level domains that are reserved for special use and accepted here, such as `internal,test`.',
+  },
+  BERTH_CHALLENGE_LABEL: {
+    group: 'Domains',
+    kind: Label(/^_?[a-z0-9-]{1,62}$/, '_berth'),
+    default: '_berth',
+    meaning: 'The label under which a challenge is published in DNS.',
+  },
+  BERTH_CHALLENGE_PREFIX: {
+    group: 'Domains',
+    kind: Label(/^[a-z0-9-]{1,63}$/, 'berth-domain-verify'),
+    default: 'berth-domain-verify',
+    meaning: 'The text with which the value of a challenge begins.',
+  },
+  BERTH_EDGE_CNAME: {
+    group: 'Domains',
+    kind: DOMAIN,
+    unset: 'none',
+    meaning: 'The name to which domains should point by CNAME, for the answer of `config`.',
+  },
+  BERTH_EDGE_IPV4: {
+    group: 'Domains',
+    kind: IPV4_ADDRESSES,
+    unset: 'none',
+    meaning: 'The addresses to which domains should point, for the answer of `config`.',
+  },
+  BERTH_SMTP_URL: {
+    group: 'Mail',
+    kind: SMTP,
+    unset: 'none: `.eml` files in `<BERTH_DATA>/mail`',
+    meaning: 'The mail server; over `smtp://` a password crosses a network only after STARTTLS.',
+    secret: true,
+  },
+  BERTH_MAIL_FROM: {
+    group: 'Mail',
+    kind: SENDER,
+    unset: '`Berth <berth@localhost>`',
+    meaning: 'The sender of letters; it must be set where `BERTH_SMTP_URL` is.',
+  },
+  BERTH_EDGE_PORT: {
+    group: 'Proxies',
+    kind: PORT_OR_OFF,
+    unset: '`3001` where it is free',
+    meaning: 'The port of the listener for proxies, on `HOST`: [edge.md](edge.md).',
+  },
+  BERTH_EDGE_TOKEN: {
+    group: 'Proxies',
+    kind: URL_TOKEN,
+    unset: 'none: only this machine may ask',
+    meaning: 'Opens the listener for proxies to other machines.',
+    secret: true,
+  },
+  BERTH_ALLOW_PRIVATE_WEBHOOKS: {
+    group: 'Running',
+    kind: Switch(['0', '1'], '1'),
+    default: '0',
+    meaning: 'With `1` webhooks and log drains may reach private and loopback addresses: [webhooks.md](webhooks.md).',
+  },
+  BERTH_TIMERS: {
+    group: 'Running',
+    kind: Switch(['on', 'off'], 'on'),
+    default: 'on',
+    meaning: 'Set `off` where another instance runs the sweeps and the deliveries: [scaling.md](scaling.md).',
+  },
+  BERTH_LOG_LEVEL: {
+    group: 'Running',
+    kind: Choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    default: 'info',
+    meaning: 'The least level of a line in the log: JSON on stdout, readable text on a terminal.',
+  },
+  BERTH_TEST_CLOCK: {
+    group: 'Running',
+    kind: Switch(['0', '1'], '1'),
+    default: '0',
+    meaning: 'With `1` the operator API may say what time it is for a sweep; for tests alone.',
+  },
+} as const satisfies Record<string, Setting>
