@@ -1,5 +1,6 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
 
+import { forgetLongUnseen } from './access/seen.ts'
 import { forgetReservedSlugs } from './accounts/slugs.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './aliases/mapping.ts'
 import { STAMPS_PER_MS } from './clock.ts'
@@ -49,6 +50,7 @@ export const TIMERS = {
   'ended-webhooks': { periodMs: HOUR_MS, sweep: forgetEndedWebhooks },
   'old-codes': { periodMs: HOUR_MS, sweep: forgetOldCodes },
   'kept-answers': { periodMs: HOUR_MS, sweep: forgetKeptAnswers },
+  'long-unseen': { periodMs: HOUR_MS, sweep: forgetLongUnseen },
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },

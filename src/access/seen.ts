@@ -1,19 +1,24 @@
-/** When people and tokens were last seen: noted in memory, to the hour, and written together once a minute, so that no read is a write. */
-import type { Deps } from '../context.ts'
+/**
+ * When people and tokens were last seen. It is noted in memory, to the hour, and written for all of them once a minute, so that no read is
+ * a write. After a year it is forgotten.
+ */
+import type { Deps, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 
 const HOUR_MS = 3_600_000
 const PERIOD_MS = 60_000
-/** So many are remembered as written; who is forgotten is written once more. */
+const KEPT_MS = 365 * 24 * HOUR_MS
+/** So many are remembered as written. Whoever is forgotten here is written once more. */
 const KNOWN = 20_000
 
 export type Seen = {
-  /** Notes that somebody, or a token, was here. */
+  /** Notes that a person or a token was seen. `id`: of the person or the token; `now`: in milliseconds. */
   note(id: string, now: number): void
-  /** What is to be written, which is then taken as written. */
+  /** Gives what is to be written, and takes it as written. `at`: the beginning of the hour, in milliseconds. */
   take(): { id: string; at: number }[]
 }
 
+/** Nobody was seen yet. */
 export function openSeen(): Seen {
   let known = new Map<string, number>()
   let waiting = new Map<string, number>()
@@ -46,16 +51,26 @@ export async function writeSeen({ db, seen }: Pick<Deps, 'db' | 'seen'>): Promis
   }
 }
 
-/** Every instance writes what it saw itself. The answer stops it. */
+/** Sweep: whoever was last seen more than a year ago. Lists then say nothing of when that was. */
+export async function forgetLongUnseen(ctx: OperatorCtx, limit: number): Promise<number> {
+  const old = ctx.db
+    .selectFrom('seen')
+    .select('id')
+    .where('at', '<', ctx.now - KEPT_MS)
+    .limit(limit)
+  return (await ctx.db.deleteFrom('seen').where('id', 'in', old).returning('id').execute()).length
+}
+
+/** Starts to write, once a minute; every instance writes what it saw itself. The function that it gives stops it. */
 export function startSeen(deps: Deps): () => Promise<void> {
   let running = Promise.resolve()
-  const turn = setInterval(() => {
+  const timer = setInterval(() => {
     running = running
       .then(() => writeSeen(deps))
       .catch((error) => deps.log.warn({ err: error }, 'who was seen could not be written down'))
   }, PERIOD_MS).unref()
   return async () => {
-    clearInterval(turn)
+    clearInterval(timer)
     await running
   }
 }

@@ -3,8 +3,8 @@ import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { mailOwners } from '../mail/owners.ts'
+import { DROPPED, PENDING } from '../outbox/delivery.ts'
 import { disable, MOST_PENDING } from '../webhooks/disable.ts'
-import { DROPPED, PENDING } from './queue.ts'
 
 const DROPPED_AT_ONCE = 1000
 

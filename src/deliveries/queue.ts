@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import type { Deps } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
+import { DROPPED, PENDING } from '../outbox/delivery.ts'
 
 /** Longer than an attempt can take with all that is around it. */
 export const LEASE_MS = 20_000
@@ -22,8 +23,6 @@ export type Place = { accountId: string; endpointId: string }
 
 /** Queues that one look passes at most. */
 const PASSED = 2000
-/** The words of the index `delivery_waiting`, said as they are: no engine proves them of a parameter. */
-export const PENDING = sql<boolean>`status = 'pending'`
 
 /**
  * Queues that something is due in, from behind a place on. Steps from one queue to the next in the index: what it costs is not
@@ -106,7 +105,6 @@ export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Pro
 }
 
 const DROPPED_AT_ONCE = 500
-export const DROPPED = { status: 'dropped', due_at: null, held_at: null, body: null } as const
 
 /** Drops a delivery that nobody may hear any more; with its endpoint gone, what else is due there. */
 export async function drop(deps: Deps, leased: Leased, now: number, all: boolean): Promise<void> {

@@ -4,6 +4,7 @@ import type { EventOwner, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { removeVariables } from '../env/write.ts'
+import { DROPPED } from '../outbox/delivery.ts'
 
 /** What `removeInstallation` may emit; a route that calls it declares these. */
 export const REMOVAL_EVENTS = ['integration-configuration.removed', 'project.env-variable.deleted'] as const
@@ -55,14 +56,13 @@ async function removeItsVariables(ctx: OperatorCtx, owner: EventOwner, installat
 
 /** Its webhooks and log drains; and nothing of what waits for it, there or at the integration's webhook, is sent any more. */
 async function removeItsEndpoints(ctx: OperatorCtx, installationId: string): Promise<void> {
-  const dropped = { status: 'dropped', due_at: null, done_at: ctx.now } as const
   // They hear of this end; who sends it needs their address and secret. `forgetEndedWebhooks` removes them.
   const ending = ctx.db.updateTable('webhook').set({ ended_at: ctx.now })
   await ending.where('configuration_id', '=', installationId).execute()
   await ctx.db.deleteFrom('log_drain').where('configuration_id', '=', installationId).execute()
   await ctx.db
     .updateTable('delivery')
-    .set(dropped)
+    .set({ ...DROPPED, done_at: ctx.now })
     .where('configuration_id', '=', installationId)
     .where('status', '=', 'pending')
     .execute()

@@ -10,6 +10,7 @@ import type { Row } from '../db/schema.ts'
 import { EVENTS, type EventName } from '../events.ts'
 import { newId } from '../ids.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
+import { insertDelivery } from './delivery.ts'
 import { nameAskedFor } from './event-names.ts'
 
 type Told = { type: EventName; about: EventAbout; owner: EventOwner; stamp: number }
@@ -113,36 +114,4 @@ const selectSelected = prepared<{ installationId: string; projectId: string }, {
     .select('project_id')
     .where('configuration_id', '=', value.installationId)
     .where('project_id', '=', value.projectId),
-)
-
-/** Also for the lines of a log drain, which are no event and bring their `body`. */
-export const insertDelivery = prepared<
-  {
-    id: string
-    accountId: string
-    endpointId: string
-    installationId: string | null
-    eventStamp: number | null
-    type: string
-    body: string | null
-    dueAt: number | null
-    heldAt: number | null
-    stamp: number
-  },
-  unknown
->((db, value) =>
-  db.insertInto('delivery').values({
-    id: value.id,
-    account_id: value.accountId,
-    endpoint_id: value.endpointId,
-    configuration_id: value.installationId,
-    event_stamp: value.eventStamp,
-    type: value.type,
-    body: value.body,
-    attempts: 0,
-    due_at: value.dueAt,
-    held_at: value.heldAt,
-    status: 'pending',
-    created_stamp: value.stamp,
-  }),
 )

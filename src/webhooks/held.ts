@@ -5,6 +5,7 @@
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { mailOwners } from '../mail/owners.ts'
+import { PENDING } from '../outbox/delivery.ts'
 import { refuse } from '../refusal.ts'
 
 type Reason = NonNullable<Row<'webhook'>['held_reason']>
@@ -159,15 +160,17 @@ export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<n
   return count
 }
 
-/** Sweep: webhooks of installations that are gone go too, once nothing is to be sent there any more. */
+/** Sweep: the webhooks of an installation that ended are removed once nothing waits for them any more. */
 export async function forgetEndedWebhooks(ctx: OperatorCtx, limit: number): Promise<number> {
-  const ended = await ctx.db.selectFrom('webhook').select('id').where('ended_at', '>=', 0).limit(limit).execute()
-  let count = 0
-  for (const { id } of ended) {
-    const waiting = ctx.db.selectFrom('delivery').select('id').where('endpoint_id', '=', id)
-    if ((await waiting.where('status', '=', 'pending').limit(1).execute()).length > 0) continue
-    await ctx.db.deleteFrom('webhook').where('id', '=', id).execute()
-    count++
-  }
-  return count
+  const ended = ctx.db
+    .selectFrom('webhook')
+    .select('id')
+    .where('ended_at', '>=', 0)
+    .where((eb) => {
+      const waiting = eb.selectFrom('delivery').select('delivery.id').where(PENDING)
+      const itsOwn = waiting.whereRef('delivery.account_id', '=', 'webhook.account_id')
+      return eb.not(eb.exists(itsOwn.whereRef('delivery.endpoint_id', '=', 'webhook.id')))
+    })
+    .limit(limit)
+  return (await ctx.db.deleteFrom('webhook').where('id', 'in', ended).returning('id').execute()).length
 }

@@ -1,0 +1,41 @@
+/** One thing to send to one endpoint: how it is written, how it is found while it waits, and how it is dropped. `deliveries/` sends it. */
+import { sql } from 'kysely'
+import { prepared } from '../db/db.ts'
+
+/** What waits to be sent. These are the words of the index `delivery_waiting`: no engine uses that index for a bound parameter. */
+export const PENDING = sql<boolean>`status = 'pending'`
+
+/** The columns of a delivery that is not sent any more. */
+export const DROPPED = { status: 'dropped', due_at: null, held_at: null, body: null } as const
+
+/** Writes a delivery. Lines of a log drain are no event, so they come with their `body`. */
+export const insertDelivery = prepared<
+  {
+    id: string
+    accountId: string
+    endpointId: string
+    installationId: string | null
+    eventStamp: number | null
+    type: string
+    body: string | null
+    dueAt: number | null
+    heldAt: number | null
+    stamp: number
+  },
+  unknown
+>((db, value) =>
+  db.insertInto('delivery').values({
+    id: value.id,
+    account_id: value.accountId,
+    endpoint_id: value.endpointId,
+    configuration_id: value.installationId,
+    event_stamp: value.eventStamp,
+    type: value.type,
+    body: value.body,
+    attempts: 0,
+    due_at: value.dueAt,
+    held_at: value.heldAt,
+    status: 'pending',
+    created_stamp: value.stamp,
+  }),
+)
