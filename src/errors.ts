@@ -142,6 +142,7 @@ export const REFUSALS = {
   keyring_fixed: [409, 'conflict', 'The keyring cannot be changed from here.'],
   conflict: [409, 'conflict', 'The request conflicts with what is stored.'],
   not_replayable: [409, 'conflict', 'The delivery cannot be sent once more.'],
+  endpoint_held: [409, 'conflict', 'The webhook is held: an OWNER of the team has to take it over first.'],
   integration_installed: [409, 'conflict', 'The integration is installed.'],
   secrets_full: [409, 'conflict', 'There are two client secrets already. Delete the older one first.'],
   last_secret: [409, 'conflict', 'This is the only client secret. Make another one first.'],

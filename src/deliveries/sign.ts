@@ -2,19 +2,8 @@
  * The signatures of a delivery. Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, `v1,<base64>`, one for each live
  * secret. `x-vercel-signature`: hex HMAC-SHA1 of the raw body, for receivers that are there already. docs/webhooks.md: Two signatures.
  */
-import { createHmac, randomBytes } from 'node:crypto'
-
-const PREFIX = 'whsec_'
-
-/** The secret of a webhook, as it is shown once: `whsec_` and base64 of 32 random bytes. */
-export function newWebhookSecret(): string {
-  return `${PREFIX}${randomBytes(32).toString('base64')}`
-}
-
-/** The key of Standard Webhooks for a secret: of `whsec_…` what the base64 says, of any other secret its own bytes. */
-function standardKey(secret: string): Buffer {
-  return secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret)
-}
+import { createHmac } from 'node:crypto'
+import { standardKey } from '../webhooks/secret.ts'
 
 /** `secrets`: all that are live, the oldest first; `seconds`: when this attempt is made. */
 export function signatureHeaders(id: string, seconds: number, body: string, secrets: readonly string[]) {

@@ -64,7 +64,7 @@ export const webhookRoutes = [
     body: PatchWebhook,
     load: findWebhook,
     run: updateWebhook,
-    refuses: ['not_found', 'missing_permission', 'unknown_project'],
+    refuses: ['not_found', 'missing_permission', 'unknown_project', 'endpoint_held'],
     status: 200,
     reply: Webhook,
   }),

@@ -2,7 +2,6 @@
 import type { Static } from 'typebox'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { newWebhookSecret } from '../deliveries/sign.ts'
 import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
@@ -17,6 +16,7 @@ import {
   showWebhook,
   type Webhook,
 } from './schema.ts'
+import { newWebhookSecret } from './secret.ts'
 
 /** Registers a webhook; its secret is in this answer and in no other. Refuses: bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400. */
 export async function createWebhook(
@@ -121,8 +121,9 @@ export async function listWebhooks(
 }
 
 /**
- * Changes what the body mentions, and enables what was disabled. Who changes one must be allowed to see all that it then
- * hears: a new URL is a new reader. Refuses as `createWebhook`.
+ * Changes what the body names, and enables a webhook that was disabled. Whoever changes a webhook must be allowed to see all that it then
+ * hears, because a new URL is a new reader. Refuses as `createWebhook`, and besides: endpoint_held 409 (a new URL for a webhook that is held:
+ * an OWNER decides where the events that wait are sent).
  */
 export async function updateWebhook(
   ctx: Ctx,
@@ -134,6 +135,10 @@ export async function updateWebhook(
   const events = mustBeEvents(ctx, body.events ?? JSON.parse(row.events_json ?? '[]'))
   const projectIds = body.projectIds === undefined ? before : await mustBeProjects(ctx, body.projectIds)
   const moved = body.url !== undefined && body.url !== row.url
+  if (moved && row.held_at !== null) {
+    const takeOver = `POST /v1/webhooks/${row.id}/transfer-ownership`
+    refuse('endpoint_held', `The webhook is held: an OWNER has to take it over (${takeOver}) before it gets a new URL.`)
+  }
   const changed = await ctx.db
     .updateTable('webhook')
     .set({
@@ -141,7 +146,7 @@ export async function updateWebhook(
       events_json: JSON.stringify(events),
       project_ids_json: projectIds && JSON.stringify(projectIds),
       updated_at: ctx.now,
-      // Another address begins anew: how long the one before failed says nothing of it. And it is of who said it, with whose access it ends.
+      // How long the old URL failed says nothing about the new one. Whoever sets a URL is its maker, and it is held when their access ends.
       ...(moved && { failing_since: null, ...(row.configuration_id === null && { created_by: ctx.who.userId }) }),
       ...(body.enabled && { failing_since: null, disabled_at: null, disabled_reason: null }),
     })

@@ -121,6 +121,38 @@ onBothEngines('who gives a webhook another address is its maker from then on', a
   assert.ok((await world.call('GET', path)).body.heldAt > 0)
 })
 
+onBothEngines(
+  'a held webhook gets no new URL before an OWNER takes it over, and a suspended person finds it as it was',
+  async (world) => {
+    const { eve, on, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
+    const member = await world.user('mel')
+    await setRole(world, member.id, 'MEMBER')
+    const path = on(`/v1/webhooks/${hookId}`)
+    const suspend = (suspended: boolean) => world.operator('PATCH', `/operator/v1/users/${eve.id}`, { suspended })
+    assert.equal((await suspend(true)).status, 200)
+    const before = (await world.call('GET', path)).body
+    assert.equal(before.heldReason, 'disabled-by-admin')
+    for (const { call } of [member, world]) {
+      const refused = await call('PATCH', path, { url: 'https://mel.example.com/' })
+      assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
+      assert.ok(refused.body.error.message.includes(`POST /v1/webhooks/${hookId}/transfer-ownership`))
+    }
+    assert.deepEqual((await world.call('GET', path)).body, before, 'a refused request changes nothing')
+    // Its own URL is no new one, and what else is changed sends nothing elsewhere.
+    const kept = await member.call('PATCH', path, { url: before.url, events: ['project.removed'] })
+    assert.deepEqual([kept.status, kept.body.heldAt], [200, before.heldAt])
+    assert.equal((await suspend(false)).status, 200)
+    assert.deepEqual(
+      [(await world.call('GET', path)).body].map(({ url, heldAt }) => [url, heldAt]),
+      [[before.url, undefined]],
+    )
+    // Once an OWNER has taken it over, it is changed as any other.
+    await suspend(true)
+    assert.equal((await world.call('POST', on(`/v1/webhooks/${hookId}/transfer-ownership`))).status, 200)
+    assert.equal((await member.call('PATCH', path, { url: 'https://mel.example.com/' })).status, 200)
+  },
+)
+
 onBothEngines('what nobody takes over in 30 days is removed, and what waited is dropped', async (world) => {
   const { eve, on, make, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
   await leave(world, eve.id)
