@@ -6,9 +6,11 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Db, Queries } from './db/db.ts'
 import type { Row } from './db/schema.ts'
+import type { RefusalKey } from './errors.ts'
 import type { EventName, EventPayload } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import type { Metrics } from './metrics.ts'
+import type { OnProject } from './model/on-project.ts'
 import type { Permission, Role } from './permissions/roles.ts'
 
 /** What the process has, opened once by main (or by a test's world). */
@@ -27,6 +29,8 @@ export type Deps = {
   origin(): string
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */
   wakeups: { mail(): void; deliveries(): void; timer(name: string): void }
+  /** What features do when a project is shown, removed or moved: src/on-project.ts. */
+  onProject: readonly OnProject[]
   /** Aborted once the service is asked to stop. */
   stopping: AbortSignal
 }
@@ -99,4 +103,26 @@ export type Ctx = Omit<OperatorCtx, 'emit'> & {
   countRows(rows: number): void
   /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner?: EventOwner): void
+}
+
+export type Params = Record<string, string>
+
+/** What the caller sent, validated: declared fields only. */
+export type Input<Q = unknown, B = unknown> = {
+  params: Params
+  query: Q
+  body: B
+  /** The number of a `/v9` that the path began with; undefined without one. */
+  version: number | undefined
+  /** The `Authorization` header, for a client that proves itself by it (RFC 6749, 2.3.1). */
+  authorization?: string | undefined
+  /** Where such a client asks from: what its failures are counted by. */
+  address?: string
+  /** The `User-Agent` header. Only the names of events follow from it: docs/webhooks.md, Why. */
+  agent?: string | undefined
+}
+
+/** A statement that must hold before `run`: it returns, or refuses with one of `refuses`. */
+export type Guard<C, S> = ((ctx: C, subject: S, input: Input) => void | Promise<void>) & {
+  refuses: readonly RefusalKey[]
 }

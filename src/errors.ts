@@ -1,4 +1,4 @@
-import { ACCOUNT_REFUSALS } from './accounts/errors.ts'
+import { ACCOUNT_REFUSALS } from './account-errors.ts'
 
 /**
  * TABLE what is refused: key -> [status, code on the wire, sentence]. The key is what code says (`refuse('name_taken')`),

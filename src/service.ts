@@ -20,6 +20,7 @@ import { sealWaitingMail } from './mail/mail.ts'
 import { startPoster } from './mail/poster.ts'
 import { type Metrics, observe, openMetrics } from './metrics.ts'
 import { metadataPages } from './oauth/metadata.ts'
+import { ON_PROJECT } from './on-project.ts'
 import { documentPages } from './openapi/pages.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { startFigures } from './operator/gauges.ts'
@@ -71,11 +72,11 @@ export async function openService(
     clock,
     log,
     metrics,
-    ...openCounters(config),
+    ...openMemory(config),
     adapters: openAdapters(config, keyring),
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
-    wakeups: { mail: () => {}, deliveries: () => {}, timer: () => {} },
+    onProject: ON_PROJECT,
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS)
@@ -103,9 +104,10 @@ export async function openService(
   }
 }
 
-/** What is counted and noted in memory. */
-function openCounters({ rateLimits }: Config): Pick<Deps, 'limits' | 'seen'> {
-  return { limits: openLimiter(rateLimits), seen: openSeen() }
+/** What lives in memory alone: counts, notes, and who is to be woken once there is work. */
+function openMemory({ rateLimits }: Config): Pick<Deps, 'limits' | 'seen' | 'wakeups'> {
+  const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
+  return { limits: openLimiter(rateLimits), seen: openSeen(), wakeups }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */

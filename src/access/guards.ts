@@ -1,9 +1,8 @@
 /** Shared reasons to refuse, each a statement that must hold. Order in a route is the order of refusal. */
-import type { Ctx, Who } from '../context.ts'
+import type { Ctx, Guard, Input, Who } from '../context.ts'
 import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { RefusalKey } from '../errors.ts'
-import type { Guard, Input } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 
 /** Operations 1, 4, 6, 10 and 16 answer 402 while the account owes something. docs/spec/decisions.md: Plans and billing. */

@@ -1,6 +1,6 @@
 /** What an operator calls an account by: its id, slug, username or email. One place, for every operator route. docs/operations.md: People. */
+import type { Input } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import type { Input } from '../http/route.ts'
 
 /** TABLE the fields of paths, queries and bodies that name an account, and of which kind; null: of either. */
 const FIELDS: Readonly<Record<string, 'user' | 'team' | null>> = {

@@ -1,12 +1,11 @@
 /** The apex domains that an account has: those that its projects have names under, and those added to it as a whole. docs/domains.md: Domains of the account are derived. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { challengeOf } from '../domain-proof/challenge.ts'
 import { findBasis } from '../domain-proof/prior-proof.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
-import type { Input } from '../http/route.ts'
 import { type AccountDomainList, type Known, type ListAccountDomainsQuery, showAccountDomain } from './schema.ts'
 
 /** An apex of the account: since when, and its claim, where it was added as a whole. */

@@ -1,9 +1,8 @@
 /** Users, teams and members: who exists. Both are accounts, in one table and one namespace of slugs. */
 
-import type { OperatorCtx } from '../context.ts'
+import type { Input, OperatorCtx, Params } from '../context.ts'
 import { violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { bindInvitations, withdrawInvitation } from '../invitations/invitations.ts'
 import { addMember, changeRole, endMembership, membership } from '../members/members.ts'

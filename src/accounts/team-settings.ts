@@ -1,9 +1,8 @@
 /** The settings of a team, as its owners change them. docs/accounts.md: Settings of a team. */
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import { violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import type { PatchTeam } from '../members/schema.ts'
 import { mustBeInTeam } from '../members/team-members.ts'
 import { refuse } from '../refusal.ts'

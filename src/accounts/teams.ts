@@ -1,10 +1,9 @@
 /** What the person behind a token sees of accounts: who they are and their teams. docs/spec/client-requests.md B.2 and B.4; docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
-import type { Input, Params } from '../http/route.ts'
 import type { Role } from '../permissions/roles.ts'
 import { refuse } from '../refusal.ts'
 import type { Team, TeamList, TeamSettings, TeamsQuery, User } from './schema.ts'

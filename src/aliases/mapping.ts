@@ -1,10 +1,9 @@
 /** The job behind promote and rollback: slice by slice it maps the domains of a request, and tells how far it is. docs/deployments.md: Promote and rollback in the background. */
-import type { Ctx, OperatorCtx } from '../context.ts'
+import type { Ctx, Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { PromoteAliases, PromoteAliasesQuery } from '../deployments/schema.ts'
-import { foldDeployments } from '../deployments/summary.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
-import type { Input } from '../http/route.ts'
+import { foldDeployments } from '../model/deployment-summary.ts'
 import { pointDomains } from '../serving/pointing.ts'
 import { aliasId } from './aliases.ts'
 

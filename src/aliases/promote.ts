@@ -1,14 +1,13 @@
 /** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/deployments.md: Promote and rollback in the background. */
 import { sql } from 'kysely'
 import { guard, notInTransferItself } from '../access/guards.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { findDeployment, showDeploymentEvent } from '../deployments/deployments.ts'
-import { foldDeployments } from '../deployments/summary.ts'
-import type { Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
-import { findProject } from '../projects/projects.ts'
-import type { Settings } from '../projects/settings.ts'
+import { foldDeployments } from '../model/deployment-summary.ts'
+import { findProject } from '../model/project.ts'
+import type { Settings } from '../model/project-settings.ts'
 import { refuse } from '../refusal.ts'
 import { makeLive, supersedeRequests } from '../serving/production.ts'
 

@@ -1,7 +1,8 @@
 /** The consent page as people see it: first the account, then what it may do and on which projects. */
-import { nameOf, type OwnAccount } from '../accounts/acting.ts'
+
 import type { Row } from '../db/schema.ts'
 import { lineOf } from '../mail/text.ts'
+import { nameOf, type OwnAccount } from '../pages/acting.ts'
 import { type Html, html } from '../pages/html.ts'
 import { type PersonCtx, type Shown, tokenField } from '../pages/screen.ts'
 import { OFFERED, type ShownProjects } from './projects.ts'

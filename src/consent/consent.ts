@@ -1,10 +1,10 @@
 /** Consent: a person sees what an integration asks for, chooses where, and approves exactly that, or does not. docs/sign-in-and-consent.md. */
 import type { Static } from 'typebox'
-import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../accounts/acting.ts'
 import type { Row } from '../db/schema.ts'
 import { installIntegration } from '../installations/install.ts'
 import { findIntegrationBySlug } from '../integrations/integrations.ts'
 import { AuthorizeQuery, authorize } from '../oauth/authorize.ts'
+import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../pages/acting.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown } from '../pages/screen.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'

@@ -1,11 +1,11 @@
 /** The list of what is installed, and the pages that ask before something is uninstalled, taken over or given more access. */
 import type { Static } from 'typebox'
-import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../accounts/acting.ts'
 import { DISABLED_KEPT_MS, WHY } from '../installations/disable.ts'
 import { REMOVAL_EVENTS, removeInstallation } from '../installations/remove.ts'
 import { confirmScopes, pendingScopes } from '../installations/scope-change.ts'
 import { transferOwnership } from '../installations/transfer-ownership.ts'
 import { lineOf } from '../mail/text.ts'
+import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../pages/acting.ts'
 import { day, type Html, html } from '../pages/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'

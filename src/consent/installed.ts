@@ -1,7 +1,7 @@
 /** What is installed, as the pages ask it: on which of a person's accounts, by whom, with which projects. */
 
-import { findOwnAccount, type OwnAccount } from '../accounts/acting.ts'
 import type { Row } from '../db/schema.ts'
+import { findOwnAccount, type OwnAccount } from '../pages/acting.ts'
 import type { PersonCtx } from '../pages/screen.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'

@@ -1,7 +1,7 @@
 /** The projects of an account as the consent page offers them: those that are ticked, and then by name, up to a bound. */
 import { sql } from 'kysely'
-import type { OwnAccount } from '../accounts/acting.ts'
 import { slices } from '../db/chunks.ts'
+import type { OwnAccount } from '../pages/acting.ts'
 import type { PersonCtx } from '../pages/screen.ts'
 import type { Chosen } from './consent-page.ts'
 

@@ -31,7 +31,7 @@ type CoreTables = {
     transferred_from_account_id: string | null
     /** The deployment that serves production: what new production domains lead to. */
     live_deployment_id: string | null
-    /** What the project's answer shows of its deployments; null: it never had one. deployments/summary.ts. */
+    /** What the project's answer shows of its deployments; null: it never had one. model/deployment-summary.ts. */
     deployments_json: string | null
     /** When a rollback switched autoAssignCustomDomains off; null: it did not, or that was undone. */
     auto_assign_off_at: number | null

@@ -1,17 +1,16 @@
 /** Deployments: what the build system registers, and what people read of them. docs/spec/operator-api.md; docs/deployments.md. */
 import { seesProject } from '../access/guards.ts'
-import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
+import type { Ctx, EventOwner, Input, OperatorCtx, Params } from '../context.ts'
 import type { ReadyState } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
 import type { EventName } from '../events.ts'
-import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
+import { foldDeployments, namesOf } from '../model/deployment-summary.ts'
 import { refuse } from '../refusal.ts'
 import { takeOver } from '../serving/production.ts'
 import { canonicalUrl, mustNotBeDomain, readMeta, readOrigin } from '../serving/validate.ts'
 import { writeMeta } from './meta.ts'
 import { type Deployment, type NewDeployment, type PatchDeployment, showDeployment, showToOperator } from './schema.ts'
-import { foldDeployments, namesOf } from './summary.ts'
 
 type Owned = { project: Row<'project'>; owner: Row<'account'> }
 

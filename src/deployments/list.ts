@@ -1,11 +1,10 @@
 /** The list of deployments, with the filters that the CLI and the SDKs send. */
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import { READY_STATES, type ReadyState } from '../db/deployment-tables.ts'
 import type { Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
-import type { Input } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Listed, OneOf, PageQuery } from '../schema/fields.ts'

@@ -2,9 +2,8 @@
 
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, OneOf } from '../schema/fields.ts'
 

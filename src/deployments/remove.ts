@@ -1,16 +1,16 @@
 /** Removing one deployment, as `vercel remove` and the SDK do. docs/deployments.md. */
+
 import type { Static } from 'typebox'
 import { notInTransferItself } from '../access/guards.ts'
 import { forgetRequests } from '../aliases/promote.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
-import { findProject } from '../projects/projects.ts'
+import { foldDeployments } from '../model/deployment-summary.ts'
+import { findProject } from '../model/project.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
 import { newestOfBranch, pointAll, pointDomains } from '../serving/pointing.ts'
 import { findDeployment, showDeploymentEvent } from './deployments.ts'
-import { foldDeployments } from './summary.ts'
 
 export const DeleteDeploymentQuery = Type.Object({
   url: Type.Optional(Type.String({ maxLength: 300, description: 'its own host name: then the id is not looked at' })),

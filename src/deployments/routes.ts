@@ -1,7 +1,7 @@
 import { listPromoteAliases, listRollbackAliases } from '../aliases/mapping.ts'
 import { findPromotion, promotionNotInTransfer, requestPromote, requestRollback } from '../aliases/promote.ts'
 import { operatorRoute, route } from '../http/route.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import {
   answerDeployment,
   createDeployment,

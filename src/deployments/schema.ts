@@ -4,9 +4,9 @@ import { momentOf } from '../clock.ts'
 import type { Account } from '../context.ts'
 import { READY_STATES } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
+import { Meta, substateOf } from '../model/deployment-summary.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
-import { Meta, substateOf } from './summary.ts'
 
 const ReadyState = OneOf(...READY_STATES)
 const Upstream = Nullable(

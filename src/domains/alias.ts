@@ -1,9 +1,8 @@
 /** The older path to the same thing, which the CLI's `domains add` takes. docs/spec/client-requests.md B.3. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { addDomain, findDomain, removeDomain } from './domains.ts'
 import { type AddAlias, type AliasList, type ProjectDomain, type RemoveAliasQuery, redirectCodeOf } from './schema.ts'

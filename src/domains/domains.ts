@@ -1,14 +1,14 @@
 /** Domains of a project: add, find, update, remove. Specification: operations 10, 12, 13 and 14. */
+
 import { guard, notInTransfer, seesProject } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
-import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
+import type { Ctx, EventOwner, Input, OperatorCtx, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { mustBeAllowed, settleClaim } from '../domain-proof/proof.ts'
 import { releaseProofs } from '../domain-proof/released-proof.ts'
 import type { RefusalKey } from '../errors.ts'
-import type { Input, Params } from '../http/route.ts'
 import { newChallengeToken } from '../ids.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { followDomain, leaveDomain } from '../serving/pointing.ts'
 import { apexOf, canonicalName, nameToFind } from './names.ts'

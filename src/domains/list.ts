@@ -1,10 +1,9 @@
 /** Lists of domains: of a project (operation 11), and of an apex over all projects of the account. */
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
-import type { Input } from '../http/route.ts'
 import { apexOf, canonicalName, nameToFind } from './names.ts'
 import {
   type ApexDomainList,

@@ -1,10 +1,9 @@
 /** Moving a domain to another project of the account, in one step: it is never on neither. docs/spec/wire.md 6. */
 import { notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
-import type { Input } from '../http/route.ts'
+import type { Ctx, Input } from '../context.ts'
 import { newChallengeToken } from '../ids.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { followDomain, leaveDomain } from '../serving/pointing.ts'
 import { type Found, stopRedirects } from './domains.ts'

@@ -1,9 +1,8 @@
 /** Whether a domain points here: what visitors' resolvers see, against where the operator says the edge is. docs/spec/wire.md 6. */
 
 import type { Found } from '../adapters/dns.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import { mayLookUp } from '../domain-proof/challenge.ts'
-import type { Input } from '../http/route.ts'
 import { canonicalName } from './names.ts'
 import type { DomainConfig } from './schema.ts'
 

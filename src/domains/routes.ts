@@ -1,7 +1,7 @@
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { readChallenge, verifyDomain } from '../domain-proof/verify.ts'
 import { route } from '../http/route.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { Type } from '../schema/builder.ts'
 import { addAlias, removeAlias } from './alias.ts'
 import {

@@ -1,8 +1,7 @@
 /** Log drains of an account: make, list, get, remove. docs/spec/wire.md 6; docs/webhooks.md. */
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input, Params } from '../http/route.ts'
 import { newId, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { openSafeToWrite } from '../secrets/data-keys.ts'

@@ -1,9 +1,8 @@
 /** Log lines as the platform hands them in, on their way to the drains that hear them. docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
-import type { OperatorCtx } from '../context.ts'
+import type { Input, OperatorCtx, Params } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input, Params } from '../http/route.ts'
 import { newId, randomText } from '../ids.ts'
 import { insertDelivery } from '../outbox/delivery.ts'
 import { permissionsOf } from '../permissions/scopes.ts'

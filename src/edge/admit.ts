@@ -3,7 +3,7 @@
 import { passwordMatches } from '../adapters/adapters.ts'
 import { networkOf } from '../http/failure-limits.ts'
 import { fingerprint } from '../ids.ts'
-import { admits } from '../projects/protection.ts'
+import { admits } from '../serving/protection.ts'
 import type { Guard } from './hosts.ts'
 import { openPasswordLine } from './password-line.ts'
 import type { EdgeError, Visitor } from './verdict.ts'

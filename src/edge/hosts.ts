@@ -3,7 +3,6 @@
  * is asked for, so that the pause of a project with 100,000 domains is one change. docs/edge.md: Three look-ups.
  */
 
-import type { Protection } from '../projects/protection.ts'
 import {
   type DeploymentFacts,
   type NameFacts,
@@ -12,6 +11,7 @@ import {
   servingOfDeployment,
   servingOfDomain,
 } from '../serving/hosts.ts'
+import type { Protection } from '../serving/protection.ts'
 
 /** What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. */
 export type Found = { serving: Serving; guard?: Guard | undefined }

@@ -3,13 +3,12 @@
  * plan, and a dry run gives the plan alone.
  */
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { findByKeys, giveUp, isSameValue, overlap, type PutDraft, putVariables, typeFor } from '../env/put.ts'
 import { isVisible, mustBeVariable, mustChange, mustTouch, targetsNamed, typeIn } from '../env/rules.ts'
 import { MOST_VARIABLES, showTargets, TARGETS, type Target, targetsIn } from '../env/schema.ts'
 import { fits, readUsage, tally } from '../env/usage.ts'
-import type { Input } from '../http/route.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'

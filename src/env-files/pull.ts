@@ -1,10 +1,9 @@
 /** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones. */
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { findTarget, isReadable, mustTouch, targetsNamed, visibleTo } from '../env/rules.ts'
 import { Environment, LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
-import type { Input } from '../http/route.ts'
 import { environmentsOf } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'

@@ -1,12 +1,12 @@
 /** Environment variables of a project: create, list, get, edit, delete. Specification: operations 16 to 20. */
+
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input, Params } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { page, stampBefore } from '../http/page.ts'
-import type { Input, Params } from '../http/route.ts'
 import { environmentOf } from '../model/environment.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { openSafe, type Safe } from '../secrets/data-keys.ts'
 import { changeVariable } from './change.ts'

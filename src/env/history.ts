@@ -1,9 +1,9 @@
 /** The history of a variable as it is read, and the way back to an earlier version. Values are kept sealed and never shown. */
+
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input, Params } from '../http/route.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, OneOf } from '../schema/fields.ts'

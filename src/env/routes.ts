@@ -1,9 +1,10 @@
 /** Variables: operations 16 to 20, and what people ask for beside them: history, bulk, pull and export. */
+
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { BulkAnswer, BulkQuery, EnvFile, putEnvFile } from '../env-files/import.ts'
 import { ExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from '../env-files/pull.ts'
 import { route } from '../http/route.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { createEnv, deleteEnv, deleteEnvs, editEnv, findEnv, getEnv, listEnv } from './env.ts'
 import { EnvHistory, findHistory, listHistory, restoreEnv } from './history.ts'
 import { CREATE_ENV_REFUSALS, VARIABLE_REFUSALS } from './rules.ts'

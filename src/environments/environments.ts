@@ -1,10 +1,9 @@
 /** Custom environments of a project: create, list, get, change, remove. docs/spec/wire.md 6; docs/custom-environments.md. */
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { copyEnv, leaveEnvironment } from '../env/environment-env.ts'
 import { isStandard } from '../env/schema.ts'
-import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import {
   type Environment,
@@ -19,7 +18,7 @@ import {
   type ShownEnvironment,
   showEnvironment,
 } from '../model/environment.ts'
-import { changeProject, findProject } from '../projects/projects.ts'
+import { changeProject, findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 
 const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/

@@ -10,7 +10,7 @@ import {
   RemoveEnvironment,
   ShownEnvironment,
 } from '../model/environment.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import {
   createEnvironment,
   findEnvironment,

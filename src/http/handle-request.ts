@@ -2,7 +2,7 @@
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
 import { resolveNames } from '../access/names.ts'
 import { endOneAfterAnother } from '../access/person.ts'
-import type { Deps, OperatorCtx, Who } from '../context.ts'
+import type { Deps, Input, OperatorCtx, Params, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { endOfTurn } from '../event-loop.ts'
 import { limitHeaders, mustBeLeft } from '../limiter.ts'
@@ -15,7 +15,7 @@ import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, soleHeader } from './parse-request.ts'
 import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
 import { remembered, type Written, writeAnswer, writeList } from './response-cache.ts'
-import { type Input, isList, type Params, type Route, versionOf } from './route.ts'
+import { isList, type Route, versionOf } from './route.ts'
 
 /** A request as it came in: nothing of it has been looked at. */
 export type Asked = {

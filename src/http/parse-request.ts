@@ -1,11 +1,12 @@
 /** What callers send, read strictly: a value is taken as it is or refused with a sentence that names it. */
+
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
+import type { Params } from '../context.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { named, type Shape, validate } from '../schema/validate.ts'
 import { refuseRepeated, splitQuery } from './query.ts'
-import type { Params } from './route.ts'
 
 const DEEPEST = 32
 

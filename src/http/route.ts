@@ -1,31 +1,9 @@
 /** A route is data: what is asked, what it needs, what may refuse it, which operation answers, what may leave. */
 import type { Static, TSchema } from 'typebox'
-import type { Ctx, OperatorCtx } from '../context.ts'
+import type { Ctx, Guard, Input, OperatorCtx, Params } from '../context.ts'
 import type { RefusalKey } from '../errors.ts'
 import type { EventName } from '../events.ts'
 import type { Permission } from '../permissions/roles.ts'
-
-export type Params = Record<string, string>
-
-/** What the caller sent, validated: declared fields only. */
-export type Input<Q = unknown, B = unknown> = {
-  params: Params
-  query: Q
-  body: B
-  /** The number of a `/v9` that the path began with; undefined without one. */
-  version: number | undefined
-  /** The `Authorization` header, for a client that proves itself by it (RFC 6749, 2.3.1). */
-  authorization?: string | undefined
-  /** Where such a client asks from: what its failures are counted by. */
-  address?: string
-  /** The `User-Agent` header. Only the names of events follow from it: docs/webhooks.md, Why. */
-  agent?: string | undefined
-}
-
-/** A statement that must hold before `run`: it returns, or refuses with one of `refuses`. */
-export type Guard<C, S> = ((ctx: C, subject: S, input: Input) => void | Promise<void>) & {
-  refuses: readonly RefusalKey[]
-}
 
 type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

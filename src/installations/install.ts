@@ -1,9 +1,8 @@
 /** Consent given: an installation of an integration on an account, and the code that the integration exchanges. docs/integrations.md: Installing again renews. */
 import { sql } from 'kysely'
-import type { EventOwner, OperatorCtx } from '../context.ts'
+import type { EventOwner, Input, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { fingerprint, newCode, newId } from '../ids.ts'
 import type { NewInstallation } from '../integrations/schema.ts'
 import { membership } from '../members/members.ts'

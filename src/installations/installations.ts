@@ -1,10 +1,9 @@
 /** Installations as the account that has them, and the installation itself, see and change them. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
 import { seesProject } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input, Params } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input, Params } from '../http/route.ts'
 import type { Configuration, ConfigurationsQuery } from '../integrations/schema.ts'
 import { refuse } from '../refusal.ts'
 import { pendingScopes } from './scope-change.ts'

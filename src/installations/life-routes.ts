@@ -1,8 +1,8 @@
 /** What a person decides of an installation later: to grant what it asks anew, to answer for it. docs/integrations-life-cycle.md. */
 import type { Static } from 'typebox'
 import { notLimitedToProjects } from '../access/guards.ts'
-import type { Ctx } from '../context.ts'
-import { type Input, route } from '../http/route.ts'
+import type { Ctx, Input } from '../context.ts'
+import { route } from '../http/route.ts'
 import { Configuration, ConfirmScopes } from '../integrations/schema.ts'
 import { type FoundInstallation, findInstallation, showInstallation } from './installations.ts'
 import { confirmScopes } from './scope-change.ts'

@@ -1,9 +1,8 @@
 /** Which projects an installation sees: all, or a selection that the people of the account change. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input, Params } from '../http/route.ts'
 import type { ProjectAccess } from '../integrations/schema.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { type FoundInstallation, findInstallation } from './installations.ts'
 
 export type WithProject = FoundInstallation & { project: Row<'project'> }

@@ -1,9 +1,8 @@
 /** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/integrations.md: Registering. */
-import type { Ctx, OperatorCtx } from '../context.ts'
+import type { Ctx, Input, OperatorCtx, Params } from '../context.ts'
 import { type Queries, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampBefore } from '../http/page.ts'
-import type { Input, Params } from '../http/route.ts'
 import { newId } from '../ids.ts'
 import { changeScopes } from '../installations/scope-change.ts'
 import { normalScopes } from '../installations/scope-levels.ts'

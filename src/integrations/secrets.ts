@@ -1,8 +1,7 @@
 /** Client secrets: one, or two while one takes the other's place. Kept as a hash, and sealed, because webhooks are signed with them. */
 import { sql } from 'kysely'
-import type { OperatorCtx } from '../context.ts'
+import type { Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { fingerprint, newClientSecret, newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { openSafeToWrite } from '../secrets/data-keys.ts'

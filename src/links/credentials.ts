@@ -1,9 +1,8 @@
 /** How an account speaks to a git provider. The operator sets it; nobody reads the token again. docs/git-links.md. */
 import type { Static } from 'typebox'
 import type { GitAccess, Hook, Provider } from '../adapters/git.ts'
-import type { OperatorCtx } from '../context.ts'
+import type { Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'

@@ -2,7 +2,7 @@ import { notInTransferItself } from '../access/guards.ts'
 import { findAccount } from '../accounts/accounts.ts'
 import { operatorRoute, route } from '../http/route.ts'
 import { GitRepository, SetBranch } from '../model/link.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { Project } from '../projects/schema.ts'
 import { deleteGitCredential, GitCredential, SetGitCredential, setGitCredential } from './credentials.ts'
 import {

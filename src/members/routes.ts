@@ -1,7 +1,7 @@
 import { Team } from '../accounts/schema.ts'
 import { updateTeam } from '../accounts/team-settings.ts'
 import { route } from '../http/route.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { listProjectMembers } from './list.ts'
 import {
   ChangedMember,

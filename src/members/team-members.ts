@@ -2,8 +2,7 @@
 import type { Static } from 'typebox'
 import { permit } from '../access/authenticate.ts'
 import { findTeam, type TeamRow } from '../accounts/teams.ts'
-import type { Ctx } from '../context.ts'
-import type { Input, Params } from '../http/route.ts'
+import type { Ctx, Input, Params } from '../context.ts'
 import {
   changeInvitedRole,
   createInvitation,

@@ -1,9 +1,8 @@
 /** An app that proves itself by its client secret: in the form, or by HTTP Basic. RFC 6749, 2.3.1; docs/integrations.md: The exchange of codes. */
 import { timingSafeEqual } from 'node:crypto'
-import type { OperatorCtx } from '../context.ts'
+import type { Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { countFailure } from '../http/failure-limits.ts'
-import type { Input } from '../http/route.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 

@@ -2,9 +2,8 @@
 import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
-import type { OperatorCtx } from '../context.ts'
+import type { Input, OperatorCtx } from '../context.ts'
 import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
-import type { Input } from '../http/route.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, PageQuery, Pagination } from '../schema/fields.ts'
 

@@ -23,8 +23,8 @@ import {
   PatchUser,
   SetMember,
 } from '../accounts/schema.ts'
-import type { OperatorCtx } from '../context.ts'
-import { type Input, operatorRoute } from '../http/route.ts'
+import type { Input, OperatorCtx } from '../context.ts'
+import { operatorRoute } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment } from '../schema/fields.ts'

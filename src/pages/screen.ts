@@ -1,10 +1,9 @@
 /** A page for people is data, as a route is: what is asked, whether it needs a session, what answers, what is shown. */
 import type { Static, TSchema } from 'typebox'
 import type { Visitor } from '../access/session.ts'
-import type { OperatorCtx, Who } from '../context.ts'
+import type { OperatorCtx, Params, Who } from '../context.ts'
 import type { RefusalKey } from '../errors.ts'
 import type { EventName } from '../events.ts'
-import type { Params } from '../http/route.ts'
 import { TOKEN_FIELD } from './form.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'

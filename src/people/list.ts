@@ -2,10 +2,9 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
-import type { OperatorCtx } from '../context.ts'
+import type { Input, OperatorCtx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
-import type { Input } from '../http/route.ts'
 import type { PeopleQuery, PersonList, TeamList, TokenList, TokenOf, TokensQuery } from './schema.ts'
 
 /** Lists users, newest first. What a filter asks for is looked for among the next LOOKED_THROUGH accounts a page. */

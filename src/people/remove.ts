@@ -1,9 +1,8 @@
 /** Removing people and teams for good. The audit log keeps their ids; email and name are in no row afterwards. docs/operations.md: People. */
 import { waitForWritesOfPerson } from '../access/person.ts'
 import { keepSlug } from '../accounts/slugs.ts'
-import type { OperatorCtx } from '../context.ts'
+import type { Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { endMembership } from '../members/members.ts'
 import { refuse } from '../refusal.ts'
 import { emptyAccount } from './empty-account.ts'

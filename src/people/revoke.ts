@@ -1,7 +1,6 @@
 /** Ending a token whose value leaked. */
 import type { Static } from 'typebox'
-import type { OperatorCtx } from '../context.ts'
-import type { Input } from '../http/route.ts'
+import type { Input, OperatorCtx } from '../context.ts'
 import { fingerprint } from '../ids.ts'
 import { endToken } from '../tokens/tokens.ts'
 import type { RevokeToken } from './schema.ts'

@@ -1,13 +1,13 @@
 /** Secrets by which automation passes a project's protection. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets. */
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, OneOf } from '../schema/fields.ts'
 import { openSafe, openSafeToWrite } from '../secrets/data-keys.ts'
+import { type BypassEntry, bypassOf } from '../serving/protection.ts'
 
 const LENGTH = 32
 const MOST = 20
@@ -47,14 +47,6 @@ export const ProtectionBypass = Type.Unsafe<Record<string, Static<typeof Shown>>
   description: 'by secret; shown to those who may change the project',
 })
 export const BypassAnswer = Type.Object({ protectionBypass: ProtectionBypass })
-
-/** A secret as the row keeps it: found by its hash, shown by opening it. */
-type Entry = { hash: string; sealed: string; createdAt: number; createdBy: string; isEnvVar?: boolean; note?: string }
-
-/** The secrets of a project, oldest first. */
-export function bypassOf({ bypass_json }: Pick<Row<'project'>, 'bypass_json'>): Entry[] {
-  return bypass_json === null ? [] : (JSON.parse(bypass_json) as Entry[])
-}
 
 /** The secrets in clear, for those who may change the project; undefined for others, and where there are none. */
 export async function showBypass(
@@ -106,13 +98,16 @@ export async function updateBypass(
 }
 
 /** Refuses: not_found 404. */
-function entryOf(entries: readonly Entry[], secret: string): Entry {
+function entryOf(entries: readonly BypassEntry[], secret: string): BypassEntry {
   const hash = fingerprint(secret)
   return entries.find((entry) => entry.hash === hash) ?? refuse('not_found', 'The project has no such bypass secret.')
 }
 
 /** What is said of a secret. One of them at most is the variable of deployments. */
-function changed(entries: readonly Entry[], { secret, isEnvVar, note }: NonNullable<UpdateBypass['update']>): Entry[] {
+function changed(
+  entries: readonly BypassEntry[],
+  { secret, isEnvVar, note }: NonNullable<UpdateBypass['update']>,
+): BypassEntry[] {
   const { hash } = entryOf(entries, secret)
   return entries.map((entry) => {
     if (entry.hash !== hash) return isEnvVar ? { ...entry, isEnvVar: false } : entry
@@ -120,7 +115,12 @@ function changed(entries: readonly Entry[], { secret, isEnvVar, note }: NonNulla
   })
 }
 
-async function newEntry(ctx: Ctx, project: Row<'project'>, secret: string, note: string | undefined): Promise<Entry> {
+async function newEntry(
+  ctx: Ctx,
+  project: Row<'project'>,
+  secret: string,
+  note: string | undefined,
+): Promise<BypassEntry> {
   const safe = await openSafeToWrite(ctx, project.id)
   const hash = fingerprint(secret)
   const sealed = safe.sealSecret('protection-bypass', hash, secret)

@@ -1,14 +1,13 @@
 /** The list of projects, with every filter of operation 2. */
 import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
-import { envOfProjects, hasEdgeConfig } from '../env/project-env.ts'
+import { hasEdgeConfig } from '../env/project-env.ts'
 import { mapInTurns } from '../event-loop.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
-import type { Input } from '../http/route.ts'
 import { showBypass } from './bypass.ts'
-import { type ListProjectsQuery, type ProjectList, showListed } from './schema.ts'
+import { type ListProjectsQuery, type Project, type ProjectList, showListed } from './schema.ts'
 
 type Query = Static<typeof ListProjectsQuery>
 
@@ -39,13 +38,12 @@ export async function listProjects(
     ? searchProjects(ctx, wanted, query.search, limit + 1)
     : newest(wanted, limit + 1, namesFew(query, ctx.who.projectIds)))
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.updated_stamp)
-  const env = await envOfProjects(
-    ctx,
-    shown.map((row) => row.id),
-  )
+  const added: ReadonlyMap<string, object>[] = []
+  for (const { showPage } of ctx.deps.onProject) if (showPage) added.push(await showPage(ctx, shown))
   const projects = await mapInTurns(shown, async (row) => {
     const protectionBypass = await showBypass(ctx, row)
-    return { ...showListed(row, env.get(row.id)), ...(protectionBypass && { protectionBypass }) }
+    const parts = added.map((byId) => byId.get(row.id))
+    return Object.assign(showListed(row), ...parts, protectionBypass && { protectionBypass }) as Project
   })
   return { projects, pagination }
 }

@@ -1,7 +1,6 @@
 /** The password that protects a project: hashed before the transaction, kept as a hash. docs/edge.md. */
-import type { Ctx } from '../context.ts'
+import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { type Connected, connectNewProject, disconnectAgain } from '../links/link.ts'
 import { refuse } from '../refusal.ts'
 import type { CreateProject, UpdateProject } from './schema.ts'

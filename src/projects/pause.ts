@@ -1,9 +1,11 @@
 /** Pause and unpause. Specification: States and transitions, Project pause; operations 6 and 7. */
+
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { answerProject, changeProject } from './projects.ts'
+import { changeProject } from '../model/project.ts'
+import type { Settings } from '../model/project-settings.ts'
+import { answerProject } from './projects.ts'
 import type { Project } from './schema.ts'
-import type { Settings } from './settings.ts'
 
 /** Takes the project offline and stops new production deployments from taking over its domains. Repeating it changes nothing. */
 export async function pauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {

@@ -1,23 +1,21 @@
 /** Projects: create, find, list, update, delete, and the switch of the data cache. Specification: operations 1 to 5 and 8. */
 import { isIPv4 } from 'node:net'
 import type { Static } from 'typebox'
-import { guard, seesProject } from '../access/guards.ts'
-import type { Ctx } from '../context.ts'
-import { prepared, violates } from '../db/db.ts'
+import { guard } from '../access/guards.ts'
+import type { Ctx, EventAbout, Input, Params } from '../context.ts'
+import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { removeDeployments } from '../deployments/on-project-removed.ts'
-import { releaseProofs } from '../domain-proof/released-proof.ts'
-import { createFirstEnv, deleteProjectEnv, envOfProject } from '../env/project-env.ts'
-import type { Input, Params } from '../http/route.ts'
+import { createFirstEnv } from '../env/project-env.ts'
 import { newId } from '../ids.ts'
-import { joinSelection, leaveSelections } from '../installations/selection.ts'
+import { joinSelection } from '../installations/selection.ts'
 import { linkColumns } from '../links/link.ts'
+import { changeProject, findProject } from '../model/project.ts'
+import { mustBeName } from '../model/project-name.ts'
+import { mergeSettings, type Settings, type SettingsBody } from '../model/project-settings.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { showBypass } from './bypass.ts'
-import { mustBeName } from './names.ts'
 import { mustHavePassword, type Prepared, withoutPassword } from './password.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './schema.ts'
-import { mergeSettings, type Settings, type SettingsBody } from './settings.ts'
 
 /** Creates a project. Refuses: invalid_project_name 400, project_name_taken 409 (decided by the unique index), bad_request 400, and what `createFirstEnv` does. */
 export async function createProject(
@@ -54,25 +52,12 @@ export async function createProject(
   return answerProject(ctx, connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row)
 }
 
-/** The answer for a project: its row, with what its other tables say. */
+/** The answer for a project: its row, with what features add to it. */
 export async function answerProject(ctx: Ctx, row: Row<'project'>): Promise<Project> {
-  const shown = showProject(row, await envOfProject(ctx, row.id))
+  const shown = showProject(row)
+  for (const { show } of ctx.deps.onProject) if (show) Object.assign(shown, await show(ctx, row))
   const protectionBypass = await showBypass(ctx, row)
   return protectionBypass === undefined ? shown : { ...shown, protectionBypass }
-}
-
-/**
- * The project of the account that `idOrName` (or `projectId`) says. An id begins with `prj_` and a name cannot, so there is
- * one place to look. What another account owns, or the token may not see, is not found. Refuses: not_found 404.
- */
-export async function findProject(ctx: Ctx, params: Params): Promise<Row<'project'>> {
-  const said = params.idOrName ?? params.projectId ?? ''
-  const key = { accountId: ctx.account.id, said }
-  const [row] = said.startsWith('prj_') ? await selectById(ctx.db, key) : await selectByName(ctx.db, key)
-  if (row === undefined || !seesProject(ctx.who, row.id)) {
-    refuse('not_found', `Project "${said.slice(0, 100)}" not found.`)
-  }
-  return row
 }
 
 /** As `findProject`, for pause and unpause, where the specification answers 400. Refuses: unknown_project 400. */
@@ -132,41 +117,11 @@ export async function updateProject(
   return answerProject(ctx, row)
 }
 
-/** Writes columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */
-export async function changeProject(
-  ctx: Ctx,
-  project: Row<'project'>,
-  columns: Partial<Row<'project'>>,
-): Promise<Row<'project'>> {
-  try {
-    return await ctx.db
-      .updateTable('project')
-      .set({ ...columns, updated_stamp: ctx.stamp })
-      .where('account_id', '=', project.account_id)
-      .where('id', '=', project.id)
-      .returningAll()
-      .executeTakeFirstOrThrow()
-  } catch (error) {
-    if (violates(error, 'project_name'))
-      refuse('project_name_taken', `A project named "${columns.name}" already exists.`)
-    throw error
-  }
-}
-
-/** Removes a project and all that is its own: its domains, whose names are free again, its variables and its deployments. */
+/** Removes a project and all that features keep of it: domains, variables, deployments and more (src/on-project.ts). */
 export async function deleteProject(ctx: Ctx, project: Row<'project'>): Promise<void> {
-  await releaseProofs(ctx, project.account_id, { projectId: project.id })
-  await ctx.db
-    .deleteFrom('project_domain')
-    .where('account_id', '=', project.account_id)
-    .where('project_id', '=', project.id)
-    .execute()
-  await ctx.db.deleteFrom('transfer_request').where('project_id', '=', project.id).execute()
-  await deleteProjectEnv(ctx, project.id)
-  await removeDeployments(ctx, project.id)
-  const selectedBy = await leaveSelections(ctx, project.id)
+  const about: EventAbout = { projectId: project.id }
+  for (const { remove } of ctx.deps.onProject) await remove?.(ctx, project, about)
   await ctx.db.deleteFrom('project').where('account_id', '=', project.account_id).where('id', '=', project.id).execute()
-  const about = { projectId: project.id, selectedBy }
   ctx.emit('project.removed', { project: { id: project.id, name: project.name } }, about)
 }
 
@@ -194,18 +149,6 @@ function mustBeAddresses({ trustedIps }: SettingsBody): void {
     )
   }
 }
-
-const selectById = prepared<{ accountId: string; said: string }, Row<'project'>>(
-  (db, value) =>
-    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.said),
-  { remember: true },
-)
-
-const selectByName = prepared<{ accountId: string; said: string }, Row<'project'>>(
-  (db, value) =>
-    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.said),
-  { remember: true },
-)
 
 /** No row comes back when the name is taken. */
 const insertProject = prepared<

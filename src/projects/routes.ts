@@ -2,6 +2,7 @@ import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
 import { CONNECT_REFUSALS, removeWebhook } from '../links/link.ts'
+import { findProject } from '../model/project.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
 import { listProjects } from './list.ts'
 import { hashNewPassword, prepareProject, undoProject } from './password.ts'
@@ -10,7 +11,6 @@ import {
   answerProject,
   createProject,
   deleteProject,
-  findProject,
   findProjectToPause,
   protectionInPlan,
   updateDataCache,

@@ -2,15 +2,15 @@
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Row } from '../db/schema.ts'
-import { ShownDeployments, showDeployments } from '../deployments/summary.ts'
 import { EnvVar, NewVariable } from '../env/schema.ts'
+import { ShownDeployments, showDeployments } from '../model/deployment-summary.ts'
 import { environmentsOf, ShownEnvironment, showEnvironment } from '../model/environment.ts'
 import { GitRepository, Link, linkOf, showLink } from '../model/link.ts'
+import { MOST_SETTINGS, OPEN_SETTINGS, SettingsBody, ShownSettings, showSettings } from '../model/project-settings.ts'
+import { PasswordProtection } from '../model/setting-schemas.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
 import { ProtectionBypass } from './bypass.ts'
-import { PasswordProtection } from './setting-shapes.ts'
-import { MOST_SETTINGS, OPEN_SETTINGS, SettingsBody, ShownSettings, showSettings } from './settings.ts'
 
 const Name = Type.String({ description: 'the naming rule is told by 400 invalid_project_name' })
 
@@ -104,14 +104,14 @@ export const ProjectList = Type.Object({ projects: Type.Array(Project), paginati
  * As `showProject`, for a list: what a row weighs is bounded, also of projects from before there were limits. Free-form settings that
  * weigh more than one may say today are left out; the project by itself shows them. docs/limits.md.
  */
-export function showListed(row: Row<'project'>, env: EnvVar[] | undefined): Project {
-  const shown = showProject(row, env)
+export function showListed(row: Row<'project'>): Project {
+  const shown = showProject(row)
   if (row.settings_json.length > MOST_SETTINGS) for (const name of OPEN_SETTINGS) delete shown[name as keyof Project]
   return shown
 }
 
-/** Makes the answer from a row and the project's variables (`env/project-env.ts`). `paused` is absent until the project was first paused; what must not be null is left out. */
-export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Project {
+/** Makes the answer from a row; features add theirs (src/on-project.ts). `paused` is absent until the project was first paused; what must not be null is left out. */
+export function showProject(row: Row<'project'>): Project {
   return {
     accountId: row.account_id,
     id: row.id,
@@ -122,7 +122,6 @@ export function showProject(row: Row<'project'>, env: EnvVar[] | undefined): Pro
     customEnvironments: environmentsOf(row).map(showEnvironment),
     dataCache: { userDisabled: row.data_cache_disabled_at !== null },
     deploymentExpiration: {},
-    ...(env !== undefined && { env }),
     gitForkProtection: row.git_fork_protection === 1,
     ...showDeployments(row.deployments_json),
     ...(row.link_json !== null && { link: showLink(linkOf(row)!) }),

@@ -1,9 +1,8 @@
 /** Rotation: a new root key becomes active, and the project keys are wrapped anew, slice by slice; a root key that wraps nothing can go. */
 import { sql } from 'kysely'
-import type { Deps, OperatorCtx } from '../context.ts'
+import type { Deps, Input, OperatorCtx } from '../context.ts'
 import type { Db, Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import type { Input } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import { rewrap } from './data-keys.ts'
 import { activeKeyId, register } from './root-keys.ts'

@@ -1,11 +1,12 @@
 /** HTTP: routes, pages and screens on a server, and what goes wrong on it. The only file that knows fastify. */
 import type { Server } from 'node:https'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Deps } from '../context.ts'
+import type { Deps, Params } from '../context.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-handler.ts'
 import type { Peer } from '../http/failure-limits.ts'
 import { answerRequest } from '../http/handle-request.ts'
-import { type Params, type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
+import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
+import { type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
 import { answerBrowser } from '../pages/browser.ts'
 import type { Screen } from '../pages/screen.ts'
 import { Refusal } from '../refusal.ts'
@@ -13,7 +14,6 @@ import { type Answers, openAnswers } from './answers.ts'
 import { openBodies } from './body-budget.ts'
 import { notServed } from './not-served.ts'
 import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
-import { openRequestIds, openWatch, traceOf, type Watch } from './request-metrics.ts'
 import { isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
 
 /** A page or document that is not part of the API: no token, no version, no transaction. */

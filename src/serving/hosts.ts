@@ -3,7 +3,7 @@
  * docs/deployments.md: What a host leads to; the order of decisions is docs/spec/proxies.md 3.7.
  */
 import type { Queries } from '../db/db.ts'
-import { type Protection, protectionOf } from '../projects/protection.ts'
+import { type Protection, protectionOf } from './protection.ts'
 
 export type Serving =
   /** Nobody here has the name. */

@@ -7,7 +7,7 @@ import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import { foldDeployments } from '../deployments/summary.ts'
+import { foldDeployments } from '../model/deployment-summary.ts'
 import { refuse } from '../refusal.ts'
 
 type Writing = Pick<OperatorCtx, 'db' | 'stamp'>

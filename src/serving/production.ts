@@ -1,7 +1,7 @@
 /** Which deployment serves: what a deployment that became READY takes over, and the one that serves production. */
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { Settings } from '../projects/settings.ts'
+import type { Settings } from '../model/project-settings.ts'
 import { newestOfBranch, pointAll } from './pointing.ts'
 
 type Project = Row<'project'>

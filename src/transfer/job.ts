@@ -1,14 +1,10 @@
 /** The sweep that moves projects to the accounts that took them over. What is to be done is said by the rows alone, so it goes on wherever it was cut off. */
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { moveDeployments } from '../deployments/on-project-removed.ts'
-import { transferDomains } from '../domains/transfer.ts'
-import { removeEnvOfIntegrations } from '../env/project-env.ts'
 import type { EventPayload } from '../events.ts'
-import { leaveIntegrations } from '../installations/on-project-removed.ts'
 import { linkWithoutCredential } from '../model/link.ts'
+import { isNameTaken } from '../model/project-name.ts'
 import { type Outgoing, outgoingOf, writeEvents } from '../outbox/outbox.ts'
-import { isNameTaken } from '../projects/names.ts'
 import { freeStamps } from './stamps.ts'
 import { readOwner, shown } from './transfer.ts'
 
@@ -45,17 +41,17 @@ export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
 
 async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: string, to: EventOwner): Promise<void> {
   const from = await readOwner(ctx, project.account_id)
+  const { onProject } = ctx.deps
   const told = { fromAccountId: project.account_id, toAccountId: to.id }
   if (from !== undefined) {
     // Told while those who listen for this project alone still do.
     await tellAtOnce(ctx, async (before) => {
-      await removeEnvOfIntegrations(before, from, project)
+      for (const { leave } of onProject) await leave?.(before, project, from)
       before.emit('project.transfer.completed', { ...told, project: shown(project) }, project.id, from)
     })
-    await leaveIntegrations(ctx, from, project.id)
+    for (const { forget } of onProject) await forget?.(ctx, project, from)
   }
   await freeStamps(ctx, project, to.id)
-  await transferDomains(ctx, project, to)
   await ctx.db
     .updateTable('project')
     .set({
@@ -70,7 +66,7 @@ async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: stri
     .where('account_id', '=', project.account_id)
     .where('id', '=', project.id)
     .execute()
-  if (project.deployments_json !== null) await moveDeployments(ctx, project.id, to.id)
+  for (const { move } of onProject) await move?.(ctx, project, to)
   ctx.emit('project.transfer.completed', { ...told, project: { id: project.id, name } }, project.id, to)
 }
 

@@ -1,6 +1,6 @@
 import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { route } from '../http/route.ts'
-import { findProject } from '../projects/projects.ts'
+import { findProject } from '../model/project.ts'
 import { Type } from '../schema/builder.ts'
 import {
   AcceptTransfer,

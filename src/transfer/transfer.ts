@@ -1,13 +1,12 @@
 /** Giving a project to another account: a code, its use, and the lock that begins with it. docs/spec/decisions.md: Transfer; docs/transfer.md. */
 import type { Static } from 'typebox'
-import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
+import type { Ctx, EventOwner, Input, OperatorCtx, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { EventPayload } from '../events.ts'
-import type { Input, Params } from '../http/route.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { membership } from '../members/members.ts'
+import { isNameTaken, mustBeName } from '../model/project-name.ts'
 import { ROLE_PERMISSIONS } from '../permissions/roles.ts'
-import { isNameTaken, mustBeName } from '../projects/names.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 

@@ -1,5 +1,5 @@
 /** Held webhooks and log drains on the page of what is installed, each with a button by which an OWNER takes it over. */
-import { actFor, findOwnAccount, type OwnAccount } from '../accounts/acting.ts'
+import { actFor, findOwnAccount, type OwnAccount } from '../pages/acting.ts'
 import { day, type Html, html } from '../pages/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
 import { refuse } from '../refusal.ts'

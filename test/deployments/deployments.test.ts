@@ -1,6 +1,6 @@
 /** What the build system registers, which deployment takes which domains, and what a project shows of it. docs/deployments.md. */
 import assert from 'node:assert/strict'
-import { moveDeployments } from '../../src/deployments/on-project-removed.ts'
+import { moveDeployments } from '../../src/deployments/on-project.ts'
 import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/deploy-world.ts'
 import { refused } from '../support/domain-world.ts'
 import { makeDeployment, makeProject } from '../support/place.ts'

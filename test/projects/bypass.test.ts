@@ -1,7 +1,7 @@
 /** Bypass secrets as the API serves them, and the table of who is let in. docs/spec/wire.md 2.2 and 6; docs/edge.md: Who sees bypass secrets, Who passes a protection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admits, type Protection, protectionOf, type Verdict, type Visit } from '../../src/projects/protection.ts'
+import { admits, type Protection, protectionOf, type Verdict, type Visit } from '../../src/serving/protection.ts'
 import { type Answer, onBothEngines } from '../support/world.ts'
 
 const PATH = '/v1/projects/web/protection-bypass'

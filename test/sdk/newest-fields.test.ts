@@ -1,7 +1,7 @@
 /** What the newest SDK and the Terraform provider send of a project: kept and answered, or, where it protects, in force or refused. */
 import assert from 'node:assert/strict'
 import { passwordMatches } from '../../src/adapters/adapters.ts'
-import { type Guarded, protectionOf } from '../../src/projects/protection.ts'
+import { type Guarded, protectionOf } from '../../src/serving/protection.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 function refused(answer: Answer, status: number, named: string): void {

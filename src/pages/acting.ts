@@ -2,10 +2,10 @@
 
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { PersonCtx } from '../pages/screen.ts'
 import type { Role } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
+import type { PersonCtx } from './screen.ts'
 
 /** An account with the person's role in it; of the personal one a person is OWNER. */
 export type OwnAccount = Row<'account'> & { role: Role }

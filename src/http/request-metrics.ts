@@ -1,9 +1,9 @@
 /** What is seen of every request: its figures, and one line in the log for those who want it. docs/operations.md. */
 import type { Deps } from '../context.ts'
 import type { RefusalKey } from '../errors.ts'
-import { soleHeader } from '../http/parse-request.ts'
 import { randomText } from '../ids.ts'
 import { type Figure, observe } from '../metrics.ts'
+import { soleHeader } from './parse-request.ts'
 
 /** As much of a request as is told; whatever serves it has it. */
 type Seen = { id: string; method: string; raw: { rawHeaders: readonly string[] } }

@@ -2,8 +2,7 @@
 import { BlockList, isIPv4 } from 'node:net'
 import type { Row } from '../db/schema.ts'
 import { fingerprint } from '../ids.ts'
-import { bypassOf } from './bypass.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from '../model/project-settings.ts'
 
 type DeploymentType =
   | 'production'
@@ -57,6 +56,21 @@ export function protectionOf(project: Guarded): Protection | undefined {
       : undefined,
     bypassHashes: new Set(bypassOf(project).map((entry) => entry.hash)),
   }
+}
+
+/** A secret as the row keeps it: found by its hash, shown by opening it. */
+export type BypassEntry = {
+  hash: string
+  sealed: string
+  createdAt: number
+  createdBy: string
+  isEnvVar?: boolean
+  note?: string
+}
+
+/** The secrets of a project, oldest first. */
+export function bypassOf({ bypass_json }: Pick<Row<'project'>, 'bypass_json'>): BypassEntry[] {
+  return bypass_json === null ? [] : (JSON.parse(bypass_json) as BypassEntry[])
 }
 
 /**

@@ -1,9 +1,17 @@
 /** A project that leaves its account leaves what the account's integrations, webhooks and log drains were told of it. */
 import type { EventOwner, OperatorCtx } from '../context.ts'
+import type { OnProject } from '../model/on-project.ts'
 import { leaveSelections } from './selection.ts'
 
+export const installationsOnProject: OnProject = {
+  async remove(ctx, { id }, about) {
+    about.selectedBy = await leaveSelections(ctx, id)
+  },
+  forget: (ctx, { id }, from) => leaveIntegrations(ctx, from, id),
+}
+
 /** Takes a project out of every selection and list of projects of its account. Installations hear that it is gone. */
-export async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
+async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
   await tellSelections(ctx, account, projectId)
   for (const table of ['webhook', 'log_drain'] as const) {
     const endpoints = await ctx.db

@@ -3,18 +3,32 @@ import { momentOf } from '../clock.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
+import { releaseProofs } from '../domain-proof/released-proof.ts'
 import { newChallengeToken } from '../ids.ts'
+import type { OnProject } from '../model/on-project.ts'
 import { stopRedirects } from './domains.ts'
 import { showEvent } from './schema.ts'
 
 type Domain = Row<'project_domain'>
+
+export const domainsOnProject: OnProject = { remove: removeDomains, move: moveDomains }
+
+/** Removes every domain of a project: the names are free again, and what was proven by them speaks for the account for 30 days more. */
+async function removeDomains(ctx: OperatorCtx, project: Row<'project'>): Promise<void> {
+  await releaseProofs(ctx, project.account_id, { projectId: project.id })
+  await ctx.db
+    .deleteFrom('project_domain')
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .execute()
+}
 
 /**
  * Moves every domain of a project to another account, in the transaction that moves the project. What is verified stays so; a
  * claim gets a new challenge. A name that the other account has claimed too is left once: where it is verified, and where
  * neither is, with the project that the account had it on. The account hears what became of its own.
  */
-export async function transferDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void> {
+async function moveDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void> {
   await settleDoubleClaims(ctx, project, to)
   const domains = await domainsOf(ctx, project)
   await ctx.db

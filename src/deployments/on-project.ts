@@ -1,6 +1,14 @@
 /** What becomes of a project's deployments when the project moves to another account or is deleted. */
 import type { OperatorCtx } from '../context.ts'
-import { foldDeployments } from './summary.ts'
+import { foldDeployments } from '../model/deployment-summary.ts'
+import type { OnProject } from '../model/on-project.ts'
+
+export const deploymentsOnProject: OnProject = {
+  remove: (ctx, { id }) => removeDeployments(ctx, id),
+  async move(ctx, { id, deployments_json }, to) {
+    if (deployments_json !== null) await moveDeployments(ctx, id, to.id)
+  },
+}
 
 /** Moves what a project has of deployments to another account, within the transaction that moves the project. */
 export async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string, accountId: string) {
@@ -11,7 +19,7 @@ export async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: s
 }
 
 /** Removes all that a project had of deployments. */
-export async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
+async function removeDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string): Promise<void> {
   const requests = await ctx.db
     .deleteFrom('alias_request')
     .where('project_id', '=', projectId)

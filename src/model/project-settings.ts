@@ -25,7 +25,7 @@ import {
   StaticIps,
   Tracing,
   TrustedIps,
-} from './setting-shapes.ts'
+} from './setting-schemas.ts'
 
 import { mustNotGrow, openFields } from './weight.ts'
 

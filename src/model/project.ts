@@ -1,0 +1,53 @@
+/** A project of the account: how it is found within what the caller may see, and how its row is changed. */
+import { seesProject } from '../access/guards.ts'
+import type { Ctx, Params } from '../context.ts'
+import { prepared, violates } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../refusal.ts'
+
+/**
+ * The project of the account that `idOrName` (or `projectId`) says. An id begins with `prj_` and a name cannot, so there is
+ * one place to look. What another account owns, or the token may not see, is not found. Refuses: not_found 404.
+ */
+export async function findProject(ctx: Ctx, params: Params): Promise<Row<'project'>> {
+  const said = params.idOrName ?? params.projectId ?? ''
+  const key = { accountId: ctx.account.id, said }
+  const [row] = said.startsWith('prj_') ? await selectById(ctx.db, key) : await selectByName(ctx.db, key)
+  if (row === undefined || !seesProject(ctx.who, row.id)) {
+    refuse('not_found', `Project "${said.slice(0, 100)}" not found.`)
+  }
+  return row
+}
+
+/** Writes columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */
+export async function changeProject(
+  ctx: Ctx,
+  project: Row<'project'>,
+  columns: Partial<Row<'project'>>,
+): Promise<Row<'project'>> {
+  try {
+    return await ctx.db
+      .updateTable('project')
+      .set({ ...columns, updated_stamp: ctx.stamp })
+      .where('account_id', '=', project.account_id)
+      .where('id', '=', project.id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+  } catch (error) {
+    if (violates(error, 'project_name'))
+      refuse('project_name_taken', `A project named "${columns.name}" already exists.`)
+    throw error
+  }
+}
+
+const selectById = prepared<{ accountId: string; said: string }, Row<'project'>>(
+  (db, value) =>
+    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.said),
+  { remember: true },
+)
+
+const selectByName = prepared<{ accountId: string; said: string }, Row<'project'>>(
+  (db, value) =>
+    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.said),
+  { remember: true },
+)
