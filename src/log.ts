@@ -52,7 +52,7 @@ function showError(error: unknown, depth = 0): Shown {
 
 /**
  * Writes to a file or pipe in the background. Ours rather than pino's, whose last words wait for ever for a pipe that is
- * closed or full (docs/decisions/0102).
+ * closed or full (docs/operations.md: The log writes itself).
  */
 function openStream(file: number) {
   let waiting = ''

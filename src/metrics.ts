@@ -1,6 +1,6 @@
 /**
  * TABLE what is counted: name, kind, what it says, labels. And the figures themselves, as Prometheus reads them (text format
- * 0.0.4). A label is one of few words that the code knows: never an id, a name or a path. docs/operations.md, decisions/0101.
+ * 0.0.4). A label is one of few words that the code knows: never an id, a name or a path. docs/operations.md: Metrics, Metrics are ours.
  */
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -19,7 +19,7 @@ export async function showUser(ctx: Ctx): Promise<Static<typeof User>> {
       username: row.slug,
       avatar: null,
       // For the CLIs this is the team of every request that names none: said of a token for which it is not, they would
-      // mix two accounts. decisions/0114
+      // mix two accounts. docs/clients.md: Whom a CLI acts for
       defaultTeamId: ctx.who.tokenTeamId,
       // SDK 1.3 to 1.6 decode no other.
       version: 'northstar',

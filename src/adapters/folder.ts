@@ -38,7 +38,7 @@ export function keepName(file: string): void {
 
 /**
  * Writes what a file reads as once more, and syncs it. After a failed fsync a system may read from memory what never reached the
- * disk, and take it for written: a second fsync alone would do nothing. docs/decisions/0127. Nobody else may write the file meanwhile.
+ * disk, and take it for written: a second fsync alone would do nothing. docs/faults.md: After a failed fsync. Nobody else may write the file meanwhile.
  */
 export function writeAgain(file: string): void {
   if (!existsSync(file)) return

@@ -12,7 +12,7 @@ type Claim = Pick<Row<'project_domain'>, 'account_id' | 'name' | 'apex_name'>
 export async function findBasis(ctx: Ctx, claim: Claim): Promise<{ provenAt: number | null } | undefined> {
   const settings = ctx.deps.config.domains
   if (isPlatformName(claim.name, settings)) return { provenAt: null }
-  // The latest proof of an apex speaks for it: who had the domain before its present owner does not (0021).
+  // The latest proof of an apex speaks for it: whoever had the domain before its present owner gets nothing by an older one.
   const latest = await latestProof(ctx, claim.apex_name)
   if (latest?.account_id === claim.account_id && latest.inherited_at === null) return { provenAt: latest.proven_at }
   if (settings.proof === 'contested' && !(await isContested(ctx, claim))) return { provenAt: null }

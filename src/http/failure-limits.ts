@@ -1,4 +1,4 @@
-/** Failures that may be guesses, counted by the address they come from. What is right is let in however often others were wrong. docs/decisions/0119. */
+/** Failures that may be guesses, counted by the address they come from. What is right is let in however often others were wrong. docs/limits.md: Whoever fails often waits alone. */
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Deps } from '../context.ts'
 import { mustBeLeft } from '../limiter.ts'

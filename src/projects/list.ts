@@ -64,7 +64,7 @@ function namesFew({ edgeConfigId, edgeConfigTokenId }: Query, projectIds: string
 
 /**
  * What is found often is found among the newest. What is not is looked for in the index of names, which holds nothing else, and
- * only what it finds is read: docs/decisions/0125.
+ * only what it finds is read: docs/scaling.md: How a search works.
  */
 async function searchProjects(ctx: Ctx, wanted: Projects, search: string, count: number): Promise<Row<'project'>[]> {
   const matches = sql<SqlBool>`name like ${containing(search)} escape '!'`

@@ -1,4 +1,4 @@
-/** How a server stops: the door first, then who is inside, one answer after another. docs/decisions/0106. */
+/** How a server stops: the door first, then who is inside, one answer after another. docs/operations.md: The listener closes first. */
 import { Server } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'

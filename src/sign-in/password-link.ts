@@ -1,4 +1,4 @@
-/** A link by which a user sets a password, once, within 24 hours. The operator asks for it; the user's mail brings it. decisions/0060. */
+/** A link by which a user sets a password, once, within 24 hours. The operator asks for it; the user's mail brings it. docs/sign-in-and-consent.md: Passwords and sessions. */
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { fingerprint, randomText } from '../ids.ts'

@@ -1,4 +1,4 @@
-/** What a password may be, and whether one is right. decisions/0060. */
+/** What a password may be, and whether one is right. docs/sign-in-and-consent.md: Passwords and sessions. */
 import { passwordMatches, UNMATCHED } from '../adapters/adapters.ts'
 
 export const SHORTEST = 12

@@ -1,4 +1,4 @@
-/** Signing in: a password, and a lock after repeated failures. The answer never tells whether the user exists. decisions/0060. */
+/** Signing in: a password, and a lock after repeated failures. The answer never tells whether the user exists. docs/sign-in-and-consent.md: Passwords and sessions. */
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
 import type { Schema } from '../db/schema.ts'

@@ -1,4 +1,4 @@
-/** Guessing: failures are counted by who fails from where, told 429, and shut nobody else out. docs/spec/reliability.md T19; docs/decisions/0119. */
+/** Guessing: failures are counted by who fails from where, told 429, and shut nobody else out. docs/spec/reliability.md T19; docs/limits.md: Whoever fails often waits alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '../../src/http/failure-limits.ts'

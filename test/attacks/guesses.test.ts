@@ -1,4 +1,4 @@
-/** Somebody who guesses a client secret for as long as it takes: nothing is found, and nobody else notices. docs/spec/reliability.md T19; docs/decisions/0119. */
+/** Somebody who guesses a client secret for as long as it takes: nothing is found, and nobody else notices. docs/spec/reliability.md T19; docs/limits.md: Whoever fails often waits alone. */
 import assert from 'node:assert/strict'
 import { newClientSecret } from '../../src/ids.ts'
 import { makeIntegration } from '../support/integration-world.ts'

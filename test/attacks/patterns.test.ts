@@ -7,7 +7,7 @@ import { root } from '../support/root.ts'
 import { DOCUMENT } from './document.ts'
 import { sayFigure } from './form.ts'
 
-/** These read what the operator says. docs/decisions/0122. */
+/** These read what the operator says. docs/threats.md: What the matrix does not count. */
 const OF_THE_OPERATOR = /^src\/(config\.ts|command\/|backup\/|projects\/git-credentials)/
 /** A pattern whose cost grows with the square of the text takes more than it may at this length already. */
 const LONG = 16 * 1024

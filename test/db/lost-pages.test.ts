@@ -1,6 +1,6 @@
 /**
  * After a failed fsync the system may read from memory what never reached the disk. A start must put it there before anything is
- * added to it, and the folders that it makes last. docs/decisions/0127; docs/faults.md.
+ * added to it, and the folders that it makes last. docs/faults.md: After a failed fsync; docs/faults.md.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

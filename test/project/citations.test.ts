@@ -71,6 +71,8 @@ test('a citation that leads nowhere is seen', () => {
     'Specification: Nothing',
     'Specification: operations 1 and 99',
     'docs/decisions/9999',
+    'decisions/0001',
+    'the latest one counts (0021)',
     'docs/decisions/0001 and 9999',
     'review: H1',
     'the issue says so',
@@ -98,20 +100,23 @@ function wrongCitations(path: string, text: string): string[] {
   const wrong: string[] = []
   const line = text.replace(/\s+/g, ' ')
   for (const found of line.matchAll(
-    /[\w./-]*\b[\w-]+\.md\b|\bSpecification(?=: )|\bdocs\/decisions\/\d{4}\b(?!-)(?:(?:, | and | to )\d{4})*/g,
+    /[\w./-]*\b[\w-]+\.md\b|\bSpecification(?=: )|\b(?:docs\/)?decisions\/\d{4}\b(?!-)(?:(?:, | and | to )\d{4})*/g,
   )) {
     const [named] = found
     const behind = line.slice(found.index + named.length)
     const why = named.endsWith('.md') || named === 'Specification' ? notThere(named, behind) : notDecided(named)
     if (why) wrong.push(`${path}: "${named}${behind.slice(0, 40)}": ${why}`)
   }
-  for (const [said] of line.matchAll(/\breview: [A-Z]\d+|\b[Tt]he issue\b|\bissue: [A-Z]|security review/g)) {
+  for (const [said] of line.matchAll(
+    /\breview: [A-Z]\d+|\b[Tt]he issue\b|\bissue: [A-Z]|security review|\(0[01]\d\d\)/g,
+  )) {
     wrong.push(`${path}: "${said}" is in no page of this repository`)
   }
   return wrong
 }
 
 function notDecided(named: string): string | undefined {
+  if (!named.startsWith('docs/')) return 'no path from the root'
   const there = filesBelow('docs/decisions')
   const missing = named.match(/\d{4}/g)!.find((number) => !there.some((file) => file.includes(`/${number}-`)))
   return missing && `no such decision as ${missing}`

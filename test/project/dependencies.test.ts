@@ -22,7 +22,7 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const declared: Package & { allowScripts: Record<string, boolean> } = JSON.parse(read('package.json'))
 const { '': own, ...packages }: Record<string, Package> = JSON.parse(read('package-lock.json')).packages
 
-/** The names in the first column of the table behind a heading of decisions/0001. */
+/** The names in the first column of the table behind a heading of docs/decisions/0001. */
 function arguedFor(heading: string): string[] {
   const section = read('docs/decisions/0001-dependencies.md')
     .split(/^#+ /m)
