@@ -1,4 +1,4 @@
-/** Whom the protection of a project lets in. The rule is projects/protection.ts; here passwords are checked, few at a time. docs/edge.md: Passwords at the edge. */
+/** Whom the protection of a project lets in. The rule is serving/protection.ts; here passwords are checked, few at a time. docs/edge.md: Passwords at the edge. */
 
 import { passwordMatches } from '../adapters/adapters.ts'
 import { networkOf } from '../http/failure-limits.ts'

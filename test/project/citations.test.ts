@@ -59,6 +59,14 @@ test('a link or a citation in a page leads to a page and to a heading that is th
   assert.deepEqual(wrong, [])
 })
 
+test('every page is in the index of its folder', () => {
+  const unlisted = filesBelow('docs').filter((path) => {
+    const index = path.startsWith('docs/decisions/') ? 'docs/decisions/README.md' : 'docs/README.md'
+    return path.endsWith('.md') && path !== index && !read(index).includes(`](${relative(dirname(index), path)})`)
+  })
+  assert.deepEqual(unlisted, [])
+})
+
 test('a citation that leads nowhere is seen', () => {
   const bad = [
     'see nowhere.md',
@@ -74,6 +82,8 @@ test('a citation that leads nowhere is seen', () => {
     'decisions/0001',
     'the latest one counts (0021)',
     'docs/decisions/0001 and 9999',
+    'src/nowhere.ts',
+    'access/nowhere.ts',
     'review: H1',
     'the issue says so',
   ]
@@ -106,6 +116,10 @@ function wrongCitations(path: string, text: string): string[] {
     const behind = line.slice(found.index + named.length)
     const why = named.endsWith('.md') || named === 'Specification' ? notThere(named, behind) : notDecided(named)
     if (why) wrong.push(`${path}: "${named}${behind.slice(0, 40)}": ${why}`)
+  }
+  for (const [file] of line.matchAll(/(?<![\w./-])[a-z][\w-]*(?:\/[\w-]+)+(?:\.\w+)*\.(?:ts|mjs|sh|cfg)\b/g)) {
+    if (!['', 'src', 'test'].some((from) => existsSync(join(root, from, file))))
+      wrong.push(`${path}: "${file}": no file`)
   }
   for (const [said] of line.matchAll(
     /\breview: [A-Z]\d+|\b[Tt]he issue\b|\bissue: [A-Z]|security review|\(0[01]\d\d\)/g,
