@@ -23,6 +23,7 @@ import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { peopleRoutes } from './people/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { promotionRoutes } from './promotion/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { transferRoutes } from './transfer/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -38,6 +39,7 @@ export const ROUTES: readonly Route[] = [
   ...environmentRoutes,
   ...deploymentRoutes,
   ...clientDeploymentRoutes,
+  ...promotionRoutes,
   ...aliasRoutes,
   ...accountRoutes,
   ...memberRoutes,

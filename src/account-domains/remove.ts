@@ -1,12 +1,13 @@
 /** Removing a domain of an account with every name under it, in one transaction. docs/domains.md: Removing a domain of the account. */
+
 import { guard, notInTransfer } from '../access/guards.ts'
 import type { Ctx, Params } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { endReleasedProofs } from '../domain-proof/released-proof.ts'
 import { stopRedirects } from '../domains/domains.ts'
-import { nameToFind } from '../domains/names.ts'
-import { showEvent } from '../domains/schema.ts'
+import { showEvent } from '../model/domain.ts'
+import { nameToFind } from '../model/domain-name.ts'
 import { refuse } from '../refusal.ts'
 import { leaveDomains } from '../serving/pointing.ts'
 import { readClaim } from './list.ts'

@@ -72,7 +72,7 @@ type CoreTables = {
   /** A name that an account claims for a project. Several accounts may claim one name; one of them at most is verified. */
   project_domain: {
     account_id: string
-    /** Canonical: domains/names.ts. */
+    /** Canonical: model/domain-name.ts. */
     name: string
     project_id: string
     apex_name: string

@@ -1,10 +1,9 @@
 /** What clients ask of one deployment beside reading it: the SDKs at their paths and, with `now` in them, older programs and the CLI. */
 
-import { findPromotion } from '../aliases/promote.ts'
 import { route } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
-import { answerDeployment, findDeployment } from './deployments.ts'
+import { answerDeployment, findDeployment, findDeploymentOfProject } from './deployments.ts'
 import {
   Builds,
   DeploymentEvents,
@@ -106,7 +105,7 @@ export const clientDeploymentRoutes = [
     summary: 'Read one line that says that Berth keeps no logs',
     tag,
     needs: read,
-    load: findPromotion,
+    load: findDeploymentOfProject,
     run: readRuntimeLogs,
     refuses: ['not_found'],
     status: 200,

@@ -6,6 +6,7 @@ import type { Row } from '../db/schema.ts'
 import type { EventName } from '../events.ts'
 import { newId } from '../ids.ts'
 import { foldDeployments, namesOf } from '../model/deployment-summary.ts'
+import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { takeOver } from '../serving/production.ts'
 import { canonicalUrl, mustNotBeDomain, readMeta, readOrigin } from '../serving/validate.ts'
@@ -190,4 +191,16 @@ function momentsOf(state: ReadyState, now: number) {
   if (state === 'BUILDING') return { building_at: now }
   if (state === 'READY') return { ready_at: now }
   return state === 'ERROR' || state === 'CANCELED' ? { failed_at: now } : {}
+}
+
+export type OfProject = { project: Row<'project'>; deployment: Row<'deployment'> }
+
+/** The project and, of its deployments, the one that the path says. Refuses: not_found 404. */
+export async function findDeploymentOfProject(ctx: Ctx, params: Params): Promise<OfProject> {
+  const project = await findProject(ctx, params)
+  const deployment = await findDeployment(ctx, params)
+  if (deployment.project_id !== project.id) {
+    refuse('not_found', `Deployment "${params.deploymentId!.slice(0, 100)}" not found.`)
+  }
+  return { project, deployment }
 }

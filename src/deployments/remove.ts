@@ -2,7 +2,6 @@
 
 import type { Static } from 'typebox'
 import { notInTransferItself } from '../access/guards.ts'
-import { forgetRequests } from '../aliases/promote.ts'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { foldDeployments } from '../model/deployment-summary.ts'
@@ -10,6 +9,7 @@ import { findProject } from '../model/project.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
 import { newestOfBranch, pointAll, pointDomains } from '../serving/pointing.ts'
+import { forgetRequests } from '../serving/production.ts'
 import { findDeployment, showDeploymentEvent } from './deployments.ts'
 
 export const DeleteDeploymentQuery = Type.Object({

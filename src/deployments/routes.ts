@@ -1,7 +1,4 @@
-import { listPromoteAliases, listRollbackAliases } from '../aliases/mapping.ts'
-import { findPromotion, promotionNotInTransfer, requestPromote, requestRollback } from '../aliases/promote.ts'
 import { operatorRoute, route } from '../http/route.ts'
-import { findProject } from '../model/project.ts'
 import {
   answerDeployment,
   createDeployment,
@@ -12,19 +9,10 @@ import {
   updateDeployment,
 } from './deployments.ts'
 import { ListDeploymentsQuery, listDeployments } from './list.ts'
-import {
-  Deployment,
-  DeploymentList,
-  NewDeployment,
-  OperatorDeployment,
-  PatchDeployment,
-  PromoteAliases,
-  PromoteAliasesQuery,
-} from './schema.ts'
+import { Deployment, DeploymentList, NewDeployment, OperatorDeployment, PatchDeployment } from './schema.ts'
 
 const tag = 'deployments'
 const read = ['deployment:read'] as const
-const promote = ['project:write', 'deployment:write'] as const
 
 export const deploymentRoutes = [
   route({
@@ -53,66 +41,6 @@ export const deploymentRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: Deployment,
-  }),
-  route({
-    method: 'POST',
-    path: '/v10/projects/:projectId/promote/:deploymentId',
-    operationId: 'requestPromote',
-    summary: 'Make a deployment serve production',
-    tag,
-    needs: promote,
-    load: findPromotion,
-    guards: [promotionNotInTransfer],
-    run: requestPromote,
-    triggers: 'alias-requests',
-    emits: ['deployment.promoted'],
-    refuses: ['not_found', 'project_paused', 'deployment_not_ready'],
-    status: 201,
-  }),
-  route({
-    method: 'POST',
-    path: '/v1/projects/:projectId/rollback/:deploymentId',
-    operationId: 'requestRollback',
-    summary: 'Make a deployment that served production before serve it again',
-    tag,
-    needs: promote,
-    ignores: { query: { description: 'a rollback keeps no text: who asked for it is in the audit log' } },
-    load: findPromotion,
-    guards: [promotionNotInTransfer],
-    run: requestRollback,
-    triggers: 'alias-requests',
-    refuses: ['not_found', 'project_paused', 'deployment_not_ready', 'deployment_never_live'],
-    status: 201,
-  }),
-  route({
-    method: 'GET',
-    path: '/v1/projects/:projectId/promote/aliases',
-    operationId: 'listPromoteAliases',
-    summary: 'List the aliases of the last promote request, with their mapping status',
-    tag,
-    needs: ['project:read'],
-    query: PromoteAliasesQuery,
-    load: findProject,
-    run: listPromoteAliases,
-    refuses: ['not_found'],
-    list: { rows: 100, rowBytes: 2 * 1024 },
-    status: 200,
-    reply: PromoteAliases,
-  }),
-  route({
-    method: 'GET',
-    path: '/v9/projects/:projectId/rollback/aliases',
-    operationId: 'listRollbackAliases',
-    summary: 'List the aliases of the last rollback, as the CLI does',
-    tag,
-    needs: ['project:read'],
-    query: PromoteAliasesQuery,
-    load: findProject,
-    run: listRollbackAliases,
-    refuses: ['not_found'],
-    list: { rows: 100, rowBytes: 2 * 1024 },
-    status: 200,
-    reply: PromoteAliases,
   }),
   operatorRoute({
     method: 'POST',

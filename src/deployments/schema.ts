@@ -6,7 +6,7 @@ import { READY_STATES } from '../db/deployment-tables.ts'
 import type { Row } from '../db/schema.ts'
 import { Meta, substateOf } from '../model/deployment-summary.ts'
 import { Type } from '../schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
+import { Moment, Nullable, OneOf, Pagination } from '../schema/fields.ts'
 
 const ReadyState = OneOf(...READY_STATES)
 const Upstream = Nullable(
@@ -29,8 +29,6 @@ export const PatchDeployment = Type.Object({
   upstream: Type.Optional(Upstream),
 })
 export type PatchDeployment = Static<typeof PatchDeployment>
-
-const since = Type.Optional(Type.Integer({ minimum: 0, description: 'only those made after this timestamp' }))
 
 const Creator = Type.Object({ uid: Type.String(), username: Type.String() })
 const shared = {
@@ -104,29 +102,6 @@ export const OperatorDeployment = Type.Object({
   upstream: Nullable(Type.String()),
   createdAt: Moment,
 })
-
-export const PromoteAliasesQuery = Type.Object({
-  ...PageQuery,
-  since,
-  failedOnly: Type.Optional(Type.Boolean({ description: '`true`: only the aliases that could not be mapped' })),
-})
-export type PromoteAliasesQuery = Static<typeof PromoteAliasesQuery>
-
-const status = OneOf('pending', 'in-progress', 'completed', 'failed')
-/** Empty when there never was such a request. At `/v9` and above `alias` is an object, as the CLI reads it. */
-export const PromoteAliases = Type.Object({
-  aliases: Type.Optional(
-    Type.Array(
-      Type.Object({
-        id: Type.String(),
-        alias: Type.Union([Type.String(), Type.Object({ alias: Type.String(), deploymentId: Type.String() })]),
-        status,
-      }),
-    ),
-  ),
-  pagination: Type.Optional(Pagination),
-})
-export type PromoteAliases = Static<typeof PromoteAliases>
 
 function showShared(row: Row<'deployment'>, account: Pick<Account, 'id' | 'slug'>) {
   const createdAt = momentOf(row.created_stamp)

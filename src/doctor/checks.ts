@@ -169,7 +169,7 @@ async function checkDns({ dnsServers }: Config): Promise<Finding[]> {
 async function checkSuffix({ domains }: Config): Promise<Finding[]> {
   if (domains.platformSuffix === undefined) return []
   const about = 'platform suffix'
-  const { mustOwnSuffix } = await import('../domains/names.ts')
+  const { mustOwnSuffix } = await import('../model/domain-name.ts')
   try {
     mustOwnSuffix(domains)
   } catch (error) {

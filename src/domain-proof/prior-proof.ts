@@ -1,8 +1,8 @@
 /** What was proven of an apex, and for whom that speaks. docs/spec/decisions.md: Domains, Proof; docs/domains.md: The latest proof of an apex counts, Proving an apex for the whole account. */
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { isPlatformName } from '../domains/names.ts'
 import { newChallengeToken } from '../ids.ts'
+import { isPlatformName } from '../model/domain-name.ts'
 import { endReleasedProofs, readReleasedProof } from './released-proof.ts'
 
 /** Whose claim on what. */

@@ -1,11 +1,13 @@
 /** The older path to the same thing, which the CLI's `domains add` takes. docs/spec/client-requests.md B.3. */
+
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { redirectCodeOf } from '../model/domain.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { addDomain, findDomain, removeDomain } from './domains.ts'
-import { type AddAlias, type AliasList, type ProjectDomain, type RemoveAliasQuery, redirectCodeOf } from './schema.ts'
+import type { AddAlias, AliasList, ProjectDomain, RemoveAliasQuery } from './schema.ts'
 
 /**
  * Adds a domain to a project and answers it in a list. Refuses what `addDomain` does, but alias_domain_exists 409 with

@@ -8,10 +8,11 @@ import { mustBeAllowed, settleClaim } from '../domain-proof/proof.ts'
 import { releaseProofs } from '../domain-proof/released-proof.ts'
 import type { RefusalKey } from '../errors.ts'
 import { newChallengeToken } from '../ids.ts'
+import { showEvent, showRouting } from '../model/domain.ts'
+import { apexOf, canonicalName, nameToFind } from '../model/domain-name.ts'
 import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { followDomain, leaveDomain } from '../serving/pointing.ts'
-import { apexOf, canonicalName, nameToFind } from './names.ts'
 import {
   clearRedirectsTo,
   PRODUCTION,
@@ -20,15 +21,7 @@ import {
   readRouting,
   redirectingTo,
 } from './routing.ts'
-import {
-  type AddDomain,
-  type ProjectDomain,
-  type RemoveDomain,
-  showDomain,
-  showEvent,
-  showRouting,
-  type UpdateDomain,
-} from './schema.ts'
+import { type AddDomain, type ProjectDomain, type RemoveDomain, showDomain, type UpdateDomain } from './schema.ts'
 
 /** A domain and the project it is on. */
 export type Found = { project: Row<'project'>; domain: Row<'project_domain'> }

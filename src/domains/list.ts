@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import type { Ctx, Input } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
-import { apexOf, canonicalName, nameToFind } from './names.ts'
+import { apexOf, canonicalName, nameToFind } from '../model/domain-name.ts'
 import {
   type ApexDomainList,
   type ApexDomainsQuery,

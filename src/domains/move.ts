@@ -1,14 +1,16 @@
 /** Moving a domain to another project of the account, in one step: it is never on neither. docs/spec/wire.md 6. */
+
 import { notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx, Input } from '../context.ts'
 import { newChallengeToken } from '../ids.ts'
+import { showEvent } from '../model/domain.ts'
 import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { followDomain, leaveDomain } from '../serving/pointing.ts'
 import { type Found, stopRedirects } from './domains.ts'
 import { PRODUCTION, readRouting } from './routing.ts'
-import { type MoveDomain, type ProjectDomain, showDomain, showEvent } from './schema.ts'
+import { type MoveDomain, type ProjectDomain, showDomain } from './schema.ts'
 
 /**
  * Moves a domain. Branch and redirect are those of the body, for the old ones meant things of the old project; a verified

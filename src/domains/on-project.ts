@@ -1,13 +1,14 @@
 /** The domains of a project that moves to another account. docs/transfer.md: Domains move. */
+
 import { momentOf } from '../clock.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { releaseProofs } from '../domain-proof/released-proof.ts'
 import { newChallengeToken } from '../ids.ts'
+import { showEvent } from '../model/domain.ts'
 import type { OnProject } from '../model/on-project.ts'
 import { stopRedirects } from './domains.ts'
-import { showEvent } from './schema.ts'
 
 type Domain = Row<'project_domain'>
 

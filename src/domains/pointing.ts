@@ -3,7 +3,7 @@
 import type { Found } from '../adapters/dns.ts'
 import type { Ctx, Input } from '../context.ts'
 import { mayLookUp } from '../domain-proof/challenge.ts'
-import { canonicalName } from './names.ts'
+import { canonicalName } from '../model/domain-name.ts'
 import type { DomainConfig } from './schema.ts'
 
 /**

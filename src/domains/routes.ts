@@ -1,5 +1,4 @@
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
-import { readChallenge, verifyDomain } from '../domain-proof/verify.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../model/project.ts'
 import { Type } from '../schema/builder.ts'
@@ -34,6 +33,7 @@ import {
   showDomain,
   UpdateDomain,
 } from './schema.ts'
+import { readChallenge, verifyDomain } from './verify.ts'
 
 const tag = 'domains'
 const write = ['project:write', 'domain:write'] as const

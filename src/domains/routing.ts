@@ -2,9 +2,9 @@
 import { momentOf } from '../clock.ts'
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { canonicalName, isWildcard } from '../model/domain-name.ts'
 import { linkOf } from '../model/link.ts'
 import { Refusal, refuse } from '../refusal.ts'
-import { canonicalName, isWildcard } from './names.ts'
 import type { UpdateDomain } from './schema.ts'
 
 export type Routing = Pick<Row<'project_domain'>, 'git_branch' | 'redirect' | 'redirect_status_code'>

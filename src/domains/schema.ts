@@ -4,10 +4,9 @@ import { momentOf } from '../clock.ts'
 import type { DomainSettings } from '../config.ts'
 import type { Row } from '../db/schema.ts'
 import { type Challenge, challengeOf } from '../domain-proof/challenge.ts'
+import { REDIRECT_CODES, showRouting } from '../model/domain.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
-
-export const REDIRECT_CODES = [301, 302, 307, 308] as const
 
 const Name = Type.String({ minLength: 1, description: 'a domain name; `*.` may be its first label' })
 const RedirectCode = Type.Unsafe<(typeof REDIRECT_CODES)[number] | null>({
@@ -125,29 +124,6 @@ export function showDomain(row: Row<'project_domain'>, settings: DomainSettings)
     updatedAt: row.updated_at,
     ...(row.verified_at === null && { verification: [challengeOf(row, settings)] }),
   }
-}
-
-/** What every event of a domain tells. */
-export function showEvent(project: Pick<Row<'project'>, 'id' | 'name'>, row: Row<'project_domain'>) {
-  return { project: { id: project.id, name: project.name }, domain: showRouting(row) }
-}
-
-/** A domain as events tell it: without its challenge. */
-export function showRouting(row: Row<'project_domain'>) {
-  return {
-    name: row.name,
-    apexName: row.apex_name,
-    verified: row.verified_at !== null,
-    gitBranch: row.git_branch,
-    redirect: row.redirect,
-    redirectStatusCode: redirectCodeOf(row),
-  }
-}
-
-/** What the edge answers: 307 where a redirect says no code. */
-export function redirectCodeOf(row: Pick<Row<'project_domain'>, 'redirect' | 'redirect_status_code'>) {
-  const code = row.redirect_status_code as ProjectDomain['redirectStatusCode']
-  return row.redirect === null ? null : (code ?? 307)
 }
 
 function Switch(description: string) {

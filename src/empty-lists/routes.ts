@@ -1,8 +1,8 @@
 /** Lists of what Berth keeps none of: clients read them on the way to something else, and stop at a 404. docs/clients.md. */
 import { readApex } from '../account-domains/list.ts'
 import type { Ctx, Params } from '../context.ts'
-import { apexOf, nameToFind } from '../domains/names.ts'
 import { route } from '../http/route.ts'
+import { apexOf, nameToFind } from '../model/domain-name.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Pagination } from '../schema/fields.ts'

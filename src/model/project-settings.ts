@@ -4,9 +4,9 @@
  * which are stored and answered as they came.
  */
 import type { Static } from 'typebox'
-import { NODE_VERSIONS } from '../model/node-versions.ts'
 import { Type } from '../schema/builder.ts'
 import { Nullable, OneOf, Unsupported } from '../schema/fields.ts'
+import { NODE_VERSIONS } from './node-versions.ts'
 
 import {
   ConnectConfiguration,

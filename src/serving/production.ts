@@ -74,3 +74,19 @@ export async function supersedeRequests(ctx: Pick<OperatorCtx, 'db' | 'now'>, pr
       .execute()
   }
 }
+
+/** Forgets those of a kind, of which only the last is ever asked for, or those to a deployment that goes. */
+export async function forgetRequests(
+  ctx: Pick<OperatorCtx, 'db'>,
+  projectId: string,
+  which: { type: 'promote' | 'rollback' } | { toDeploymentId: string },
+): Promise<void> {
+  const [column, value] = 'type' in which ? ['type', which.type] : ['to_deployment_id', which.toDeploymentId]
+  const gone = await ctx.db
+    .deleteFrom('alias_request')
+    .where('project_id', '=', projectId)
+    .where(column as 'type' | 'to_deployment_id', '=', value)
+    .returning('id')
+    .execute()
+  for (const { id } of gone) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
+}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { apexOf, canonicalName, wildcardsOver } from '../../src/domains/names.ts'
+import { apexOf, canonicalName, wildcardsOver } from '../../src/model/domain-name.ts'
 import { Refusal } from '../../src/refusal.ts'
 import { BAD } from '../support/bad-names.ts'
 

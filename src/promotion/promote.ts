@@ -1,30 +1,17 @@
 /** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/deployments.md: Promote and rollback in the background. */
 import { sql } from 'kysely'
 import { guard, notInTransferItself } from '../access/guards.ts'
-import type { Ctx, Params } from '../context.ts'
+import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { findDeployment, showDeploymentEvent } from '../deployments/deployments.ts'
+import { type OfProject, showDeploymentEvent } from '../deployments/deployments.ts'
 import { newId } from '../ids.ts'
 import { foldDeployments } from '../model/deployment-summary.ts'
-import { findProject } from '../model/project.ts'
 import type { Settings } from '../model/project-settings.ts'
 import { refuse } from '../refusal.ts'
-import { makeLive, supersedeRequests } from '../serving/production.ts'
-
-type Found = { project: Row<'project'>; deployment: Row<'deployment'> }
-
-/** The project and, of its deployments, the one that the path says. Refuses: not_found 404. */
-export async function findPromotion(ctx: Ctx, params: Params): Promise<Found> {
-  const project = await findProject(ctx, params)
-  const deployment = await findDeployment(ctx, params)
-  if (deployment.project_id !== project.id) {
-    refuse('not_found', `Deployment "${params.deploymentId!.slice(0, 100)}" not found.`)
-  }
-  return { project, deployment }
-}
+import { forgetRequests, makeLive, supersedeRequests } from '../serving/production.ts'
 
 /** `notInTransferItself` for the project of a promotion. */
-export const promotionNotInTransfer = guard(notInTransferItself.refuses, (ctx: Ctx, { project }: Found, input) =>
+export const promotionNotInTransfer = guard(notInTransferItself.refuses, (ctx: Ctx, { project }: OfProject, input) =>
   notInTransferItself(ctx, project, input),
 )
 
@@ -32,7 +19,7 @@ export const promotionNotInTransfer = guard(notInTransferItself.refuses, (ctx: C
  * Makes a deployment serve production and asks for its domains to be mapped to it. Undoes what a rollback switched off.
  * Refuses: project_paused 409, deployment_not_ready 409.
  */
-export async function requestPromote(ctx: Ctx, { project, deployment }: Found): Promise<void> {
+export async function requestPromote(ctx: Ctx, { project, deployment }: OfProject): Promise<void> {
   mustServe(project, deployment)
   const restored = project.auto_assign_off_at === null ? {} : { settings_json: autoAssigning(project, true) }
   await request(ctx, project, deployment, 'promote', { ...restored, auto_assign_off_at: null })
@@ -44,7 +31,7 @@ export async function requestPromote(ctx: Ctx, { project, deployment }: Found): 
  * else the one that was rolled back from would be followed by the next of its kind.
  * Refuses: project_paused 409, deployment_not_ready 409, deployment_never_live 409.
  */
-export async function requestRollback(ctx: Ctx, { project, deployment }: Found): Promise<void> {
+export async function requestRollback(ctx: Ctx, { project, deployment }: OfProject): Promise<void> {
   mustServe(project, deployment)
   if (deployment.promoted_at === null) refuse('deployment_never_live')
   const on = (JSON.parse(project.settings_json) as Settings).autoAssignCustomDomains !== false
@@ -93,22 +80,6 @@ async function request(
   await listDomains(ctx, project, id)
   await makeLive(ctx, project, deployment.id, columns)
   await foldDeployments(ctx, project.id)
-}
-
-/** Forgets those of a kind, of which only the last is ever asked for, or those to a deployment that goes. */
-export async function forgetRequests(
-  ctx: Ctx,
-  projectId: string,
-  which: { type: 'promote' | 'rollback' } | { toDeploymentId: string },
-): Promise<void> {
-  const [column, value] = 'type' in which ? ['type', which.type] : ['to_deployment_id', which.toDeploymentId]
-  const gone = await ctx.db
-    .deleteFrom('alias_request')
-    .where('project_id', '=', projectId)
-    .where(column as 'type' | 'to_deployment_id', '=', value)
-    .returning('id')
-    .execute()
-  for (const { id } of gone) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
 }
 
 /** Every production domain as it is now, in one statement, however many they are; the oldest is first. */

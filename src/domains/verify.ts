@@ -2,12 +2,13 @@
 
 import type { Found as Records } from '../adapters/dns.ts'
 import type { Ctx } from '../context.ts'
-import type { Found } from '../domains/domains.ts'
-import { type ProjectDomain, showDomain, showEvent } from '../domains/schema.ts'
+import { challengeOf, mayLookUp, mustBeProven } from '../domain-proof/challenge.ts'
+import { mustBeAllowed, takeName } from '../domain-proof/proof.ts'
+import { showEvent } from '../model/domain.ts'
 import { refuse } from '../refusal.ts'
 import { followDomain } from '../serving/pointing.ts'
-import { challengeOf, mayLookUp, mustBeProven } from './challenge.ts'
-import { mustBeAllowed, takeName } from './proof.ts'
+import type { Found } from './domains.ts'
+import { type ProjectDomain, showDomain } from './schema.ts'
 
 const NOT_ASKED = 'not asked'
 

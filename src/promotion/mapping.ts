@@ -1,11 +1,12 @@
 /** The job behind promote and rollback: slice by slice it maps the domains of a request, and tells how far it is. docs/deployments.md: Promote and rollback in the background. */
+
+import { aliasId } from '../aliases/aliases.ts'
 import type { Ctx, Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { PromoteAliases, PromoteAliasesQuery } from '../deployments/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
 import { foldDeployments } from '../model/deployment-summary.ts'
 import { pointDomains } from '../serving/pointing.ts'
-import { aliasId } from './aliases.ts'
+import type { PromoteAliases, PromoteAliasesQuery } from './schema.ts'
 
 /** Domains that one transaction maps. */
 export const MAPPING_SLICE = 25
