@@ -26,8 +26,6 @@ const DAY_MS = 86_400_000
 const OWNER = 'mail'
 const SEALED = /^v1\.dk_/
 const MAIL_KEPT_MS = 30 * 86_400_000
-/** In most cases the transaction is committed by then; the poster's own look finds what is not. */
-const SOON_MS = 20
 
 /**
  * Puts a letter in the queue. It leaves when the transaction commits, and never when it does not. What is over the budget of a person and
@@ -70,7 +68,7 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
       last_error: null,
     })
     .execute()
-  setTimeout(() => ctx.deps.wakeups.mail(), SOON_MS).unref()
+  ctx.deps.wakeups.mail()
 }
 
 /** The text of a letter; undefined when it does not open. One from before texts were sealed is in clear. */

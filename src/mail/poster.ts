@@ -1,17 +1,17 @@
 /**
- * Takes what is due from the queue and hands it over. Who takes a letter pushes its next attempt ahead in the same statement,
- * so that of several instances one has it; one that dies with it in hand leaves it to be taken again. At least once.
+ * Takes letters that are due from the queue and hands them over, each at least once. Taking a letter pushes its next attempt ahead in the same
+ * statement, so of several instances one has it. When an instance dies, its letters come due again.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Posted } from '../adapters/mailer.ts'
 import { momentOf } from '../clock.ts'
 import type { Deps } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { type LeasedWork, startWorking, workOff } from '../outbox/lease-loop.ts'
 import { textOf } from './mail.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** How long who took a letter has it alone; longer than handing it over may take. */
+/** For so long a letter belongs to whoever took it: longer than handing it over may take. */
 const LEASE_MS = 5 * MINUTE_MS
 const LONGEST_POST_MS = MINUTE_MS
 /** After the first failure, the second, and so on; then the last again and again. */
@@ -19,54 +19,48 @@ const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS
 const GIVE_UP_MS = 72 * HOUR_MS
 /** Letters that are handed over at the same time. */
 const AT_ONCE = 5
-const POLL_MS = 1000
-/** How long letters in hand may take once the service stops. */
-const GRACE_MS = 3000
 
-/** Starts to post; the answer stops it and waits a little for letters that are being handed over. */
+/** Starts to post. The function that it gives stops it, and waits a little for letters that are being handed over. */
 export function startPoster(deps: Deps): () => Promise<void> {
-  const leave = new AbortController()
-  let running: Promise<unknown> | undefined
-  const look = () => {
-    running ??= postDue(deps, leave.signal)
-      .catch((error) => deps.log.error({ err: error }, 'mail could not be looked through; it is tried again'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  const poll = setInterval(look, POLL_MS)
-  deps.wakeups.mail = look
-  return async () => {
-    clearInterval(poll)
+  const { wake, stop } = startWorking(deps, letterWork(deps))
+  deps.wakeups.mail = wake
+  return () => {
     deps.wakeups.mail = () => {}
-    await Promise.race([running, sleep(GRACE_MS, undefined, { ref: false })])
-    leave.abort()
-    await running
+    return stop()
   }
 }
 
 /** Posts all that is due now. Gives how many letters were taken. */
-export async function postDue(deps: Deps, leave: AbortSignal = deps.stopping): Promise<number> {
-  let posted = 0
-  for (;;) {
-    if (leave.aborted || !(await isAnyDue(deps))) return posted
-    const letters = await take(deps)
-    await Promise.all(letters.map((letter) => postOne(deps, letter, leave)))
-    posted += letters.length
-    if (letters.length === 0) return posted
+export function postDue(deps: Deps, stop: AbortSignal = deps.stopping): Promise<number> {
+  return workOff(letterWork(deps), deps.clock.now(), stop)
+}
+
+function letterWork(deps: Deps): LeasedWork<Row<'mail'>> {
+  return {
+    name: 'letters',
+    async take(now, running) {
+      const room = AT_ONCE - running.length
+      return room > 0 && (await isAnyDue(deps, now)) ? lease(deps, now, room) : []
+    },
+    run: (letter, _now, stop) =>
+      postOne(deps, letter, stop).catch((error) => {
+        deps.log.warn(
+          { err: error, mailId: letter.id },
+          'how a letter ended could not be written down; it is posted again',
+        )
+      }),
   }
 }
 
 /** An empty queue costs a read, not a transaction. */
-async function isAnyDue({ db, clock }: Deps): Promise<boolean> {
-  const due = await db.read.selectFrom('mail').select('id').where('due_at', '<=', clock.now()).limit(1).execute()
+async function isAnyDue({ db }: Deps, now: number): Promise<boolean> {
+  const due = await db.read.selectFrom('mail').select('id').where('due_at', '<=', now).limit(1).execute()
   return due.length > 0
 }
 
-function take({ db, clock }: Deps): Promise<Row<'mail'>[]> {
-  return db.write(async (tx) => {
-    const now = clock.now()
-    const due = tx.selectFrom('mail').select('id').where('due_at', '<=', now).orderBy('due_at').limit(AT_ONCE)
+function lease({ db }: Deps, now: number, room: number): Promise<Row<'mail'>[]> {
+  return db.write((tx) => {
+    const due = tx.selectFrom('mail').select('id').where('due_at', '<=', now).orderBy('due_at').limit(room)
     return tx
       .updateTable('mail')
       .set((eb) => ({ due_at: now + LEASE_MS, attempts: eb('attempts', '+', 1) }))
@@ -77,8 +71,8 @@ function take({ db, clock }: Deps): Promise<Row<'mail'>[]> {
   })
 }
 
-async function postOne(deps: Deps, letter: Row<'mail'>, leave: AbortSignal): Promise<void> {
-  const signal = AbortSignal.any([leave, AbortSignal.timeout(LONGEST_POST_MS)])
+async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(LONGEST_POST_MS)])
   const at = momentOf(letter.created_stamp)
   const { id, recipient, subject } = letter
   const text = await textOf(deps, letter)
@@ -92,7 +86,7 @@ async function postOne(deps: Deps, letter: Row<'mail'>, leave: AbortSignal): Pro
       .updateTable('mail')
       .set(end)
       .where('id', '=', id)
-      // Whoever took it meanwhile, because this took longer than it has the letter alone, says how it ended.
+      // When the lease ended meanwhile and somebody else took it, that one writes how it ended.
       .where('attempts', '=', letter.attempts)
       .execute(),
   )
@@ -105,7 +99,7 @@ async function postOne(deps: Deps, letter: Row<'mail'>, leave: AbortSignal): Pro
   else deps.log.warn(said, 'a letter could not be delivered; it is tried again')
 }
 
-/** Once a letter is done with, its text goes: it may hold a link that opens something. */
+/** The text of a letter that is done is removed: it may hold a link that opens something. */
 function columnsOf(posted: Posted, letter: Row<'mail'>, now: number): Partial<Row<'mail'>> {
   if (posted.end === 'sent') return { sent_at: now, due_at: null, last_error: null, body_text: '' }
   const due = now + (WAITS_MS[letter.attempts - 1] ?? WAITS_MS.at(-1)!)

@@ -1,0 +1,113 @@
+/**
+ * Works off a queue that is kept in the store: takes what is due, does each piece by itself, and looks again. Deliveries and letters go this way.
+ * Whoever takes a piece has a lease: until it ends nobody else takes that piece, also on another instance, and after it somebody else does.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deps } from '../context.ts'
+
+export type LeasedWork<T> = {
+  /** What the pieces are called, in the log. */
+  name: string
+  /** Leases what is due at `now`, as much as there is room for beside what is `running`, and gives it. */
+  take(now: number, running: readonly T[]): Promise<T[]>
+  /** Does one piece and writes down how it ended. It never throws. `stop` is aborted when the service waits for it no longer. */
+  run(piece: T, now: () => number, stop: AbortSignal): Promise<void>
+}
+
+/** Other instances write too, and what was put off comes due: the queue is looked at this often. */
+const POLL_MS = 1000
+/** A wake-up comes from a transaction that is about to commit: look shortly after it, and once more should it have taken longer. */
+const SOON_MS = [15, 150]
+/** How long pieces that are under way may go on once the service stops. */
+const STOP_MS = 3000
+
+/** Does all that is due at `now`, to the end. Gives how many pieces it took. */
+export async function workOff<T>(work: LeasedWork<T>, now: number, stop: AbortSignal): Promise<number> {
+  const pool = openPool(work, () => now, stop)
+  for (let taken = 0; ; ) {
+    const ended = pool.ended()
+    const begun = stop.aborted ? 0 : await pool.begin(now)
+    taken += begun
+    // A piece that ended during the look may have made the next one due.
+    if (begun === 0 && pool.ended() === ended && !(await pool.oneEnded())) return taken
+  }
+}
+
+/** Starts the loop. `wake` makes it look soon; `stop` ends it: pieces that are under way end, or are told to give up after 3 s. */
+export function startWorking<T>(
+  { clock, log }: Pick<Deps, 'clock' | 'log'>,
+  work: LeasedWork<T>,
+): { wake(): void; stop(): Promise<void> } {
+  const giveUp = new AbortController()
+  const pool = openPool(work, clock.now, giveUp.signal, () => look(0))
+  const timers = new Set<NodeJS.Timeout>()
+  let stopping = false
+  let looking: Promise<void> | undefined
+  let again = false
+
+  const look = (afterMs: number) => {
+    if (stopping) return
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      again = looking !== undefined
+      looking ??= round()
+    }, afterMs)
+    timers.add(timer)
+  }
+  const round = async () => {
+    try {
+      await pool.begin(clock.now())
+    } catch (error) {
+      log.warn({ err: error }, `the queue of ${work.name} could not be read; it is read again in a second`)
+    }
+    looking = undefined
+    if (again) look(0)
+    again = false
+  }
+  const poll = setInterval(() => look(0), POLL_MS)
+  return {
+    wake() {
+      if (timers.size < 2 * SOON_MS.length) for (const afterMs of SOON_MS) look(afterMs)
+    },
+    async stop() {
+      stopping = true
+      clearInterval(poll)
+      for (const timer of timers) clearTimeout(timer)
+      await looking
+      await Promise.race([pool.allEnded(), sleep(STOP_MS, undefined, { ref: false })])
+      giveUp.abort()
+      await pool.allEnded()
+    },
+  }
+}
+
+/** The pieces that are under way. `onEnd`: one has ended, so there is room for another. */
+function openPool<T>({ take, run }: LeasedWork<T>, now: () => number, stop: AbortSignal, onEnd = () => {}) {
+  const running = new Map<Promise<void>, T>()
+  let ended = 0
+  const start = (piece: T) => {
+    const one: Promise<void> = run(piece, now, stop).then(() => {
+      running.delete(one)
+      ended++
+      onEnd()
+    })
+    running.set(one, piece)
+  }
+  return {
+    /** Takes what is due and starts it. Gives how many pieces that were. */
+    async begin(at: number): Promise<number> {
+      const taken = await take(at, [...running.values()])
+      for (const piece of taken) start(piece)
+      return taken.length
+    },
+    /** How many have ended so far. */
+    ended: () => ended,
+    /** Waits until one has ended; false, at once, when none is under way. */
+    async oneEnded(): Promise<boolean> {
+      if (running.size === 0) return false
+      await Promise.race(running.keys())
+      return true
+    },
+    allEnded: () => Promise.all(running.keys()),
+  }
+}
