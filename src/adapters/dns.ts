@@ -5,7 +5,7 @@ import { openFairLine } from '../fair-line.ts'
 /** What a look-up gives: what was found, `[]` when the name has nothing of it, undefined when no resolver answered. */
 export type Found<T> = T[] | undefined
 
-/** `asker`: for whom it is asked, an account or a name that something is sent to. Slow names of one asker hold up no other. */
+/** `asker`: the account for which it is asked. Slow names of one account hold up no other. */
 export type Dns = {
   /** TXT records, the chunks of each joined. CNAMEs are followed, a truncated answer is asked for again over TCP. */
   readTxt(name: string, asker: string): Promise<Found<string>>

@@ -7,7 +7,13 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
 import type { Dns } from './dns.ts'
 
-export type Post = { url: string; headers: Record<string, string>; body: string }
+export type Post = {
+  url: string
+  headers: Record<string, string>
+  body: string
+  /** The account that set the URL: names are looked up, and connections kept, for it alone. */
+  accountId: string
+}
 /** What came back: a status with the first KiB of the answer, or a sentence that says why there is none. */
 export type Posted = { statusCode: number; response: string; retryAfter: string | undefined } | { error: string }
 
@@ -28,32 +34,59 @@ class Forbidden extends Error {}
 
 /** `may`: which addresses may be reached. `timeoutMs` is for tests. */
 export function openEgress(dns: Dns, may: (address: string) => boolean, timeoutMs = TIMEOUT_MS): Egress {
-  let opened: Promise<{ agent: Agent; request: typeof import('undici').request }> | undefined
-  // Loaded at the first delivery: a service that sends nothing starts sooner.
-  const open = () => {
-    opened ??= import('undici').then(({ Agent, buildConnector, request }) => {
-      const connect = guarded(buildConnector, dns, may)
-      return { agent: new Agent({ connect, allowH2: false, pipelining: 1, keepAliveTimeout: IDLE_MS }), request }
-    })
-    return opened
-  }
+  const agents = openAgents(dns, may)
   return {
-    async post({ url, headers, body }, signal) {
+    async post({ url, headers, body, accountId }, signal) {
       const wrong = urlFault(url)
       if (wrong !== undefined) return { error: wrong }
-      const { agent, request } = await open()
       const end = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
       try {
-        const answer = await request(url, { dispatcher: agent, method: 'POST', headers, body, signal: end })
-        const response = await readStart(answer.body)
-        const after = answer.headers['retry-after']
-        return { statusCode: answer.statusCode, response, retryAfter: typeof after === 'string' ? after : undefined }
+        return await agents.use(accountId, async (dispatcher, request) => {
+          const answer = await request(url, { dispatcher, method: 'POST', headers, body, signal: end })
+          const response = await readStart(answer.body)
+          const after = answer.headers['retry-after']
+          return { statusCode: answer.statusCode, response, retryAfter: typeof after === 'string' ? after : undefined }
+        })
       } catch (error) {
         return { error: sentenceOf(error, timeoutMs) }
       }
     },
-    close: async () => {
-      if (opened !== undefined) await (await opened).agent.destroy()
+    close: agents.close,
+  }
+}
+
+type Undici = typeof import('undici')
+
+/**
+ * The connections of each account, kept by an agent of its own: a connection says nothing of whom it is made for, and names have to be
+ * looked up in the account's own share of the places (dns.ts).
+ */
+function openAgents(dns: Dns, may: (address: string) => boolean) {
+  const kept = new Map<string, { agent: Agent; posts: number; idle?: NodeJS.Timeout }>()
+  // Loaded at the first delivery: a service that sends nothing starts sooner.
+  let undici: Promise<Undici> | undefined
+  return {
+    async use<T>(accountId: string, post: (agent: Agent, request: Undici['request']) => Promise<T>): Promise<T> {
+      undici ??= import('undici')
+      const { Agent, buildConnector, request } = await undici
+      let own = kept.get(accountId)
+      if (own === undefined) {
+        const connect = guarded(buildConnector, dns, may, accountId)
+        own = { agent: new Agent({ connect, allowH2: false, pipelining: 1, keepAliveTimeout: IDLE_MS }), posts: 0 }
+        kept.set(accountId, own)
+      }
+      const { agent } = own
+      clearTimeout(own.idle)
+      own.posts++
+      try {
+        return await post(agent, request)
+      } finally {
+        own.posts--
+        if (own.posts === 0) own.idle = setTimeout(() => kept.delete(accountId) && agent.destroy(), IDLE_MS).unref()
+      }
+    },
+    async close() {
+      await Promise.all([...kept.values()].map(({ agent }) => agent.destroy()))
     },
   }
 }
@@ -67,8 +100,13 @@ export function urlFault(text: string): string | undefined {
 }
 
 /** A connector that refuses before it connects, and once more, by the address that it is connected to, after. */
-function guarded(build: typeof buildConnector, dns: Dns, may: (address: string) => boolean): buildConnector.connector {
-  const lookup = guardedLookup(dns, may)
+function guarded(
+  build: typeof buildConnector,
+  dns: Dns,
+  may: (address: string) => boolean,
+  accountId: string,
+): buildConnector.connector {
+  const lookup = guardedLookup(dns, may, accountId)
   const connect = build({
     lookup,
     timeout: TIMEOUT_MS,
@@ -88,9 +126,9 @@ function guarded(build: typeof buildConnector, dns: Dns, may: (address: string) 
 }
 
 /** All addresses of a name, or none of them: one that may not be reached is enough to refuse. */
-function guardedLookup(dns: Dns, may: (address: string) => boolean): LookupFunction {
+function guardedLookup(dns: Dns, may: (address: string) => boolean, accountId: string): LookupFunction {
   return (name, _options, callback) => {
-    addressesOf(dns, name).then(
+    addressesOf(dns, name, accountId).then(
       (addresses) => {
         if (!addresses.every(may)) return callback(new Forbidden(), [])
         callback(
@@ -103,9 +141,9 @@ function guardedLookup(dns: Dns, may: (address: string) => boolean): LookupFunct
   }
 }
 
-async function addressesOf(dns: Dns, name: string): Promise<string[]> {
+async function addressesOf(dns: Dns, name: string, accountId: string): Promise<string[]> {
   if (/^(.+\.)?localhost\.?$/i.test(name)) return ['127.0.0.1', '::1']
-  const [v4, v6] = await Promise.all([dns.readA(name, name), dns.readAaaa(name, name)])
+  const [v4, v6] = await Promise.all([dns.readA(name, accountId), dns.readAaaa(name, accountId)])
   const found = [...(v4 ?? []), ...(v6 ?? [])]
   if (found.length > 0) return found
   throw new Error(v4 && v6 ? 'the name has no address' : 'the name servers did not answer')

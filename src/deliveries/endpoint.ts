@@ -40,7 +40,8 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
   const body = bodyOf(event, name)
   const seconds = Math.floor(deps.clock.now() / 1000)
   const signed = signatureHeaders(event.id, seconds, body, secrets)
-  return { send: { url: webhook.url, headers: { ...headersOf('application/json'), ...signed }, body } }
+  const headers = { ...headersOf('application/json'), ...signed }
+  return { send: { url: webhook.url, headers, body, accountId: webhook.account_id } }
 }
 
 /** `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the name that was asked for. The same bytes at every attempt. */
@@ -114,7 +115,8 @@ async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
   if (secret === undefined || extra === undefined) return 'unreadable'
   const type = drain.delivery_format === 'ndjson' ? 'application/x-ndjson' : 'application/json'
   const own = { ...headersOf(type), 'x-vercel-signature': bodySignature(delivery.body, secret) }
-  return { send: { url: drain.url, headers: { ...JSON.parse(extra || '{}'), ...own }, body: delivery.body } }
+  const headers = { ...JSON.parse(extra || '{}'), ...own }
+  return { send: { url: drain.url, headers, body: delivery.body, accountId: drain.account_id } }
 }
 
 function headersOf(contentType: string): Record<string, string> {

@@ -81,7 +81,10 @@ test('no form of a private address, written out or by name, is connected to', as
   const egress = openEgress(openDns([dns.address]), isPublicAddress)
   for (const host of [...LITERALS, ...Object.keys(NAMES)]) {
     for (const scheme of ['http', 'https']) {
-      const posted = await egress.post({ url: `${scheme}://${host}:${port}/`, headers: {}, body: '{}' }, never)
+      const posted = await egress.post(
+        { url: `${scheme}://${host}:${port}/`, headers: {}, body: '{}', accountId: 'one' },
+        never,
+      )
       assert.ok('error' in posted, `${scheme}://${host}: ${JSON.stringify(posted)}`)
       assert.match(posted.error, PRIVATE, host)
     }
@@ -92,8 +95,11 @@ test('no form of a private address, written out or by name, is connected to', as
   const open = openEgress(openDns([dns.address]), () => true)
   for (const host of ['127.0.0.1', 'localhost', 'loopback.test', '2130706433'])
     assert.equal(
-      ((await open.post({ url: `http://${host}:${port}/`, headers: {}, body: '' }, never)) as { statusCode: number })
-        .statusCode,
+      (
+        (await open.post({ url: `http://${host}:${port}/`, headers: {}, body: '', accountId: 'one' }, never)) as {
+          statusCode: number
+        }
+      ).statusCode,
       200,
     )
   assert.equal(connections(), 4)
@@ -112,7 +118,8 @@ test('a name that answers otherwise the second time is checked at every connecti
   } as unknown as Dns
   const egress = openEgress(rebinding, (address) => address === '127.0.0.1')
   hook.answer((response) => response.writeHead(200, { connection: 'close' }).end())
-  const post = (at: number | string) => egress.post({ url: `http://rebind.test:${at}/`, headers: {}, body: '' }, never)
+  const post = (at: number | string) =>
+    egress.post({ url: `http://rebind.test:${at}/`, headers: {}, body: '', accountId: 'one' }, never)
   assert.equal(((await post(port)) as { statusCode: number }).statusCode, 200)
   assert.match(((await post(hidden.port)) as { error: string }).error, PRIVATE)
   assert.match(((await post(port)) as { error: string }).error, PRIVATE)
@@ -124,7 +131,7 @@ test('the address that is really connected to is checked once more, before anyth
   const hook = await receiver(t)
   let checks = 0
   const egress = openEgress(openDns(['127.0.0.1:1']), () => ++checks === 1)
-  const posted = await egress.post({ url: hook.url, headers: {}, body: 'secret' }, never)
+  const posted = await egress.post({ url: hook.url, headers: {}, body: 'secret', accountId: 'one' }, never)
   assert.match((posted as { error: string }).error, PRIVATE)
   assert.deepEqual([hook.got.length, checks], [0, 2])
   await egress.close()
@@ -136,7 +143,7 @@ test('what is no http URL, names somebody, has no address or no name server is a
   dns.zones.set('silent.test', { rcode: 'SERVFAIL' })
   const egress = openEgress(openDns([dns.address]), isPublicAddress)
   const errorOf = async (url: string) =>
-    ((await egress.post({ url, headers: {}, body: '' }, never)) as { error: string }).error
+    ((await egress.post({ url, headers: {}, body: '', accountId: 'one' }, never)) as { error: string }).error
   for (const url of ['', 'x', 'ftp://a.test/', 'file:///etc/passwd', 'javascript:1', 'data:,x'])
     assert.match(await errorOf(url), /must begin with https/)
   for (const url of ['http://user@a.test/', 'http://user:pass@a.test/', 'http://:pass@a.test/'])

@@ -4,7 +4,9 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { openDns } from '../../src/adapters/dns.ts'
+import { openEgress } from '../../src/adapters/egress.ts'
 import { startDnsServer } from '../support/dns-server.ts'
+import { receiver } from '../support/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const silent = createSocket('udp4').bind(0, '127.0.0.1')
@@ -41,7 +43,7 @@ onBothEngines(
     const calls = [world, ...users].flatMap(({ call }) => Array(7).fill(call) as (typeof call)[])
     const slow = calls.map((call, at) => call('GET', `/v6/domains/s${at}.example.com/config`))
     while (heard.size < 32) await new Promise((resolve) => setTimeout(resolve, 10))
-    const post = { url: 'http://hooks.example.org/', headers: {}, body: '' }
+    const post = { url: 'http://hooks.example.org/', headers: {}, body: '', accountId: 'one' }
     const sent = world.deps.adapters.egress.post(post, AbortSignal.timeout(6000))
     const since = performance.now()
     while (![...heard].some((question) => question.includes('hooks'))) {
@@ -109,4 +111,55 @@ test('one asker takes half of the places, and the next half of what is left; the
   await Promise.all([...many, ask('few'), ask('few')])
   assert.ok(ended.lastIndexOf('few yes') < 60, `the few ended as number ${ended.lastIndexOf('few yes')}`)
   assert.deepEqual(new Set(ended), new Set(['many yes', 'few yes']))
+})
+
+test('an account with 48 endpoints of silent names leaves room for what is sent for another', async (t) => {
+  const hook = await receiver(t)
+  const egress = openEgress(openDns([dns.address]), () => true)
+  const never = new AbortController().signal
+  const ended: string[] = []
+  const post = async (accountId: string, host: string) => {
+    const url = `http://${host}:${new URL(hook.url).port}/`
+    const posted = await egress.post({ url, headers: {}, body: '', accountId }, never)
+    ended.push(accountId)
+    return posted
+  }
+  const asked = () => new Set(dns.asked.filter((question) => question.includes('sink'))).size
+  const silent = Array.from({ length: 48 }, (_, at) => {
+    dns.zones.set(`sink${at}.org`, { silent: true })
+    return post('many', `sink${at}.org`)
+  })
+  while (asked() < 16) await new Promise((resolve) => setTimeout(resolve, 10))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  assert.equal(asked(), 16, 'IPv4 and IPv6 of each name are one question each')
+  dns.zones.set('prompt.org', { a: ['127.0.0.1'] })
+  assert.equal(((await post('few', 'prompt.org')) as { statusCode: number }).statusCode, 200)
+  assert.deepEqual(ended, ['few'])
+  for (const posted of await Promise.all(silent)) assert.match((posted as { error: string }).error, /did not answer/)
+  await egress.close()
+})
+
+test('connections are kept for the next delivery of an account, shared with no other, and closed when there is none', async (t) => {
+  const hook = await receiver(t)
+  const egress = openEgress(openDns([dns.address]), () => true)
+  const ports: number[] = []
+  const closed: Promise<unknown>[] = []
+  hook.answer((response, _got, { socket }) => {
+    if (!ports.includes(socket.remotePort!)) closed.push(once(socket, 'close'))
+    ports.push(socket.remotePort!)
+    response.end()
+  })
+  const post = (accountId: string) =>
+    egress.post({ url: hook.url, headers: {}, body: '', accountId }, new AbortController().signal)
+  for (const accountId of ['one', 'one', 'other']) {
+    assert.equal('error' in (await post(accountId)), false)
+    // The connection is free for the next request a moment after the answer.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.equal(ports[0], ports[1])
+  assert.notEqual(ports[1], ports[2])
+  await Promise.all(closed)
+  assert.equal(closed.length, 2)
+  assert.equal('error' in (await post('one')), false, 'and are made anew')
+  await egress.close()
 })
