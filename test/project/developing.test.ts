@@ -1,0 +1,84 @@
+/**
+ * The walk-through of docs/developing.md, typed into a copy of the repository: each of its blocks is applied, and its commands run.
+ * A block of `ts` is a new file. In a block of `diff` the lines with `+` are added below the lines that are there.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { root } from '../support/root.ts'
+
+const page = readFileSync(join(root, 'docs', 'developing.md'), 'utf8')
+const blocks = [...page.matchAll(/^```(\w+) ([^\n]*)\n(.*?)^```$/gms)].map(([, kind, place, text]) => ({
+  kind: kind!,
+  place: place!,
+  text: text!,
+}))
+
+/** What is in the repository, with what was not committed yet, and the modules of the one around it. */
+function copyOfTree(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-developing-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const names = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: root, encoding: 'utf8' })
+  const there = names.split('\0').filter((name) => name !== '' && existsSync(join(root, name)))
+  execFileSync('cp', ['--parents', '-p', '-t', folder, '--', ...there], { cwd: root })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+/** Adds the lines with `+` to a file: below the lines that stand before them, which must stand together in the file, and once. */
+function apply(file: string, text: string): void {
+  const lines = text.replace(/\n$/, '').split('\n')
+  const known = lines.filter((line) => line.startsWith(' ')).map((line) => line.slice(1))
+  const after = lines.map((line) => line.slice(1))
+  assert.ok(lines.every((line) => /^[ +]/.test(line)) && known.length > 0 && known.length < lines.length, text)
+  const before = readFileSync(file, 'utf8')
+  const parts = `\n${before}`.split(`\n${known.join('\n')}\n`)
+  assert.equal(
+    parts.length,
+    2,
+    `the lines that docs/developing.md names stand ${parts.length - 1} times in ${file}:\n${text}`,
+  )
+  writeFileSync(file, parts.join(`\n${after.join('\n')}\n`).slice(1))
+}
+
+/** As a person would, in a shell of their own: no variable of this run reaches it, so that its stores have the new table. */
+function run(folder: string, command: string): void {
+  const { NODE_TEST_CONTEXT: _, BERTH_TEST_POSTGRES: __, BERTH_TEST_SQLITE: ___, ...env } = process.env
+  const path = `${join(root, 'node_modules', '.bin')}:${env.PATH}`
+  const { status, stdout, stderr } = spawnSync('sh', ['-e'], {
+    cwd: folder,
+    env: { ...env, PATH: path },
+    input: command,
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, `${command}\n${stdout}\n${stderr}`)
+}
+
+test('whoever follows docs/developing.md has a new endpoint, with its tests, its types and its documents', {
+  timeout: 300_000,
+}, (t) => {
+  const folder = copyOfTree(t)
+  let commands = 0
+  for (const { kind, place, text } of blocks) {
+    if (kind === 'ts') {
+      const file = join(folder, place)
+      assert.equal(existsSync(file), false, `${place} is there already`)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, text)
+    }
+    if (kind === 'diff') apply(join(folder, place), text)
+    if (kind === 'sh' && place.startsWith('not run here: test/project/developing.test.ts')) {
+      for (const line of text.trim().split('\n')) {
+        run(folder, line)
+        commands++
+      }
+    }
+  }
+  assert.ok(commands >= 3, `${commands} commands`)
+  run(folder, 'tsc && biome check --error-on-warnings src/notes test/notes src/db && knip')
+  const document = readFileSync(join(folder, 'docs', 'api', 'openapi.json'), 'utf8')
+  for (const name of ['createProjectNote', 'getProjectNotes']) assert.ok(document.includes(`"${name}"`), name)
+})
