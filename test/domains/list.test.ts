@@ -125,5 +125,5 @@ onBothEngines('the domains of an apex are listed over all projects that the toke
   assert.deepEqual(named((await list(call, `limit=2&until=${first.pagination.next}`)).projectDomains), [
     'a.example.com',
   ])
-  assert.equal((await call('GET', '/v1/domains/no%20name/project-domains')).status, 400)
+  assert.equal((await call('GET', '/v1/domains/no%20name/project-domains')).status, 404)
 })

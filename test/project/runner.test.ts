@@ -1,10 +1,12 @@
 /** What the tests stand on: a run runs what it was asked to, and a test that fails ends it with a failure. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { BUDGET_S, filesOf, QUEUE } from '../../scripts/test/queue.ts'
+import report from '../../scripts/test/report.ts'
 import { lacking, starts } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 
@@ -32,6 +34,54 @@ test('a run is of the named files alone, and ends with 1 when one test fails, wi
     assert.equal(ran.status, status, ran.said)
     assert.match(ran.said, new RegExp(`^# tests ${tests}$`, 'm'))
   }
+})
+
+test('each file is run once, whoever takes it; one that cannot be read ends the run with 1 and holds up no other', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const files = Array.from({ length: 9 }, (_, at) => join(folder, `${at}.test.mjs`))
+  for (const [at, file] of files.entries())
+    writeFileSync(file, `import { test } from 'node:test'\ntest('number ${at}', () => {})\n`)
+  const whole = run(...files)
+  assert.equal(whole.status, 0, whole.said)
+  for (const at of files.keys()) assert.equal(whole.said.split(`number ${at} `).length, 2, whole.said)
+  writeFileSync(files[0]!, "throw new Error('no test')\n")
+  const broken = run(...files)
+  assert.equal(broken.status, 1)
+  assert.match(broken.said, /Error: no test/)
+  assert.match(broken.said, /^. pass 8$/m)
+})
+
+test('every test file belongs to npm test, to the long ones or to a command of its own', () => {
+  const [short, long] = [filesOf(root, false), filesOf(root, true)]
+  const all = globSync('test/**/*.test.ts', { cwd: root }).filter(
+    (file) => !/^test.(attacks|clients|faults)./.test(file),
+  )
+  assert.deepEqual([...short, ...long].toSorted(), all.toSorted())
+  assert.ok(long.length > 0 && long.every((file) => file.endsWith('.long.test.ts')))
+  const ci = readFileSync(join(root, '.ci', 'run'), 'utf8')
+  for (const command of ['test:long', 'test:clients', 'test:faults', 'test:attacks', 'check'])
+    assert.match(ci, new RegExp(`npm run ${command}\\b`))
+})
+
+test('what takes longer than its budget is named before the counts', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
+  const before = process.env[QUEUE]
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true })
+    if (before === undefined) delete process.env[QUEUE]
+    else process.env[QUEUE] = before
+  })
+  process.env[QUEUE] = folder
+  for (const [at, seconds] of [BUDGET_S - 1, BUDGET_S + 1, BUDGET_S + 2].entries())
+    writeFileSync(join(folder, `took-${at}`), JSON.stringify({ file: `file-${at}`, seconds }))
+  async function* events() {
+    for (const message of ['tests 3', 'pass 3']) yield { type: 'test:diagnostic', data: { nesting: 0, message } }
+  }
+  let said = ''
+  for await (const piece of report(events())) said += piece
+  assert.match(said, /longer than 20 s.*\n *22\.0 s {2}file-2\n *21\.0 s {2}file-1\n.*tests 3.*pass 3/s)
+  assert.doesNotMatch(said, /file-0/)
 })
 
 test('a file that is not there is refused: its tests would seem to pass', () => {

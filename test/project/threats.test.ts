@@ -15,7 +15,7 @@ test('every threat of docs/threats.md names a test that is there, by its file an
   for (const row of rows) {
     const tests = row.split(' | ')[3]!.replace(/ \|$/, '').split('<br>')
     for (const named of tests) {
-      const [, file, name] = /^`([\w/-]+)`: (.+)$/.exec(named) ?? assert.fail(named)
+      const [, file, name] = /^`([\w/.-]+)`: (.+)$/.exec(named) ?? assert.fail(named)
       const text = readFileSync(join(root, 'test', `${file}.test.ts`), 'utf8').replaceAll("\\'", "'")
       const quoted = [`'${name}'`, `"${name}"`, `\`${name}\``]
       assert.ok(

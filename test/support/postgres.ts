@@ -2,7 +2,7 @@
  * One real PostgreSQL for the whole test run, on a free port, thrown away afterwards. Its durability is off: tests of faults start
  * their own. And a migrated, empty store of each engine, of which every world is a copy.
  */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,10 +55,26 @@ export async function startPostgres(
 /** The migrated database that the databases of worlds are copies of. */
 export const MIGRATED = 'migrated'
 
+/** A folder in memory that most Linux machines have. */
+const MEMORY = '/dev/shm'
+/** What the databases and stores of the worlds that are open at a time take at most, several times over. */
+const ROOM_BYTES = 2 * 1024 ** 3
+
+/** Where the stores of worlds are: in memory where there is room, else where temporary files are. What a disk does is tested with `newHome`. */
+export function storesFolder(): string {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    if (bavail * bsize > ROOM_BYTES) return MEMORY
+  } catch {
+    // Another system has no such folder.
+  }
+  return tmpdir()
+}
+
 export async function globalSetup(): Promise<void> {
   // A run within a test uses what the run around it has.
   if (process.env.BERTH_TEST_POSTGRES !== undefined) return
-  folder = mkdtempSync(join(tmpdir(), 'berth-pg-'))
+  folder = mkdtempSync(join(storesFolder(), 'berth-pg-'))
   const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=400', 'shared_buffers=64MB']
   const started = await startPostgres(folder, settings)
   server = started.server

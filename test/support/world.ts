@@ -1,7 +1,6 @@
 /** A whole service for a test: its own store, its own people, and a way to speak HTTP to it. Every test runs on both engines. */
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
@@ -10,7 +9,7 @@ import { readConfig } from '../../src/config.ts'
 import { logOptions } from '../../src/log.ts'
 import type { StartCredentials } from '../../src/operator/bootstrap.ts'
 import { openService, type Service } from '../../src/service.ts'
-import { MIGRATED } from './postgres.ts'
+import { MIGRATED, storesFolder } from './postgres.ts'
 
 export const ENGINES = ['sqlite', 'postgres'] as const
 export type Engine = (typeof ENGINES)[number]
@@ -77,7 +76,7 @@ export function onBothEngines(
 
 /** Opens a service over a fresh store. */
 export async function openWorld(engine: Engine, settings: Record<string, string> = {}): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
+  const folder = mkdtempSync(join(storesFolder(), 'berth-test-'))
   const database = settings.DATABASE_URL ?? (await migratedStore(engine, folder))
   const config = readConfig({
     BERTH_DATA: folder,
@@ -130,6 +129,7 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     listen: () => service.app.listen({ host: '127.0.0.1', port: 0 }),
     close: async () => {
       await service.close()
+      if (settings.DATABASE_URL === undefined && engine === 'postgres') await dropDatabase(database)
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -172,12 +172,21 @@ async function migratedStore(engine: Engine, folder: string): Promise<string> {
 
 /** A new database in the PostgreSQL of this test run: empty, or a copy of another one. */
 export async function newDatabase(template?: string): Promise<string> {
+  const name = `t${randomBytes(8).toString('hex')}`
+  await askServer(`create database ${name}${template ? ` template ${template} strategy file_copy` : ''}`)
+  return `${process.env.BERTH_TEST_POSTGRES}/${name}`
+}
+
+/** Hundreds of databases would fill the memory that they are in. A test may hold one that it opened beside the world's. */
+async function dropDatabase(url: string): Promise<void> {
+  await askServer(`drop database ${new URL(url).pathname.slice(1)} with (force)`)
+}
+
+async function askServer(statement: string): Promise<void> {
   const server = process.env.BERTH_TEST_POSTGRES
   if (server === undefined) throw new Error('run the tests with npm test: it starts the PostgreSQL they need')
-  const name = `t${randomBytes(8).toString('hex')}`
   const client = new pg.Client({ connectionString: `${server}/postgres` })
   await client.connect()
-  await client.query(`create database ${name}${template ? ` template ${template} strategy file_copy` : ''}`)
+  await client.query(statement)
   await client.end()
-  return `${server}/${name}`
 }

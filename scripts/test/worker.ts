@@ -1,0 +1,20 @@
+/** One of the processes of a run: takes test files from the queue and runs them, one after another. */
+import { describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { QUEUE, takeFiles } from './queue.ts'
+
+let files = 0
+for (const { file, name } of takeFiles(process.env[QUEUE]!)) {
+  try {
+    await import(pathToFileURL(file).href)
+  } catch (error) {
+    test(name, () => {
+      throw error
+    })
+  }
+  // An empty suite has its turn once all tests before it have ended; its line says which file they were of.
+  await describe(name, () => {})
+  files++
+}
+// The runner counts a process without any line as a test.
+if (files === 0) describe('no file was left for this process', () => {})
