@@ -1,51 +1,85 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+/**
+ * How requests share the one event loop of this process. An iteration of the loop accepts one new connection and reads what has
+ * arrived on the others, so whatever takes long in one iteration makes every client wait. docs/limits.md.
+ */
 
-let turn: { began: number; end: Promise<void> } | undefined
+let iteration: { began: number; end: Promise<void> } | undefined
 
-function thisTurn(): { began: number; end: Promise<void> } {
-  turn ??= {
+function thisIteration(): { began: number; end: Promise<void> } {
+  iteration ??= {
     began: performance.now(),
     end: new Promise((resolve) => {
       setImmediate(() => {
-        turn = undefined
+        iteration = undefined
         resolve()
       })
     }),
   }
-  return turn
+  return iteration
 }
 
-/** Answers that were made in one turn of the event loop leave together: a write that wakes a waiting client costs more than the answer. */
-export function endOfTurn(): Promise<void> {
-  return thisTurn().end
+/** Resolves at the end of this iteration. Answers that are sent together there wake a waiting client once, which costs more than an answer. */
+export function endOfIteration(): Promise<void> {
+  return thisIteration().end
 }
 
-/** For how many ms this turn of the event loop has been busy with requests. */
-export function turnLastedMs(): number {
-  return performance.now() - thisTurn().began
+/** For how many ms this iteration has been busy with requests. */
+export function iterationMs(): number {
+  return performance.now() - thisIteration().began
 }
 
-/** Resolves once nothing is left to do at once: what was begun has ended, or waits for something outside this turn. */
+/** Resolves once all that can run now has run: what was begun has ended, or waits for the network, the disk or a timer. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }
 
-/** Work that takes longer lets others in between, and for how long. */
-const LONGEST_AT_ONCE_MS = 3
-const PAUSE_MS = 1
+/** Short requests that wait for their answer, and connections accepted since the start. */
+let shortRequests = 0
+let connections = 0
+
+/** Runs a request that makes no long list: while it waits for its answer, long lists pause for it. */
+export async function goFirst<T>(work: () => Promise<T>): Promise<T> {
+  shortRequests++
+  try {
+    return await work()
+  } finally {
+    shortRequests--
+  }
+}
+
+/** Says that a connection was accepted: others may wait behind it to be accepted too, so long lists pause. */
+export function noteConnection(): void {
+  connections++
+}
+
+/** A long list works for so long at a time. */
+const PIECE_MS = 3
+/** Then it pauses for a moment, and longer while others are busy, up to the most. */
+const LEAST_PAUSE_MS = 1
+const MOST_PAUSE_MS = 25
 
 /**
- * Makes something of each, one after another. Where that takes long, others run in between: for a while and not for one turn of the
- * event loop, in which it accepts one connection.
+ * Makes something of each, one after another. Work that takes long pauses every 3 ms, so that short requests and new connections
+ * wait for one piece of it and not for all. Each step should take a few milliseconds at the most.
  */
-export async function mapInTurns<T, R>(all: readonly T[], make: (one: T) => R | Promise<R>): Promise<R[]> {
+export async function mapInPieces<T, R>(all: readonly T[], make: (one: T) => R | Promise<R>): Promise<R[]> {
   const made: R[] = []
   let began = performance.now()
   for (const one of all) {
     made.push(await make(one))
-    if (performance.now() - began < LONGEST_AT_ONCE_MS) continue
-    await sleep(PAUSE_MS)
+    if (performance.now() - began < PIECE_MS) continue
+    await pause()
     began = performance.now()
   }
   return made
+}
+
+/** Waits until no short request is left and no connection has come, or for as long as a pause may last. */
+async function pause(): Promise<void> {
+  const end = performance.now() + MOST_PAUSE_MS
+  let seen: number
+  do {
+    seen = connections
+    await new Promise((resolve) => setTimeout(resolve, LEAST_PAUSE_MS))
+  } while ((shortRequests > 0 || connections > seen) && performance.now() < end)
 }

@@ -1,4 +1,4 @@
-import { turnLastedMs } from '../event-loop.ts'
+import { iterationMs } from '../event-loop.ts'
 
 /** Rows that one statement carries: both engines bound the number of values in a statement, and one of this size takes milliseconds. */
 const SLICE = 100
@@ -18,6 +18,6 @@ const TURN_MS = 8
  * event loop has lasted a while, whatever it was busy with. On SQLite other writers still wait for the transaction; who reads does not.
  */
 export function openPace(): () => Promise<void> | undefined {
-  turnLastedMs()
-  return () => (turnLastedMs() < TURN_MS ? undefined : new Promise((resolve) => setImmediate(resolve)))
+  iterationMs()
+  return () => (iterationMs() < TURN_MS ? undefined : new Promise((resolve) => setImmediate(resolve)))
 }

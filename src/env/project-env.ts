@@ -5,7 +5,7 @@ import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import { openPace } from '../db/chunks.ts'
 import { prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
-import { mapInTurns } from '../event-loop.ts'
+import { mapInPieces } from '../event-loop.ts'
 import { refuse } from '../refusal.ts'
 import { createDrafts } from './draft.ts'
 import { removeHistory } from './history-log.ts'
@@ -19,7 +19,7 @@ import { removeVariables } from './write.ts'
 const MOST_PLACES = 300
 const MOST_BYTES = 48 * 1024
 /** Variables of so many places are read at once; then others are let in. */
-const PLACES_AT_ONCE = 600
+const PLACES_AT_ONCE = 200
 
 /** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
 export async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
@@ -41,7 +41,7 @@ export async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map
     .execute()
   const small = sizes.filter(({ places }) => Number(places) > 0 && Number(places) <= MOST_PLACES)
   for (const { project_id, places } of sizes) if (Number(places) > MOST_PLACES) all.delete(project_id)
-  await mapInTurns(fewAtOnce(small), async (ids) => {
+  await mapInPieces(fewAtOnce(small), async (ids) => {
     const rows = await ctx.db
       .selectFrom('env_var')
       .selectAll()

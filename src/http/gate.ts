@@ -3,7 +3,7 @@
  * line in which accounts take turns. docs/limits.md.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { settled, turnLastedMs } from '../event-loop.ts'
+import { iterationMs, settled } from '../event-loop.ts'
 import { type FairLine, openFairLine } from '../fair-line.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -57,7 +57,7 @@ export function openGate(rules: Rules): Gate {
     look,
     enter(owner) {
       const waiting = line.sizeOf(owner)
-      if (waiting === 0 && inside.fits(owner) && turnLastedMs() < LONGEST_TURN_MS) return inside.add(owner, 1)
+      if (waiting === 0 && inside.fits(owner) && iterationMs() < LONGEST_TURN_MS) return inside.add(owner, 1)
       if (waiting >= MOST_WAITING) throw tooMany()
       const turn = waitInLine(line, owner).then(() => inside.add(owner, 1))
       look()

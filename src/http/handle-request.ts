@@ -4,7 +4,7 @@ import { resolveNames } from '../access/names.ts'
 import { endOneAfterAnother } from '../access/person.ts'
 import type { Deps, Input, OperatorCtx, Params, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { endOfTurn } from '../event-loop.ts'
+import { endOfIteration, goFirst } from '../event-loop.ts'
 import { limitHeaders, mustBeLeft } from '../limiter.ts'
 import { fieldsOf, record } from '../outbox/outbox.ts'
 import { Refusal } from '../refusal.ts'
@@ -74,13 +74,13 @@ async function answerCounted(
   const written = await inTurn(request.gates, route, owner, () =>
     route.method === 'GET' ? answerRead(asked) : answerWrite(asked),
   )
-  if (route.method === 'GET') await endOfTurn()
+  if (route.method === 'GET') await endOfIteration()
   return { ...written, owner }
 }
 
 /** Answers when it is the account's turn: of lists few are made at once. Refuses: rate_limited 429. */
 async function inTurn<T>({ lists, all }: Gates, route: Route, owner: string, make: () => Promise<T>): Promise<T> {
-  if (route.list === undefined) return passing(all, owner, make)
+  if (route.list === undefined) return goFirst(() => passing(all, owner, make))
   return passing(lists, owner, () => passing(all, owner, make))
 }
 

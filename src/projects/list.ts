@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import type { Ctx, Input } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { hasEdgeConfig } from '../env/project-env.ts'
-import { mapInTurns } from '../event-loop.ts'
+import { mapInPieces } from '../event-loop.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import { showBypass } from './bypass.ts'
 import { type ListProjectsQuery, type Project, type ProjectList, showListed } from './schema.ts'
@@ -40,7 +40,7 @@ export async function listProjects(
   const { rows: shown, pagination } = page(rows, limit, until, (row) => row.updated_stamp)
   const added: ReadonlyMap<string, object>[] = []
   for (const { showPage } of ctx.deps.onProject) if (showPage) added.push(await showPage(ctx, shown))
-  const projects = await mapInTurns(shown, async (row) => {
+  const projects = await mapInPieces(shown, async (row) => {
     const protectionBypass = await showBypass(ctx, row)
     const parts = added.map((byId) => byId.get(row.id))
     return Object.assign(showListed(row), ...parts, protectionBypass && { protectionBypass }) as Project

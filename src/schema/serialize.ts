@@ -1,7 +1,7 @@
 /** What may leave: an answer as JSON text, with the fields that its schema declares and no others. */
 import fastJson from 'fast-json-stringify'
 import type { TSchema } from 'typebox'
-import { mapInTurns } from '../event-loop.ts'
+import { mapInPieces } from '../event-loop.ts'
 
 const serializers = new WeakMap<TSchema, (answer: unknown) => string>()
 
@@ -32,11 +32,11 @@ export async function serializeList(schema: TSchema, answer: unknown): Promise<s
 
 /** As `serializeList`, of a bare list: a line a row. */
 export async function serializeLines(schema: TSchema & { items?: TSchema }, rows: unknown[]): Promise<string | Buffer> {
-  return bytesOf((await mapInTurns(rows, (row) => `${textOf(schema.items!, row)}\n`)).join(''))
+  return bytesOf((await mapInPieces(rows, (row) => `${textOf(schema.items!, row)}\n`)).join(''))
 }
 
 async function rowsOf(schema: TSchema, rows: unknown[]): Promise<string> {
-  return (await mapInTurns(rows, (row) => textOf(schema, row))).join(',')
+  return (await mapInPieces(rows, (row) => textOf(schema, row))).join(',')
 }
 
 function bytesOf(text: string): string | Buffer {

@@ -2,6 +2,7 @@
 import type { Server } from 'node:https'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps, Params } from '../context.ts'
+import { noteConnection } from '../event-loop.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-handler.ts'
 import type { Peer } from '../http/failure-limits.ts'
 import { answerRequest } from '../http/handle-request.ts'
@@ -114,6 +115,7 @@ function openServer(deps: Deps, unreached: Watch, refuse: Refuse): FastifyInstan
     },
   })
   app.server.maxConnections = MOST_CONNECTIONS
+  app.server.on('connection', noteConnection)
   // An expectation that nobody knows is passed over (RFC 9110 10.1.1: 417 is a MAY): every answer is made here.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler<FastifyError>(refuse)

@@ -58,15 +58,18 @@ if (parentPort !== null) {
       })
       asked.end(body)
     })
-  const timer = setInterval(() => {
-    // A timer that comes late owes all that was due.
+  let timer: NodeJS.Timeout
+  const askDue = () => {
+    // A timer that fires late owes every request that was due by then.
     for (; begun + n * EVERY_MS <= performance.now(); n++) {
       const one: Promise<void> = ask(begun + n * EVERY_MS).finally(() => open.delete(one))
       open.add(one)
     }
-  }, EVERY_MS)
+    timer = setTimeout(askDue, begun + n * EVERY_MS - performance.now())
+  }
+  askDue()
   parentPort.once('message', async () => {
-    clearInterval(timer)
+    clearTimeout(timer)
     await Promise.all(open)
     took.sort((a, b) => a - b)
     const at = (share: number) => took[Math.floor(took.length * share)] ?? Number.POSITIVE_INFINITY
