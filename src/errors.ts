@@ -104,7 +104,7 @@ export const REFUSALS = {
   environment_of_domain: [
     400,
     'bad_request',
-    'Invalid request: `customEnvironmentId` cannot be set. A domain serves production, or the branch that `gitBranch` names.',
+    'A domain serves a custom environment, a `gitBranch`, or goes to a `redirect`. Set the others to null.',
   ],
   branch_and_redirect: [
     400,

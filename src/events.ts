@@ -18,6 +18,7 @@ const domain = Type.Object({
   gitBranch: Nullable(Type.String()),
   redirect: Nullable(Type.String()),
   redirectStatusCode: Nullable(Type.Integer()),
+  customEnvironmentId: Nullable(Type.String()),
 })
 const ofDomain = Type.Object({ ...by, project, domain })
 const installed = {

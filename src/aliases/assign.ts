@@ -6,6 +6,7 @@ import { findDeployment } from '../deployments/deployments.ts'
 import { addDomain, readDomain, updateDomain } from '../domains/domains.ts'
 import { foldDeployments } from '../model/deployment-summary.ts'
 import { canonicalName } from '../model/domain-name.ts'
+import { environmentOf } from '../model/environment.ts'
 import { findProject } from '../model/project.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { pointDomains } from '../serving/pointing.ts'
@@ -28,7 +29,7 @@ export const assignmentNotInTransfer = guard(['alias_in_transfer'], (ctx: Ctx, {
 
 /**
  * Makes a name lead to a deployment, until a deployment or a promote takes the name over. A name that no project has is added to
- * the deployment's, where it needs no proof; of a preview it goes to its branch. With `redirect` the name goes to another domain
+ * the deployment's, where it needs no proof; of a preview it goes to its custom environment or branch. With `redirect` the name goes to another domain
  * of the project instead. Refuses: alias_not_ready 400, alias_in_use 403, alias_not_verified 403, alias_not_allowed 403 (what
  * adding refuses with 409), and what adding or a redirect refuse else.
  */
@@ -70,8 +71,8 @@ function nameOf(ctx: Ctx, said: string): string {
 async function takeDomain(ctx: Ctx, project: Row<'project'>, deployment: Row<'deployment'>, name: string) {
   const held = await readDomain(ctx, name)
   if (held === undefined) {
-    const branch = deployment.target === 'preview' ? deployment.git_branch : null
-    await without409('alias_not_allowed', () => addDomain(ctx, project, { body: { name, gitBranch: branch } }))
+    const shown = placeOf(project, deployment)
+    await without409('alias_not_allowed', () => addDomain(ctx, project, { body: { name, ...shown } }))
   }
   const domain = held ?? (await readDomain(ctx, name))!
   if (domain.project_id !== project.id)
@@ -79,6 +80,13 @@ async function takeDomain(ctx: Ctx, project: Row<'project'>, deployment: Row<'de
   if (domain.verified_at === null)
     refuse('alias_not_verified', `"${name}" is not verified. Add it to "${project.name}" and prove it first.`)
   return domain
+}
+
+/** What a new name of the deployment shows: its environment while the project has it, else its branch, else production. */
+function placeOf(project: Row<'project'>, { target, git_branch, custom_environment_id: id }: Row<'deployment'>) {
+  if (target === 'production') return {}
+  if (id !== null && environmentOf(project, id) !== undefined) return { customEnvironmentId: id }
+  return { gitBranch: git_branch }
 }
 
 /** Sends the name to another domain, or ends that it is sent to one. */
@@ -89,7 +97,10 @@ async function setRedirect(
   redirect: string | null,
 ): Promise<Domain> {
   if (redirect === domain.redirect) return domain
-  const body = redirect === null ? { redirect } : { gitBranch: null, redirect, redirectStatusCode: 307 as const }
+  const body =
+    redirect === null
+      ? { redirect }
+      : { gitBranch: null, customEnvironmentId: null, redirect, redirectStatusCode: 307 as const }
   await updateDomain(ctx, { project, domain }, { body })
   return (await readDomain(ctx, domain.name))!
 }

@@ -28,6 +28,7 @@ import * as deploymentMeta from './migrations/0034-deployment-meta.ts'
 import * as repoCase from './migrations/0035-repo-case.ts'
 import * as releasedProofs from './migrations/0042-released-proofs.ts'
 import * as deliveryTurns from './migrations/0043-delivery-turns.ts'
+import * as domainsOfEnvironments from './migrations/0065-domains-of-environments.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -97,6 +98,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0035-repo-case': repoCase,
   '0042-released-proofs': releasedProofs,
   '0043-delivery-turns': deliveryTurns,
+  '0065-domains-of-environments': domainsOfEnvironments,
 }
 
 /**

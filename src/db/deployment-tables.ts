@@ -16,6 +16,8 @@ export type DeploymentTables = {
     target: 'production' | 'preview'
     ready_state: ReadyState
     git_branch: string | null
+    /** One of a custom environment is a preview, and keeps the id when the environment is removed. */
+    custom_environment_id: string | null
     meta_json: string
     /** The origin where the edge sends its visitors. */
     upstream: string | null

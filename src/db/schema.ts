@@ -77,6 +77,8 @@ type CoreTables = {
     project_id: string
     apex_name: string
     git_branch: string | null
+    /** The custom environment of its project that it shows. */
+    custom_environment_id: string | null
     redirect: string | null
     redirect_status_code: number | null
     challenge_token: string

@@ -6,6 +6,7 @@ import type { Row } from '../db/schema.ts'
 import type { EventName } from '../events.ts'
 import { newId } from '../ids.ts'
 import { foldDeployments, namesOf } from '../model/deployment-summary.ts'
+import { environmentOf } from '../model/environment.ts'
 import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { takeOver } from '../serving/production.ts'
@@ -42,7 +43,7 @@ async function ownedProject(ctx: OperatorCtx, projectId: string): Promise<Owned>
 
 /**
  * Registers a deployment; one that is READY takes over the domains that are its to take (`takeOver`).
- * Refuses: bad_request 400 (`url`, `upstream`, `meta`), deployment_url_taken 409 (by the unique index, or by a verified domain).
+ * Refuses: bad_request 400 (`url`, `upstream`, `meta`, `customEnvironmentId`), deployment_url_taken 409 (by the unique index, or by a verified domain).
  */
 export async function createDeployment(
   ctx: OperatorCtx,
@@ -62,6 +63,7 @@ export async function createDeployment(
       target: body.target ?? 'preview',
       ready_state: body.readyState,
       git_branch: body.gitBranch ?? null,
+      custom_environment_id: readEnvironment(project, body),
       meta_json: readMeta(body.meta ?? {}),
       upstream: readOrigin(body.upstream ?? null),
       plan: owner.plan,
@@ -83,6 +85,18 @@ export async function createDeployment(
     .where('id', '=', project.id)
     .execute()
   return showToOperator(await readBack(ctx, row))
+}
+
+function readEnvironment(project: Row<'project'>, { customEnvironmentId: said, target }: NewDeployment): string | null {
+  if (said === undefined || said === null) return null
+  if (target === 'production')
+    refuse('bad_request', 'Invalid request: `customEnvironmentId` is for a preview; leave `target` out.')
+  const environment = environmentOf(project, said)
+  if (environment !== undefined) return environment.id
+  return refuse(
+    'bad_request',
+    `Invalid request: \`customEnvironmentId\` should be of the project; it has no "${said}".`,
+  )
 }
 
 /** The deployment that the path says, with its project and account. Refuses: not_found 404. */

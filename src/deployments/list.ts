@@ -5,6 +5,7 @@ import type { Ctx, Input } from '../context.ts'
 import { READY_STATES, type ReadyState } from '../db/deployment-tables.ts'
 import type { Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
+import { environmentOf } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Listed, OneOf, PageQuery } from '../schema/fields.ts'
@@ -41,7 +42,9 @@ export const ListDeploymentsQuery = Type.Object(
         description: 'ids of who made it, comma-separated: the account itself, or nobody',
       }),
     ),
-    customEnvironmentSlugOrId: Type.Optional(Type.String({ maxLength: 256, description: 'no deployment is in one' })),
+    customEnvironmentSlugOrId: Type.Optional(
+      Type.String({ maxLength: 256, description: 'the id of one, or the slug where `projectId` names the project' }),
+    ),
     rollbackCandidate: Type.Optional(
       Type.Boolean({ description: '`true`: only those that served production before and do not now' }),
     ),
@@ -62,7 +65,7 @@ type Builder = ExpressionBuilder<Schema, 'deployment' | 'project'>
 
 /**
  * Lists the account's deployments, newest first; those of projects that the token may not see are not there.
- * Refuses: bad_request 400 (`state`, and more than 20 fields of the meta).
+ * Refuses: bad_request 400 (`state`, more than 20 fields of the meta, and the slug of an environment without a project).
  */
 export async function listDeployments(
   ctx: Ctx,
@@ -71,6 +74,7 @@ export async function listDeployments(
 ): Promise<Static<typeof DeploymentList>> {
   const { limit = DEFAULT_LIMIT, until = query.to, since = query.from } = query
   const states = readStates(query.state)
+  const environment = await environmentWanted(ctx, query)
   const meta = metaWanted(query)
   const few = meta.length > 0 ? await findFew(ctx, meta) : undefined
   if (few?.length === 0) return { deployments: [], pagination: { count: 0, next: null, prev: null } }
@@ -81,7 +85,7 @@ export async function listDeployments(
     .selectAll('deployment')
     .select('project.live_deployment_id')
     .where('deployment.account_id', '=', ctx.account.id)
-    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, ctx, query, states)]))
+    .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, ctx, query, { states, environment })]))
     .where((eb) => eb.and(meta.map((marks) => hasMeta(eb, marks))))
     .orderBy('deployment.created_stamp', 'desc')
     .limit(limit + 1)
@@ -106,7 +110,7 @@ function filters(
   eb: Builder,
   { who, account }: Ctx,
   query: ListDeploymentsQuery,
-  states: ReadyState[] | undefined,
+  { states, environment }: { states: ReadyState[] | undefined; environment: string | undefined },
 ): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
   if (who.projectIds !== null) all.push(eb('deployment.project_id', 'in', who.projectIds))
@@ -116,14 +120,32 @@ function filters(
   if (query.target !== undefined) all.push(eb('deployment.target', '=', query.target))
   if (query.branch !== undefined) all.push(eb('deployment.git_branch', '=', query.branch))
   if (states !== undefined) all.push(eb('deployment.ready_state', 'in', states))
-  // The account stands for who made its deployments, and none is of a custom environment.
+  // The account stands for who made its deployments.
   if (query.users !== undefined) all.push(eb.lit(query.users.split(',').includes(account.id)))
-  if (query.customEnvironmentSlugOrId !== undefined) all.push(eb.lit(false))
+  if (environment !== undefined) all.push(eb('deployment.custom_environment_id', '=', environment))
   if (query.rollbackCandidate) {
     all.push(eb('deployment.promoted_at', 'is not', null))
     all.push(eb('deployment.id', '!=', eb.ref('project.live_deployment_id')))
   }
   return all
+}
+
+/** The id of the environment that is asked for; the slug of none is an id that no deployment has. */
+async function environmentWanted(ctx: Ctx, query: ListDeploymentsQuery): Promise<string | undefined> {
+  const { customEnvironmentSlugOrId: said, projectId = query.app } = query
+  if (said === undefined || said.startsWith('env_')) return said
+  if (projectId === undefined)
+    refuse(
+      'bad_request',
+      'Invalid request: the slug in `customEnvironmentSlugOrId` needs a `projectId`; an id needs none.',
+    )
+  const project = await ctx.db
+    .selectFrom('project')
+    .select('custom_environments_json')
+    .where('account_id', '=', ctx.account.id)
+    .where(projectId.startsWith('prj_') ? 'id' : 'name', '=', projectId)
+    .executeTakeFirst()
+  return (project && environmentOf(project, said)?.id) ?? ''
 }
 
 /** Each said by its id or its name, which an id never is. */

@@ -8,7 +8,7 @@ import { foldDeployments } from '../model/deployment-summary.ts'
 import { findProject } from '../model/project.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
-import { newestOfBranch, pointAll, pointDomains } from '../serving/pointing.ts'
+import { newestPreview, pointAll, pointDomains, SHOWS_PRODUCTION } from '../serving/pointing.ts'
 import { forgetRequests } from '../serving/production.ts'
 import { findDeployment, showDeploymentEvent } from './deployments.ts'
 
@@ -18,8 +18,8 @@ export const DeleteDeploymentQuery = Type.Object({
 export const DeletedDeployment = Type.Object({ uid: Type.String(), state: OneOf('DELETED') })
 
 /**
- * Removes a deployment, and every name that leads to it leads nowhere, but for those of a branch: they go to the newest READY
- * one of the branch that is left. When it is the one that serves production, nothing does until the next deployment or promote;
+ * Removes a deployment, and every name that leads to it leads nowhere, but for those of a branch or custom
+ * environment: they go to the newest READY one of it that is left. When it is the one that serves production, nothing does until the next deployment or promote;
  * but a promote to it that is under way is undone.
  * Its host name is free. Refuses: not_found 404, in_transfer 409.
  */
@@ -35,13 +35,13 @@ export async function deleteDeployment(
   const { id } = deployment
   const served = project.live_deployment_id === id
   const before = served ? await servedBefore(ctx, project.id, id) : undefined
-  const ofBranches = await domainsOfBranches(ctx, id)
+  const ofPreviews = await domainsOfPreviews(ctx, id)
   await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).execute()
   await forgetRequests(ctx, project.id, { toDeploymentId: id })
   await ctx.db.deleteFrom('deployment').where('id', '=', id).execute()
-  if (before !== undefined) await pointAll(ctx, before, null)
-  for (const [branch, domains] of Map.groupBy(ofBranches, (domain) => domain.git_branch!)) {
-    const newest = await newestOfBranch(ctx, project.id, branch)
+  if (before !== undefined) await pointAll(ctx, before, SHOWS_PRODUCTION)
+  for (const domains of Map.groupBy(ofPreviews, (one) => one.custom_environment_id ?? one.git_branch).values()) {
+    const newest = await newestPreview(ctx, project.id, domains[0]!)
     if (newest !== undefined) await pointDomains(ctx, domains, newest)
   }
   ctx.emit('deployment.cleanup', showDeploymentEvent(ctx, deployment), project.id)
@@ -69,7 +69,7 @@ function servedBefore(ctx: Ctx, projectId: string, deploymentId: string) {
     .executeTakeFirst()
 }
 
-function domainsOfBranches(ctx: Ctx, deploymentId: string): Promise<Row<'project_domain'>[]> {
+function domainsOfPreviews(ctx: Ctx, deploymentId: string): Promise<Row<'project_domain'>[]> {
   return ctx.db
     .selectFrom('alias')
     .innerJoin('project_domain', (join) =>
@@ -77,6 +77,11 @@ function domainsOfBranches(ctx: Ctx, deploymentId: string): Promise<Row<'project
     )
     .selectAll('project_domain')
     .where('alias.deployment_id', '=', deploymentId)
-    .where('project_domain.git_branch', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('project_domain.git_branch', 'is not', null),
+        eb('project_domain.custom_environment_id', 'is not', null),
+      ]),
+    )
     .execute()
 }

@@ -19,6 +19,9 @@ export const NewDeployment = Type.Object({
   target: Type.Optional(Nullable(OneOf('production', 'preview'))),
   readyState: ReadyState,
   gitBranch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 250 }))),
+  customEnvironmentId: Type.Optional(
+    Nullable(Type.String({ maxLength: 100, description: 'the id or slug of a custom environment of the project' })),
+  ),
   meta: Type.Optional(Meta),
   upstream: Type.Optional(Upstream),
 })
@@ -44,6 +47,7 @@ const shared = {
   readyState: ReadyState,
   readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
   target: Nullable(OneOf('production')),
+  customEnvironment: Type.Optional(Type.Object({ id: Type.String() })),
   type: OneOf('LAMBDAS'),
 }
 
@@ -98,6 +102,7 @@ export const OperatorDeployment = Type.Object({
   readyState: ReadyState,
   readySubstate: Type.Optional(OneOf('STAGED', 'PROMOTED')),
   gitBranch: Nullable(Type.String()),
+  customEnvironmentId: Nullable(Type.String()),
   meta: Meta,
   upstream: Nullable(Type.String()),
   createdAt: Moment,
@@ -118,6 +123,7 @@ function showShared(row: Row<'deployment'>, account: Pick<Account, 'id' | 'slug'
     readyState: row.ready_state,
     ...substateOf(row),
     target: row.target === 'production' ? ('production' as const) : null,
+    ...(row.custom_environment_id !== null && { customEnvironment: { id: row.custom_environment_id } }),
     type: 'LAMBDAS' as const,
   }
 }
@@ -177,6 +183,7 @@ export function showToOperator(row: Row<'deployment'>): Static<typeof OperatorDe
     readyState: row.ready_state,
     ...substateOf(row),
     gitBranch: row.git_branch,
+    customEnvironmentId: row.custom_environment_id,
     meta: JSON.parse(row.meta_json) as Record<string, string>,
     upstream: row.upstream,
     createdAt: momentOf(row.created_stamp),

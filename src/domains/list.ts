@@ -5,6 +5,7 @@ import type { Ctx, Input } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import { apexOf, canonicalName, nameToFind } from '../model/domain-name.ts'
+import { environmentOf } from '../model/environment.ts'
 import {
   type ApexDomainList,
   type ApexDomainsQuery,
@@ -29,7 +30,7 @@ export async function listDomains(
     .selectAll()
     .where('account_id', '=', project.account_id)
     .where('project_id', '=', project.id)
-    .where((eb) => eb.and([...placed(eb, query, order), ...filters(eb, { ...query, ...target })]))
+    .where((eb) => eb.and([...placed(eb, query, order), ...filters(eb, project, { ...query, ...target })]))
     .orderBy('created_stamp', order === 'ASC' ? 'asc' : 'desc')
     .limit(sql.lit(limit + 1))
     .execute()
@@ -79,14 +80,17 @@ function continuing({ until, since }: ListDomainsQuery, order: 'ASC' | 'DESC'): 
   return order === 'ASC' && since !== undefined && isCursor(since) ? since : until
 }
 
-function filters(eb: Builder, query: ListDomainsQuery): Expression<SqlBool>[] {
+function filters(eb: Builder, project: Row<'project'>, query: ListDomainsQuery): Expression<SqlBool>[] {
   const all: Expression<SqlBool>[] = []
-  if (query.production === true || query.target === 'production') all.push(eb('git_branch', 'is', null))
-  if (query.target === 'preview') all.push(eb('git_branch', 'is not', null))
+  if (query.production === true || query.target === 'production')
+    all.push(eb('git_branch', 'is', null), eb('custom_environment_id', 'is', null))
+  if (query.target === 'preview')
+    all.push(eb.or([eb('git_branch', 'is not', null), eb('custom_environment_id', 'is not', null)]))
   if (query.gitBranch !== undefined) all.push(eb('git_branch', '=', query.gitBranch))
   if (query.redirects === false) all.push(eb('redirect', 'is', null))
   if (query.redirect !== undefined) all.push(eb('redirect', '=', query.redirect))
-  if (query.customEnvironmentId) all.push(eb.lit(false))
+  if (query.customEnvironmentId)
+    all.push(eb('custom_environment_id', '=', environmentOf(project, query.customEnvironmentId)?.id ?? ''))
   if (query.verified !== undefined) all.push(eb('verified_at', query.verified ? 'is not' : 'is', null))
   return all
 }

@@ -1,23 +1,32 @@
-/** What a domain does with visitors: serve production, serve a branch, or send them to another domain of the project. */
+/** What a domain does with visitors: serve production, a branch or a custom environment, or send them to another domain of the project. */
 import { momentOf } from '../clock.ts'
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { canonicalName, isWildcard } from '../model/domain-name.ts'
+import { environmentOf } from '../model/environment.ts'
 import { linkOf } from '../model/link.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import type { UpdateDomain } from './schema.ts'
 
-export type Routing = Pick<Row<'project_domain'>, 'git_branch' | 'redirect' | 'redirect_status_code'>
+export type Routing = Pick<
+  Row<'project_domain'>,
+  'git_branch' | 'custom_environment_id' | 'redirect' | 'redirect_status_code'
+>
 
 /** A domain that serves production. */
-export const PRODUCTION: Routing = { git_branch: null, redirect: null, redirect_status_code: null }
+export const PRODUCTION: Routing = {
+  git_branch: null,
+  custom_environment_id: null,
+  redirect: null,
+  redirect_status_code: null,
+}
 
 /** Browsers give up after some twenty; nobody means more than a few. It also bounds the walk. */
 const MOST_HOPS = 10
 
 /**
  * `before` with what a request says laid over it; null clears, and a redirect takes its status code with it.
- * Refuses: environment_of_domain 400, branch_and_redirect 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
+ * Refuses: environment_of_domain 400 (the project has none such, or the domain has a branch or redirect), branch_and_redirect 400, production_branch 400, redirect_to_itself 400, invalid_redirect 400 (not a domain of the project, or in a
  * circle), bad_request 400 (a status code without a redirect).
  */
 export async function readRouting(
@@ -27,22 +36,32 @@ export async function readRouting(
   before: Routing,
   said: UpdateDomain,
 ): Promise<Routing> {
-  // Dropped, it would put the domain in front of production instead.
-  if (said.customEnvironmentId) refuse('environment_of_domain')
   const target = said.redirect && canonicalTarget(ctx, said.redirect)
   const redirect = target === undefined ? before.redirect : target
   const kept = redirect === null && said.redirect === null ? null : before.redirect_status_code
   const routing = {
     git_branch: said.gitBranch === undefined ? before.git_branch : said.gitBranch,
+    custom_environment_id: readEnvironment(project, before, said.customEnvironmentId),
     redirect,
     redirect_status_code: said.redirectStatusCode === undefined ? kept : said.redirectStatusCode,
   }
   if (routing.git_branch !== null && redirect !== null) refuse('branch_and_redirect')
+  if (routing.custom_environment_id !== null && (routing.git_branch !== null || redirect !== null))
+    refuse('environment_of_domain')
   if (said.gitBranch && said.gitBranch === linkOf(project)?.productionBranch) refuse('production_branch')
   if (routing.redirect_status_code !== null && redirect === null)
     refuse('bad_request', 'Invalid request: `redirectStatusCode` needs a `redirect`.')
   if (target) await mustLeadSomewhere(ctx, project, name, target)
   return routing
+}
+
+/** The id of the environment that a request names; null clears, and one that is kept stays. */
+function readEnvironment(project: Row<'project'>, before: Routing, said: UpdateDomain['customEnvironmentId']) {
+  if (said === undefined) return before.custom_environment_id
+  if (said === null) return null
+  const environment = environmentOf(project, said)
+  if (environment !== undefined) return environment.id
+  return refuse('environment_of_domain', `The project has no custom environment "${said}".`)
 }
 
 /**

@@ -17,7 +17,9 @@ const Routing = {
   gitBranch: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 250 }))),
   redirect: Type.Optional(Nullable(Name)),
   redirectStatusCode: Type.Optional(RedirectCode),
-  customEnvironmentId: Type.Optional(Nullable(Type.String({ maxLength: 100, description: 'refused: see 400' }))),
+  customEnvironmentId: Type.Optional(
+    Nullable(Type.String({ maxLength: 100, description: 'the id or slug of a custom environment of the project' })),
+  ),
 }
 
 export const AddDomain = Type.Object({ name: Name, ...Routing })
@@ -50,12 +52,14 @@ export const ListDomainsQuery = Type.Object({
   ...PageQuery,
   since,
   order: Type.Optional(OneOf('ASC', 'DESC')),
-  production: Switch('`true`: only domains without a gitBranch'),
+  production: Switch('`true`: only domains without a gitBranch and a custom environment'),
   target: Type.Optional(OneOf('production', 'preview')),
   gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
   redirects: Switch('`false`: leave out domains that redirect'),
   redirect: Type.Optional(Type.String({ maxLength: 300, description: 'only domains that redirect to this one' })),
-  customEnvironmentId: Type.Optional(Type.String({ maxLength: 100, description: 'no domain is in one' })),
+  customEnvironmentId: Type.Optional(
+    Type.String({ maxLength: 100, description: 'only domains of this one, by its id or slug' }),
+  ),
   verified: Switch('only domains that are verified, or only those that are not'),
 })
 export type ListDomainsQuery = Static<typeof ListDomainsQuery>
@@ -119,7 +123,6 @@ export function showDomain(row: Row<'project_domain'>, settings: DomainSettings)
   return {
     ...showRouting(row),
     projectId: row.project_id,
-    customEnvironmentId: null,
     createdAt: momentOf(row.created_stamp),
     updatedAt: row.updated_at,
     ...(row.verified_at === null && { verification: [challengeOf(row, settings)] }),

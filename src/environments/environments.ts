@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { removeDomain } from '../domains/domains.ts'
 import { copyEnv, leaveEnvironment } from '../env/environment-env.ts'
 import { isStandard } from '../env/schema.ts'
 import { newId } from '../ids.ts'
@@ -21,6 +22,8 @@ import {
 import { changeProject, findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 
+/** Domains that go with an environment in one request. */
+const MOST_DOMAINS = 100
 const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/
 
 /** A project together with one of its custom environments. */
@@ -109,12 +112,17 @@ export async function updateEnvironment(
   return showEnvironment(changed)
 }
 
-/** Removes a custom environment; variables leave it (`leaveEnvironment`). Answers it as it was. Refuses: env_limit 400. */
+/**
+ * Removes a custom environment with its domains, and the domains that redirect to them: shown production, they would show visitors
+ * what nobody meant for them. Variables leave it (`leaveEnvironment`). Answers it as it was. Refuses: env_limit 400, too_many_names 409.
+ */
 export async function removeEnvironment(
   ctx: Ctx,
   { environment, ...project }: WithEnvironment,
   { body }: Input<unknown, RemoveEnvironment>,
 ): Promise<ShownEnvironment> {
+  for (const domain of await domainsIn(ctx, project, environment.id))
+    await removeDomain(ctx, { project, domain }, { body: { removeRedirects: true } })
   await leaveEnvironment(ctx, project, environment.id, body.deleteUnassignedEnvironmentVariables === true)
   await keepEnvironments(
     ctx,
@@ -122,6 +130,22 @@ export async function removeEnvironment(
     environmentsOf(project).filter(({ id }) => id !== environment.id),
   )
   return showEnvironment(environment)
+}
+
+/** Refuses: too_many_names 409. */
+async function domainsIn(ctx: Ctx, project: Row<'project'>, id: string): Promise<Row<'project_domain'>[]> {
+  const domains = await ctx.db
+    .selectFrom('project_domain')
+    .selectAll()
+    .where('account_id', '=', project.account_id)
+    .where('project_id', '=', project.id)
+    .where('custom_environment_id', '=', id)
+    .orderBy('created_stamp')
+    .limit(MOST_DOMAINS + 1)
+    .execute()
+  if (domains.length > MOST_DOMAINS)
+    refuse('too_many_names', `More than ${MOST_DOMAINS} domains are of the environment. Remove some first.`)
+  return domains
 }
 
 /** The row of the project is written once with all of them, so that of two such requests none is lost and no slug comes twice. */

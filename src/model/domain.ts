@@ -16,6 +16,7 @@ export function showRouting(row: Row<'project_domain'>) {
     apexName: row.apex_name,
     verified: row.verified_at !== null,
     gitBranch: row.git_branch,
+    customEnvironmentId: row.custom_environment_id,
     redirect: row.redirect,
     redirectStatusCode: redirectCodeOf(row),
   }

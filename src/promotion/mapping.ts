@@ -67,6 +67,7 @@ async function mapBegun(ctx: OperatorCtx, request: Request): Promise<void> {
     .where('name', 'in', names)
     .where('verified_at', 'is not', null)
     .where('git_branch', 'is', null)
+    .where('custom_environment_id', 'is', null)
     .where('redirect', 'is', null)
     .execute()
   await pointDomains(ctx, domains, { id: request.to_deployment_id, project_id: request.project_id })

@@ -99,6 +99,7 @@ async function listDomains(ctx: Ctx, project: Row<'project'>, requestId: string)
         .where('account_id', '=', project.account_id)
         .where('project_id', '=', project.id)
         .where('git_branch', 'is', null)
+        .where('custom_environment_id', 'is', null)
         .where('redirect', 'is', null),
     )
     .execute()

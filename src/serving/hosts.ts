@@ -3,6 +3,7 @@
  * docs/deployments.md: What a host leads to; the order of decisions is docs/spec/proxies.md 3.7.
  */
 import type { Queries } from '../db/db.ts'
+import { showsProduction } from './pointing.ts'
 import { type Protection, protectionOf } from './protection.ts'
 
 export type Serving =
@@ -24,7 +25,7 @@ export type DomainFacts = {
   projectId: string
   redirect: string | null
   redirectStatusCode: number | null
-  /** It shows a branch, not production. */
+  /** It shows a branch or a custom environment, not production. */
   ofBranch: boolean
   deploymentId: string | null
 }
@@ -87,6 +88,7 @@ export async function readNames(db: Queries, names: readonly string[]): Promise<
       'redirect',
       'redirect_status_code',
       'git_branch',
+      'custom_environment_id',
       'verified_at',
       'deployment_id',
     ])
@@ -96,7 +98,7 @@ export async function readNames(db: Queries, names: readonly string[]): Promise<
   for (const row of rows) {
     if (row.verified_at === null && found.has(row.name)) continue
     const { name, project_id: projectId, redirect, redirect_status_code: redirectStatusCode } = row
-    const domain = { name, projectId, redirect, redirectStatusCode, ofBranch: row.git_branch !== null }
+    const domain = { name, projectId, redirect, redirectStatusCode, ofBranch: !showsProduction(row) }
     found.set(name, {
       name,
       domain: row.verified_at === null ? undefined : { ...domain, deploymentId: row.deployment_id },

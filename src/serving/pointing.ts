@@ -1,6 +1,6 @@
 /**
- * Where domains lead. A verified domain that serves production leads to the project's live deployment, one with a branch to
- * the newest READY deployment of that branch, a redirect and an unverified one to none. docs/deployments.md: Where domains lead.
+ * Where domains lead. A verified domain that serves production leads to the project's live deployment, one with a branch or a custom
+ * environment to the newest READY deployment of that, a redirect and an unverified one to none. docs/deployments.md: Where domains lead.
  */
 import { sql } from 'kysely'
 import { momentOf } from '../clock.ts'
@@ -52,25 +52,35 @@ async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id
   return gone.length > 0
 }
 
+/** What a domain shows: production, a branch, or a custom environment. */
+export type Shown = Pick<Domain, 'git_branch' | 'custom_environment_id'>
+export const SHOWS_PRODUCTION: Shown = { git_branch: null, custom_environment_id: null }
+
+export function showsProduction({ git_branch, custom_environment_id }: Shown): boolean {
+  return git_branch === null && custom_environment_id === null
+}
+
 type Target = Pick<Row<'deployment'>, 'id' | 'project_id'>
 
 async function deploymentFor(ctx: Writing, project: Row<'project'>, domain: Domain): Promise<Target | undefined> {
   if (domain.verified_at === null || domain.redirect !== null) return undefined
-  if (domain.git_branch !== null) return newestOfBranch(ctx, project.id, domain.git_branch)
+  if (!showsProduction(domain)) return newestPreview(ctx, project.id, domain)
   return project.live_deployment_id === null ? undefined : { id: project.live_deployment_id, project_id: project.id }
 }
 
-/** The newest READY preview deployment of a branch. */
-export function newestOfBranch(
+/** The newest READY deployment of a custom environment, or of a branch and of no environment. */
+export function newestPreview(
   ctx: Pick<Writing, 'db'>,
   projectId: string,
-  gitBranch: string,
+  { git_branch, custom_environment_id: environment }: Shown,
 ): Promise<Target | undefined> {
-  return ctx.db
+  let previews = ctx.db
     .selectFrom('deployment')
     .select(['id', 'project_id'])
     .where('project_id', '=', projectId)
-    .where('git_branch', '=', gitBranch)
+    .where('custom_environment_id', environment === null ? 'is' : '=', environment)
+  if (environment === null) previews = previews.where('git_branch', '=', git_branch)
+  return previews
     .where('ready_state', '=', 'READY')
     .where('target', '=', 'preview')
     .orderBy('created_stamp', 'desc')
@@ -89,7 +99,7 @@ export async function pointDomains(ctx: Writing, domains: readonly Domain[], dep
           account_id: domain.account_id,
           project_id: domain.project_id,
           deployment_id: deployment.id,
-          target: domain.git_branch === null ? ('production' as const) : ('preview' as const),
+          target: showsProduction(domain) ? ('production' as const) : ('preview' as const),
           created_stamp: domain.created_stamp,
           updated_at: momentOf(ctx.stamp),
         })),
@@ -99,8 +109,9 @@ export async function pointDomains(ctx: Writing, domains: readonly Domain[], dep
   }
 }
 
-/** Points every production domain, or every domain of a branch, to a deployment in one statement. */
-export async function pointAll(ctx: Writing, deployment: Target, gitBranch: string | null): Promise<void> {
+/** Points every domain that shows this to a deployment, in one statement. */
+export async function pointAll(ctx: Writing, deployment: Target, shown: Shown): Promise<void> {
+  const { git_branch, custom_environment_id } = shown
   const domains = ctx.db
     .selectFrom('project_domain')
     .innerJoin('project', (join) =>
@@ -111,14 +122,15 @@ export async function pointAll(ctx: Writing, deployment: Target, gitBranch: stri
       'project_domain.account_id',
       'project_id',
       sql<string>`cast(${deployment.id} as text)`.as('deployment_id'),
-      sql<'production'>`cast(${gitBranch === null ? 'production' : 'preview'} as text)`.as('target'),
+      sql<'production'>`cast(${showsProduction(shown) ? 'production' : 'preview'} as text)`.as('target'),
       'created_stamp',
       sql<number>`cast(${momentOf(ctx.stamp)} as bigint)`.as('updated_at'),
     ])
     .where('project.id', '=', deployment.project_id)
     .where('verified_at', 'is not', null)
     .where('redirect', 'is', null)
-    .where('git_branch', gitBranch === null ? 'is' : '=', gitBranch)
+    .where('git_branch', git_branch === null ? 'is' : '=', git_branch)
+    .where('custom_environment_id', custom_environment_id === null ? 'is' : '=', custom_environment_id)
   await ctx.db
     .insertInto('alias')
     .columns(['name', 'account_id', 'project_id', 'deployment_id', 'target', 'created_stamp', 'updated_at'])

@@ -2,7 +2,7 @@
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Settings } from '../model/project-settings.ts'
-import { newestOfBranch, pointAll } from './pointing.ts'
+import { newestPreview, pointAll, SHOWS_PRODUCTION, showsProduction } from './pointing.ts'
 
 type Project = Row<'project'>
 type Deployment = Row<'deployment'>
@@ -10,18 +10,20 @@ type Deployment = Row<'deployment'>
 /**
  * Gives a deployment that became READY the domains that are its to take. Production: all production domains, when
  * autoAssignCustomDomains is on, the project is not paused, and no newer deployment serves; else it stays STAGED. Preview:
- * the domains of its branch.
+ * the domains of its custom environment, or, in none, those of its branch.
  */
 export async function takeOver(ctx: OperatorCtx, project: Project, deployment: Deployment): Promise<void> {
   if (deployment.target === 'preview') {
-    if (deployment.git_branch === null) return
-    const newest = await newestOfBranch(ctx, project.id, deployment.git_branch)
-    if (newest !== undefined) await pointAll(ctx, newest, deployment.git_branch)
+    const { git_branch, custom_environment_id } = deployment
+    const shown = { custom_environment_id, git_branch: custom_environment_id === null ? git_branch : null }
+    if (showsProduction(shown)) return
+    const newest = await newestPreview(ctx, project.id, shown)
+    if (newest !== undefined) await pointAll(ctx, newest, shown)
     return
   }
   if (project.paused_at !== null || !autoAssigns(project) || (await isOlderThanLive(ctx, project, deployment))) return
   await supersedeRequests(ctx, project.id)
-  await pointAll(ctx, deployment, null)
+  await pointAll(ctx, deployment, SHOWS_PRODUCTION)
   await makeLive(ctx, project, deployment.id, {})
 }
 

@@ -395,6 +395,15 @@ async function tryEnvironment({ ask, row, label }: Scope): Promise<void> {
     const read = await ask('GET', `/v10/projects/${project.id}/env/${created.id}`)
     assert.deepEqual([read.target, read.customEnvironmentIds, read.value], [[], [id], 'c'])
   })
+  await row('vercel_project_domain, of a custom environment', async () => {
+    const name = `stage-${label}.apps.example.net`
+    const unsaid = { gitBranch: null, redirect: null, redirectStatusCode: null }
+    const made = await ask('POST', `/v8/projects/${project.id}/domains`, { name, ...unsaid, customEnvironmentId: id })
+    assert.deepEqual([made.customEnvironmentId, made.gitBranch ?? null], [id, null])
+    const path = `/v8/projects/${project.id}/domains/${name}`
+    assert.equal((await ask('GET', path)).customEnvironmentId, id)
+    assert.equal((await ask('PATCH', path, { ...unsaid, customEnvironmentId: null })).customEnvironmentId ?? null, null)
+  })
   await row('vercel_custom_environment delete', async () => {
     await ask('DELETE', `${path}/stage`, { deleteUnassignedEnvironmentVariables: true })
     await isGone(ask('GET', `${path}/stage`))

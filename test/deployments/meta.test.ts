@@ -89,7 +89,7 @@ onBothEngines(
     assert.deepEqual(await list(world, `projectIds=${web.id}&projectId=other`), [])
     assert.deepEqual(await list(world, `users=usr_x,${world.credentials.userId}`), [third, other, mine])
     assert.deepEqual(await list(world, 'users=usr_x'), [])
-    assert.deepEqual(await list(world, 'customEnvironmentSlugOrId=staging'), [])
+    assert.deepEqual(await list(world, 'customEnvironmentSlugOrId=env_nosuch'), [])
     const many = Array.from({ length: 21 }, (_, at) => `meta-k${at}=v`).join('&')
     for (const query of [many, 'projectIds=', `projectIds=${'a,'.repeat(100)}b`, 'state=READY&state=ERROR']) {
       refused(await world.call('GET', `/v6/deployments?${query}`), 400, 'bad_request')

@@ -194,26 +194,6 @@ onBothEngines(
   },
 )
 
-onBothEngines(
-  'a domain is put into no custom environment, and is told so rather than put into production',
-  async (world) => {
-    await web(world)
-    const customEnvironmentId = await create(world.call, { slug: 'staging' })
-    const domains = '/v9/projects/web/domains'
-    const name = 'www.example.com'
-    const refused = await world.call('POST', domains, { name, customEnvironmentId })
-    assert.deepEqual(told(refused), [400, 'bad_request'])
-    assert.match(refused.body.error.message, /customEnvironmentId/)
-    assert.equal((await world.call('POST', domains, { name, customEnvironmentId: null })).status, 200)
-    assert.deepEqual(told(await world.call('PATCH', `${domains}/${name}`, { customEnvironmentId })), [
-      400,
-      'bad_request',
-    ])
-    const listed = async (query: string) => (await world.call('GET', `${domains}${query}`)).body.domains.length
-    assert.deepEqual([await listed(''), await listed(`?customEnvironmentId=${customEnvironmentId}`)], [1, 0])
-  },
-)
-
 // biome-ignore lint/suspicious/noExplicitAny: three versions, three sets of types, one set of calls
 type AnySdk = any
 
