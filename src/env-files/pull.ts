@@ -2,7 +2,8 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { findTarget, isReadable, mustTouch, targetsNamed, visibleTo } from '../env/rules.ts'
+import { isReadable, mustTouch, visibleTo } from '../env/access.ts'
+import { findTarget, targetsNamed } from '../env/rules.ts'
 import { Environment, LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '../env/schema.ts'
 import { environmentsOf } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
@@ -27,22 +28,22 @@ export const ExportQuery = Type.Object({
 })
 
 /**
- * Answers the values of a target in clear; without a target, those of development. Values that are write-only, or that the caller may not decrypt (a variable that
- * has production among its targets is one of production), are named in `omitted` and never sent as "". Refuses:
+ * Answers the values of a target in clear; without a target, those of development. Values that are write-only, or that the caller may not
+ * decrypt, are named in `omitted` and never sent as "". A variable that has production among its targets is one of production. Refuses:
  * not_found 404 (no such target), missing_permission 403 (production), internal_server_error 500 (a value does not open:
  * an answer without it would be a deployment without it).
  */
 export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Input): Promise<Static<typeof PulledEnv>> {
-  const said = params.target ?? 'development'
-  const target = findTarget(project, said)
+  const name = params.target ?? 'development'
+  const target = findTarget(project, name)
   if (target === undefined) {
     const known = [...TARGETS, ...environmentsOf(project).map(({ slug }) => slug)]
-    refuse('not_found', `There is no environment "${said.slice(0, 100)}"; there are ${known.join(', ')}.`)
+    refuse('not_found', `There is no environment "${name.slice(0, 100)}"; there are ${known.join(', ')}.`)
   }
   return { ...(await readTarget(ctx, project, target, params.gitBranch ?? '')), buildEnv: {} }
 }
 
-/** The same as `.env` text. Refuses as `pullEnv` does, but bad_request 400 for what is no environment. */
+/** Answers the same as `.env` text. Refuses as `pullEnv` does, but an unknown environment with bad_request 400. */
 export async function exportEnv(
   ctx: Ctx,
   project: Row<'project'>,

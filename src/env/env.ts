@@ -1,19 +1,18 @@
 /** Environment variables of a project: create, list, get, edit, delete. Specification: operations 16 to 20. */
-
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../context.ts'
+import { oneOf } from '../db/bulk.ts'
+import { prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { page, stampBefore } from '../http/page.ts'
 import { environmentOf } from '../model/environment.ts'
 import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
-import { openSafe, type Safe } from '../secrets/data-keys.ts'
-import { changeVariable } from './change.ts'
-import { createDrafts, draftOf } from './draft.ts'
+import { openSafe, openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
+import { isVisible, mayDecrypt, mustChange, mustTouch, visibleTo } from './access.ts'
 import { addLogos } from './logos.ts'
-import { isSameValue, putVariables } from './put.ts'
-import { mayDecrypt, mustBeVariable, mustChange, mustTouch, targetsNamed, typeIn, visibleTo } from './rules.ts'
+import { createDrafts, draftOf, mustBeVariable, targetsNamed, typeIn } from './rules.ts'
 import {
   type CreatedEnv,
   type CreateEnv,
@@ -32,7 +31,8 @@ import {
   type Target,
   targetsIn,
 } from './schema.ts'
-import { removeVariables } from './write.ts'
+import { changeVariable, removal, storeVariables } from './store.ts'
+import { isSameValue, type Prepared, planUpsert, rehearse, upsertVariables } from './upsert.ts'
 
 const FIRST_VERSION_WITH_ARRAYS = 10
 
@@ -54,23 +54,42 @@ export async function findEnv(ctx: Ctx, params: Params): Promise<WithVariable> {
   return { ...project, variable }
 }
 
+type CreateInput = Input<Static<typeof CreateEnvQuery>, CreateEnv>
+
+/** Opens and seals the values of many variables before the transaction that creates them. Refuses what is wrong with the request itself. */
+export async function prepareEnv(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body, query }: CreateInput,
+): Promise<Prepared | undefined> {
+  const drafts = createDrafts(ctx, project, body)
+  const ids = drafts.map(({ id }) => id)
+  return rehearse(ctx, project, ids, (safe) =>
+    planUpsert(ctx, safe, project, { drafts, replace: query.upsert === true }),
+  )
+}
+
 /**
- * Creates one variable, or several from an array (paths from /v10 on). Of one, a taken place refuses with env_already_exists
- * 403; of several, what the store says no to is told in `failed`. Anything wrong with the request itself refuses it whole.
+ * Creates one variable, or several from an array (paths from /v10 on). With `upsert` a variable that is there is changed. Of one, a taken place
+ * refuses with env_already_exists 403; of several, what the store refuses is told in `failed`. Anything wrong with the request itself refuses it whole.
  */
 export async function createEnv(
   ctx: Ctx,
   project: Row<'project'>,
-  { body, query, version }: Input<Static<typeof CreateEnvQuery>, CreateEnv>,
+  { body, query, version }: CreateInput,
+  prepared: Prepared | undefined,
 ): Promise<CreatedEnv> {
   const many = Array.isArray(body)
   if (many && version !== undefined && version < FIRST_VERSION_WITH_ARRAYS) {
     refuse('bad_request', 'Invalid request: should be object.')
   }
-  const outcomes = await putVariables(ctx, project, createDrafts(ctx, project, body), query.upsert === true)
-  const safe = await openSafe(ctx, project.id)
-  const created = outcomes.flatMap((end) => ('row' in end ? [showEnv(end.row, read(ctx, safe, end.row, false))] : []))
-  const failed = outcomes.flatMap((end) => ('failed' in end ? [end] : []))
+  const drafts = createDrafts(ctx, project, body, prepared?.ids)
+  const safe = await openSafeToWrite(ctx, project.id, prepared?.safe)
+  const replace = query.upsert === true
+  const upsert = { drafts, replace, ...(!many && !replace && { known: [] }) }
+  const outcomes = await upsertVariables(ctx, safe, project, upsert)
+  const created = outcomes.flatMap((one) => ('row' in one ? [showEnv(one.row, read(ctx, safe, one.row, false))] : []))
+  const failed = outcomes.flatMap((one) => ('failed' in one ? [one] : []))
   if (many) return { created, failed: failed.map(({ error }) => ({ error })) }
   if (failed[0] !== undefined) refuse(failed[0].failed, undefined, failed[0].error)
   return { created: created[0]!, failed: [] }
@@ -145,8 +164,8 @@ function read(ctx: Ctx, safe: Safe, row: Row<'env_var'>, asked: boolean): Readin
 export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<unknown, EditEnv>): Promise<EnvVar> {
   const { variable: row } = subject
   const before = showTargets(targetsIn(row))
-  const said = body.customEnvironmentIds
-  const customEnvironmentIds = said === undefined && body.customEnvironmentId !== undefined ? [] : said
+  const alone = body.customEnvironmentIds === undefined && body.customEnvironmentId !== undefined
+  const customEnvironmentIds = alone ? [] : body.customEnvironmentIds
   const moved = body.target !== undefined || customEnvironmentIds !== undefined
   const { value, ...wanted } = draftOf(subject, {
     ...body,
@@ -163,13 +182,13 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
   mustChange(ctx.who, row)
   mustTouch(ctx.who, rest.targets)
   if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')
-  const safe = await openSafe(ctx, subject.id)
+  const safe = await openSafeToWrite(ctx, subject.id)
   const clear = () => safe.open(row.id, row.value_version, row.sealed_value) ?? ''
   const checked = body.value === undefined && rest.type === 'system' ? clear() : value
   mustBeVariable({ ...rest, value: checked })
   const fresh = body.value !== undefined && !isSameValue(safe, row, value)
   ctx.countRows(1)
-  const next = await changeVariable(ctx, subject, row, { ...rest, ...(fresh && { value }) })
+  const next = await changeVariable(ctx, safe, subject, row, { ...rest, ...(fresh && { value }) })
   return showEnv(next, read(ctx, safe, next, false))
 }
 
@@ -183,13 +202,13 @@ export async function deleteEnv(
   { query }: Input<Static<typeof DeleteEnvQuery>>,
 ): Promise<EnvVar> {
   const { variable } = subject
-  const { customEnvironmentId: said } = query
-  const environment = said === undefined ? undefined : environmentOf(subject, said)
-  if (said !== undefined && !(environment && targetsIn(variable).includes(environment.id)))
-    refuse('not_found', `The variable "${variable.key}" is not in the custom environment "${said}".`)
+  const { customEnvironmentId: name } = query
+  const environment = name === undefined ? undefined : environmentOf(subject, name)
+  if (name !== undefined && !(environment && targetsIn(variable).includes(environment.id)))
+    refuse('not_found', `The variable "${variable.key}" is not in the custom environment "${name}".`)
   mustChange(ctx.who, variable)
   ctx.countRows(1)
-  await removeVariables(ctx, ctx.account, subject, [variable])
+  await storeVariables(ctx, ctx.account, subject, [removal(variable)])
   return showEnv(variable, 'hidden')
 }
 
@@ -202,16 +221,19 @@ export async function deleteEnvs(
   if (body.ids.length > MOST_VARIABLES) refuse('env_too_many_ids')
   const ids = [...new Set(body.ids)]
   if (ids.length === 0) refuse('bad_request', 'Invalid request: `ids` should name at least one variable.')
-  const rows = await ctx.db
-    .selectFrom('env_var')
-    .selectAll()
-    .where('project_id', '=', project.id)
-    .where('id', 'in', ids)
-    .where(visibleTo(ctx.who))
-    .execute()
+  const found = await selectByIds(ctx.db, { projectId: project.id, ids: JSON.stringify(ids) })
+  const rows = found.filter((row) => isVisible(ctx.who, row))
   for (const row of rows) mustChange(ctx.who, row)
   ctx.countRows(rows.length)
-  await removeVariables(ctx, ctx.account, project, rows)
+  await storeVariables(ctx, ctx.account, project, rows.map(removal))
   const gone = new Set(rows.map((row) => row.id))
   return { deleted: rows.length, ids: ids.filter((id) => gone.has(id)) }
 }
+
+const selectByIds = prepared<{ projectId: string; ids: string }, Row<'env_var'>>((db, value) =>
+  db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', value.projectId)
+    .where('id', 'in', oneOf(db, value.ids)),
+)

@@ -1,9 +1,11 @@
 /** The history as it is written: a row a version, with the value as it was sealed for that version. */
 import type { OperatorCtx } from '../context.ts'
-import { openPace, slices } from '../db/chunks.ts'
+import { deleteRows, insertRows, oneOf } from '../db/bulk.ts'
+import { openPace } from '../db/chunks.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { showTargets, targetsIn } from './schema.ts'
+import type { Change } from './store.ts'
 
 /** Who writes, when, and where. */
 type Writing = Pick<OperatorCtx, 'actor' | 'db' | 'now'>
@@ -35,64 +37,49 @@ export function changesOf(before: Row<'env_var'>, after: Row<'env_var'>): string
   return differing.map(([name]) => name)
 }
 
-/** Writes a version of each row. `changed`: names of fields, never a value. */
-export async function recordHistory(
-  ctx: Writing,
-  versions: readonly { row: Row<'env_var'>; changed: readonly string[] }[],
-  action: Row<'env_history'>['action'],
-): Promise<void> {
-  const deleted = action === 'deleted'
-  const shared = {
+/** Writes the version that each change made; of a variable that was removed, one that says so. Of each variable the newest versions are kept. */
+export async function recordHistory(ctx: Writing, changes: readonly Change[]): Promise<void> {
+  const versions = changes.map((change) => versionOf(ctx, change))
+  await insertRows(ctx.db, 'env_history', versions)
+  const outdated = versions
+    .filter(({ version }) => version > VERSIONS_KEPT)
+    .map(({ project_id, env_id, version }) => ({ project_id, env_id, version: version - VERSIONS_KEPT }))
+  await deleteRows(ctx.db, 'env_history', outdated)
+}
+
+function versionOf(ctx: Writing, { before, after, fields, action }: Change): Row<'env_history'> {
+  const row = (after ?? before)!
+  const removed = after === undefined
+  return {
+    project_id: row.project_id,
+    env_id: row.id,
+    version: removed ? row.version + 1 : row.version,
     action,
+    changed_json: JSON.stringify(fields),
+    key: row.key,
+    type: row.type,
+    targets: row.targets,
+    git_branch: row.git_branch,
+    sealed_value: removed ? null : row.sealed_value,
+    value_version: row.value_version,
+    comment: row.comment,
+    configuration_id: row.configuration_id,
     actor_kind: ctx.actor.kind,
     actor_id: ctx.actor.id,
     at: ctx.now,
-    expires_at: deleted ? ctx.now + DELETED_KEPT_MS : null,
-  }
-  const pace = openPace()
-  for (const slice of slices(versions)) {
-    const values = slice.map(({ row, changed }) => ({
-      changed_json: JSON.stringify(changed),
-      project_id: row.project_id,
-      env_id: row.id,
-      version: row.version,
-      key: row.key,
-      type: row.type,
-      targets: row.targets,
-      git_branch: row.git_branch,
-      sealed_value: deleted ? null : row.sealed_value,
-      value_version: row.value_version,
-      comment: row.comment,
-      configuration_id: row.configuration_id,
-      ...shared,
-    }))
-    await ctx.db.insertInto('env_history').values(values).execute()
-    await pace()
-  }
-  for (const { row } of versions) {
-    if (row.version <= VERSIONS_KEPT) continue
-    await forgetOldest(ctx.db, { projectId: row.project_id, id: row.id, version: row.version - VERSIONS_KEPT })
-    await pace()
+    expires_at: removed ? ctx.now + DELETED_KEPT_MS : null,
   }
 }
 
-const forgetOldest = prepared<{ projectId: string; id: string; version: number }, unknown>((db, value) =>
-  db
-    .deleteFrom('env_history')
-    .where('project_id', '=', value.projectId)
-    .where('env_id', '=', value.id)
-    .where('version', '<=', value.version),
-)
-
-/** The values of deleted variables go at once; what happened to them is kept for 30 days. A statement changes few rows, however many versions there are. */
-export async function forgetValues(ctx: Writing, projectId: string, rows: readonly Versioned[]): Promise<void> {
+/** Erases the values of removed variables at once; what happened to them is kept for 30 days. A statement changes few rows, however many versions there are. */
+export async function eraseValues(ctx: Writing, projectId: string, rows: readonly Versioned[]): Promise<void> {
   const pace = openPace()
   for (const ids of fewVersionsAtOnce(rows)) {
     await ctx.db
       .updateTable('env_history')
       .set({ sealed_value: null, expires_at: ctx.now + DELETED_KEPT_MS })
       .where('project_id', '=', projectId)
-      .where('env_id', 'in', ids)
+      .where('env_id', 'in', oneOf(ctx.db, JSON.stringify(ids)))
       .execute()
     await pace()
   }

@@ -7,11 +7,12 @@ import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, OneOf } from '../schema/fields.ts'
-import { openSafe } from '../secrets/data-keys.ts'
-import { type Change, changeVariable } from './change.ts'
+import { openSafeToWrite } from '../secrets/data-keys.ts'
+import { isVisible, mustChange, mustTouch } from './access.ts'
 import type { WithVariable } from './env.ts'
-import { findTarget, isVisible, mustBeVariable, mustChange, mustTouch, typeIn } from './rules.ts'
+import { findTarget, mustBeVariable, typeIn } from './rules.ts'
 import { ENV_TYPES, type EnvVar, showEnv, showTargets, TARGETS, targetsIn } from './schema.ts'
+import { changeVariable, type Difference } from './store.ts'
 
 const Version = Type.Object({
   version: Type.Integer(),
@@ -89,7 +90,7 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   mustChange(ctx.who, row)
   const targets = targetsIn(wanted).filter((target) => findTarget(subject, target) !== undefined)
   mustTouch(ctx.who, targets)
-  const safe = await openSafe(ctx, subject.id)
+  const safe = await openSafeToWrite(ctx, subject.id)
   const value = safe.open(row.id, wanted.value_version, wanted.sealed_value)
   if (value === undefined) refuse('internal_server_error')
   const kept = since.some((later) => later.type === 'sensitive') ? 'sensitive' : wanted.type
@@ -97,7 +98,7 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   const before = { key: wanted.key, type, targets, gitBranch: wanted.git_branch }
   mustBeVariable({ ...before, value })
   ctx.countRows(1)
-  const change: Change = { ...before, extras: { comment: wanted.comment } }
+  const change: Difference = { ...before, extras: { comment: wanted.comment } }
   if (wanted.value_version !== row.value_version) change.value = value
-  return showEnv(await changeVariable(ctx, subject, row, change, 'restored'), 'hidden')
+  return showEnv(await changeVariable(ctx, safe, subject, row, change, 'restored'), 'hidden')
 }

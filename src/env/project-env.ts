@@ -6,14 +6,16 @@ import { openPace } from '../db/chunks.ts'
 import { prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { mapInPieces } from '../event-loop.ts'
+import type { OnProject } from '../model/on-project.ts'
 import { refuse } from '../refusal.ts'
-import { createDrafts } from './draft.ts'
+import { openSafeToWrite } from '../secrets/data-keys.ts'
+import { isVisible, visibleTo } from './access.ts'
 import { removeHistory } from './history-log.ts'
 import { addLogos } from './logos.ts'
-import { putVariables } from './put.ts'
-import { isVisible, visibleTo } from './rules.ts'
+import { createDrafts } from './rules.ts'
 import { type EnvVar, type NewVariable, showEnv } from './schema.ts'
-import { removeVariables } from './write.ts'
+import { removal, storeVariables } from './store.ts'
+import { upsertVariables } from './upsert.ts'
 
 /** In a list of projects, one whose variables are in more places than this, or weigh more bytes, is answered without `env`: a page stays a page. */
 const MOST_PLACES = 300
@@ -21,8 +23,22 @@ const MOST_BYTES = 48 * 1024
 /** Variables of so many places are read at once; then others are let in. */
 const PLACES_AT_ONCE = 200
 
+/** What variables do when their project is shown, removed or moved. */
+export const envOnProject: OnProject = {
+  show: async (ctx, { id }) => ({ env: await envOfProject(ctx, id) }),
+  async showPage(ctx, projects) {
+    const env = await envOfProjects(
+      ctx,
+      projects.map(({ id }) => id),
+    )
+    return new Map([...env].map(([id, variables]) => [id, { env: variables }]))
+  },
+  remove: (ctx, { id }) => deleteProjectEnv(ctx, id),
+  leave: (ctx, project, from) => removeEnvOfIntegrations(ctx, from, project),
+}
+
 /** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
-export async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
+async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
   const rows = await selectOfProject(ctx.db, { projectId })
   const shown = rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
   await addLogos(ctx.db, shown)
@@ -30,7 +46,7 @@ export async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[
 }
 
 /** The same for each project of a page. Those with very many or very heavy variables are not in the answer. docs/limits.md. */
-export async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string, EnvVar[]>> {
+async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string, EnvVar[]>> {
   const all = new Map<string, EnvVar[]>(projectIds.map((id) => [id, []]))
   if (projectIds.length === 0) return all
   const sizes = await ctx.db
@@ -76,29 +92,27 @@ function fewAtOnce(projects: { project_id: string; places: number }[]): string[]
 export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: readonly NewVariable[]): Promise<void> {
   if (items.length === 0) return
   permit(ctx.who, ['env:write'])
-  for (const end of await putVariables(ctx, project, createDrafts(ctx, project, items), false)) {
-    if ('failed' in end) refuse(end.failed, undefined, end.error)
+  const drafts = createDrafts(ctx, project, items)
+  const safe = await openSafeToWrite(ctx, project.id)
+  for (const outcome of await upsertVariables(ctx, safe, project, { drafts, replace: false, known: [] })) {
+    if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
   }
 }
 
 /** Removes what integrations made in a project, with its history: it stays behind when the project moves. `owner` hears of it. */
-export async function removeEnvOfIntegrations(
-  ctx: OperatorCtx,
-  owner: EventOwner,
-  project: Row<'project'>,
-): Promise<void> {
+async function removeEnvOfIntegrations(ctx: OperatorCtx, owner: EventOwner, project: Row<'project'>): Promise<void> {
   const rows = await ctx.db
     .selectFrom('env_var')
     .selectAll()
     .where('project_id', '=', project.id)
     .where('configuration_id', 'is not', null)
     .execute()
-  if (rows.length > 0) await removeVariables(ctx, owner, project, rows)
+  await storeVariables(ctx, owner, project, rows.map(removal))
   await removeHistory(ctx, project.id, true)
 }
 
 /** Removes all that a project had of variables: rows, history and the data key, without which no copy opens. */
-export async function deleteProjectEnv(ctx: Ctx, projectId: string): Promise<void> {
+async function deleteProjectEnv(ctx: Ctx, projectId: string): Promise<void> {
   await removeHistory(ctx, projectId)
   const pace = openPace()
   for (const table of ['env_target', 'env_usage', 'env_var', 'project_key'] as const) {

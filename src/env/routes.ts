@@ -1,11 +1,11 @@
 /** Variables: operations 16 to 20, and what people ask for beside them: history, bulk, pull and export. */
 
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
-import { BulkAnswer, BulkQuery, EnvFile, putEnvFile } from '../env-files/import.ts'
+import { EnvFile, ImportAnswer, ImportQuery, importEnvFile, prepareImport } from '../env-files/import.ts'
 import { ExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from '../env-files/pull.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../model/project.ts'
-import { createEnv, deleteEnv, deleteEnvs, editEnv, findEnv, getEnv, listEnv } from './env.ts'
+import { createEnv, deleteEnv, deleteEnvs, editEnv, findEnv, getEnv, listEnv, prepareEnv } from './env.ts'
 import { EnvHistory, findHistory, listHistory, restoreEnv } from './history.ts'
 import { CREATE_ENV_REFUSALS, VARIABLE_REFUSALS } from './rules.ts'
 import {
@@ -45,6 +45,7 @@ export const envRoutes = [
     bodyLimit: MEBIBYTE,
     load: findProject,
     guards: [accountInGoodStanding, notInTransfer],
+    prepare: prepareEnv,
     run: createEnv,
     emits: ['project.env-variable.created', 'project.env-variable.updated', 'project.env-variable.deleted'],
     refuses: ['not_found', ...CREATE_ENV_REFUSALS],
@@ -142,17 +143,18 @@ export const envRoutes = [
     summary: 'Merge a .env text into the variables, or put it in their place; with a dry run, show the plan',
     tag,
     needs: ['env:write'],
-    query: BulkQuery,
+    query: ImportQuery,
     body: EnvFile,
     textBody: true,
     bodyLimit: MEBIBYTE,
     load: findProject,
     guards: [accountInGoodStanding, notInTransfer],
-    run: putEnvFile,
+    prepare: prepareImport,
+    run: importEnvFile,
     emits: ['project.env-variable.created', 'project.env-variable.updated', 'project.env-variable.deleted'],
     refuses: ['not_found', ...CREATE_ENV_REFUSALS],
     status: 200,
-    reply: BulkAnswer,
+    reply: ImportAnswer,
   }),
   route({
     method: 'GET',

@@ -1,12 +1,12 @@
-/** What a variable may be, and who may see and touch it. docs/spec/decisions.md: Environment variables; docs/spec/reliability.md T6, T11, T12, T31. */
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
-import { permit } from '../access/authenticate.ts'
-import type { Account, Ctx, Who } from '../context.ts'
-import type { Row, Schema } from '../db/schema.ts'
+/** What a variable may be: from what a request says to what is to be stored. docs/spec/decisions.md: Environment variables; docs/spec/reliability.md T11, T12. */
+import type { Account, Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
 import type { RefusalKey } from '../errors.ts'
+import { newId } from '../ids.ts'
 import { environmentOf, environmentsOf } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
-import { type EnvType, isStandard, type NewVariable, TARGETS, type Target, targetsIn } from './schema.ts'
+import { mustTouch } from './access.ts'
+import { type EnvType, isStandard, MOST_VARIABLES, type NewVariable, TARGETS, type Target } from './schema.ts'
 
 const KEY_LENGTH = 256
 const VALUE_BYTES = 64 * 1024
@@ -61,6 +61,66 @@ export type Wanted = {
   gitBranch: string
 }
 
+/** What callers may set of a variable and no rule is about. */
+export type Extras = {
+  comment: string | null
+  edge_config_id: string | null
+  edge_config_token_id: string | null
+  content_hint_json: string | null
+}
+
+/** A variable as a request asks for it. `id`: of the variable, where a new one is made. */
+export type Draft = Wanted & {
+  id: string
+  extras: Partial<Extras>
+  /** The request names no type: a variable that is there keeps its own. */
+  keepType: boolean
+}
+
+/**
+ * The drafts of a request that creates variables. Each is checked: one thing wrong anywhere refuses the request whole, naming the item.
+ * `ids`: those that were prepared for them. Refuses: env_too_many 400, what no variable may be, missing_permission 403.
+ */
+export function createDrafts(
+  ctx: Ctx,
+  project: Row<'project'>,
+  body: NewVariable | readonly NewVariable[],
+  ids: readonly string[] = [],
+): Draft[] {
+  const many = Array.isArray(body)
+  const items: readonly NewVariable[] = many ? body : [body as NewVariable]
+  if (items.length > MOST_VARIABLES) refuse('env_too_many')
+  return items.map((item, at) => {
+    const where = many ? `Item ${at}: ` : ''
+    const asked = draftOf(project, item, where, ids[at])
+    const draft = { ...asked, type: typeIn(ctx.account, asked.type, asked.targets) }
+    mustBeVariable(draft, where)
+    mustTouch(ctx.who, draft.targets)
+    return draft
+  })
+}
+
+/** The draft of an item. Without a type it is `encrypted`; without a branch, or with an empty one, it is for every branch. Refuses as `targetsOf` does. */
+export function draftOf(project: Row<'project'>, item: NewVariable, where = '', id: string = newId('env')): Draft {
+  return {
+    id,
+    key: item.key,
+    value: item.value,
+    type: item.type ?? 'encrypted',
+    keepType: item.type === undefined,
+    targets: targetsOf(project, item, where),
+    gitBranch: item.gitBranch ?? '',
+    extras: {
+      ...(item.comment !== undefined && { comment: item.comment || null }),
+      ...(item.edgeConfigId !== undefined && { edge_config_id: item.edgeConfigId }),
+      ...(item.edgeConfigTokenId !== undefined && { edge_config_token_id: item.edgeConfigTokenId }),
+      ...(item.contentHint !== undefined && {
+        content_hint_json: item.contentHint && JSON.stringify(item.contentHint),
+      }),
+    },
+  }
+}
+
 /** Refuses, naming key and field, what no variable may be. `where` says which of several it is. */
 export function mustBeVariable(wanted: Wanted, where = ''): void {
   const { key, value, type, targets } = wanted
@@ -112,7 +172,7 @@ type Said = Pick<NewVariable, 'target' | 'customEnvironmentIds' | 'customEnviron
  * The targets that a request names, each once and in one order; a single standard one may come bare, and a custom environment
  * by its slug. `where` says of which of several. Refuses: bad_request 400 (a custom environment that the project does not have).
  */
-export function targetsOf(
+function targetsOf(
   project: Row<'project'>,
   { target, customEnvironmentIds, customEnvironmentId }: Said,
   where = '',
@@ -144,56 +204,4 @@ export function findTarget(project: Row<'project'>, name: string): Target | unde
 function inOrder(project: Row<'project'>, named: ReadonlySet<string>): Target[] {
   const all = [...TARGETS, ...environmentsOf(project).map(({ id }) => id)]
   return all.filter((target) => named.has(target))
-}
-
-/** Refuses: missing_permission 403, when a variable of production is touched by someone without the right to. */
-export function mustTouch(who: Who, targets: readonly string[]): void {
-  if (targets.includes('production')) permit(who, ['env:production'])
-}
-
-/**
- * Refuses: missing_permission 403, when a variable that is there may not be changed: of production without the right to it, or
- * made by another without the right to those. Who reads all variables and writes its own must not write all.
- */
-export function mustChange(who: Who, row: Row<'env_var'>): void {
-  mustTouch(who, targetsIn(row))
-  if (row.configuration_id !== who.installationId) permit(who, ['env:write-all'])
-}
-
-/** Whether `mustChange` would let the caller, and writing at all. */
-export function mayChange({ permissions, installationId }: Who, row: Row<'env_var'>): boolean {
-  if (!permissions.has('env:write')) return false
-  if (targetsIn(row).includes('production') && !permissions.has('env:production')) return false
-  return row.configuration_id === installationId || permissions.has('env:write-all')
-}
-
-/** Whether the caller may read the value of a variable in clear: those of production need the right to production. */
-export function mayDecrypt({ permissions }: Who, targets: readonly string[]): boolean {
-  if (!permissions.has('env:decrypt')) return false
-  return !targets.includes('production') || permissions.has('env:production')
-}
-
-/** Whether pull and export carry the value of a variable to this caller. What is `plain` is open to all who see it. */
-export function isReadable(who: Who, row: Row<'env_var'>): boolean {
-  if (row.type === 'sensitive' || row.type === 'system') return false
-  return row.type === 'plain' || mayDecrypt(who, targetsIn(row))
-}
-
-/** Without `env:all` a caller has only its own: an integration what it made, a person what people made. */
-export function isVisible(who: Who, row: Pick<Row<'env_var'>, 'configuration_id'>): boolean {
-  return who.permissions.has('env:all') || row.configuration_id === who.installationId
-}
-
-/** As `isVisible`, for a query. */
-export function visibleTo(who: Who) {
-  return (eb: ExpressionBuilder<Schema, 'env_var'>): Expression<SqlBool> => {
-    if (who.permissions.has('env:all')) return eb.lit(true)
-    if (who.installationId === null) return eb('env_var.configuration_id', 'is', null)
-    return eb('env_var.configuration_id', '=', who.installationId)
-  }
-}
-
-/** The user or the installation, as `createdBy` and `updatedBy` name them. */
-export function actorId(ctx: Ctx): string {
-  return ctx.who.installationId ?? ctx.who.userId
 }

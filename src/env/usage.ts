@@ -1,29 +1,21 @@
-/** What the variables of a project add up to, per target: one row each, so that asking for the limit costs the same at 1,000 variables as at none. */
+/** What the variables of a project add up to, in each target: one row each, so that asking for the limit costs the same at 1,000 variables as at none. */
 import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
+import { refuse } from '../refusal.ts'
 import { MOST_VARIABLES, targetsIn } from './schema.ts'
 
-/** Of the values alone: one value of the largest size fits. */
+/** The most bytes of the values alone: one value of the largest size fits. */
 const MOST_BYTES = 64 * 1024
 /** The `target` under which variables are counted that are in no environment. */
-export const UNASSIGNED = ''
+const UNASSIGNED = ''
 
-/** Additions and removals by target, to be held against what is there and then written. */
-export type Usage = Map<string, { variables: number; bytes: number }>
+type Sum = { variables: number; bytes: number }
+/** What variables add up to, or a change of that, by target. */
+export type Usage = Map<string, Sum>
+/** What counts of variables: where they are and how large they are. */
+type Counted = Pick<Row<'env_var'>, 'targets' | 'value_bytes'>
 
-/** The places where a variable counts: its targets, or, of one that is in no environment, the place of those. */
-export function countedIn(row: Pick<Row<'env_var'>, 'targets'>): readonly string[] {
-  const targets = targetsIn(row)
-  return targets.length > 0 ? targets : [UNASSIGNED]
-}
-
-/** Adds (or, with -1, takes away) a variable of these targets and this size. */
-export function tally(usage: Usage, targets: readonly string[], bytes: number, sign: 1 | -1 = 1): void {
-  for (const target of targets) {
-    const { variables, bytes: before } = usage.get(target) ?? { variables: 0, bytes: 0 }
-    usage.set(target, { variables: variables + sign, bytes: before + sign * bytes })
-  }
-}
+const NOTHING: Sum = { variables: 0, bytes: 0 }
 
 /** What the project holds now. */
 export async function readUsage(ctx: { db: Queries }, projectId: string): Promise<Usage> {
@@ -31,19 +23,47 @@ export async function readUsage(ctx: { db: Queries }, projectId: string): Promis
   return new Map(rows.map(({ target, variables, bytes }) => [target, { variables, bytes }]))
 }
 
-/** Whether so many variables (one) of these targets, of so many bytes together, fit beside what is there. */
-export function fits(usage: Usage, targets: readonly string[], bytes: number, variables = 1): boolean {
-  return targets.every((target) => {
-    const held = usage.get(target) ?? { variables: 0, bytes: 0 }
-    return held.variables + variables <= MOST_VARIABLES && held.bytes + bytes <= MOST_BYTES
-  })
+/** The difference that variables make which change from `before` to `after`. */
+export function differenceOf(before: readonly Counted[], after: readonly Counted[]): Usage {
+  const difference: Usage = new Map()
+  for (const row of before) count(difference, row, -1)
+  for (const row of after) count(difference, row, 1)
+  return difference
 }
 
-/** Writes the changes. The transaction that read what was there and writes this is serializable: nobody was between. */
-export async function writeUsage(ctx: { db: Queries }, projectId: string, changes: Usage): Promise<void> {
-  for (const [target, { variables, bytes }] of changes) {
-    if (variables === 0 && bytes === 0) continue
-    await addUsage(ctx.db, { projectId, target, variables, bytes })
+function count(usage: Usage, { targets, value_bytes }: Counted, sign: 1 | -1): void {
+  const named = targetsIn({ targets })
+  for (const target of named.length > 0 ? named : [UNASSIGNED]) {
+    add(usage, target, { variables: sign, bytes: sign * value_bytes })
+  }
+}
+
+function add(usage: Usage, target: string, { variables, bytes }: Sum): void {
+  const held = usage.get(target) ?? NOTHING
+  usage.set(target, { variables: held.variables + variables, bytes: held.bytes + bytes })
+}
+
+/** Adds a difference when the result is within the limits; gives whether it was. Where nothing grows, a target may stay over its limit. */
+export function addIfFits(usage: Usage, difference: Usage): boolean {
+  for (const [target, change] of difference) {
+    const held = usage.get(target) ?? NOTHING
+    if (isOver(change, { variables: held.variables + change.variables, bytes: held.bytes + change.bytes })) return false
+  }
+  for (const [target, change] of difference) add(usage, target, change)
+  return true
+}
+
+function isOver(change: Sum, after: Sum): boolean {
+  const grows = change.variables > 0 || change.bytes > 0
+  return grows && (after.variables > MOST_VARIABLES || after.bytes > MOST_BYTES)
+}
+
+/** Writes a difference, also under simultaneous calls. Refuses: env_limit 400 (a target that grows is over its limit afterwards). */
+export async function writeUsage(ctx: { db: Queries }, projectId: string, difference: Usage): Promise<void> {
+  for (const [target, change] of difference) {
+    if (change.variables === 0 && change.bytes === 0) continue
+    const [after] = await addUsage(ctx.db, { projectId, target, ...change })
+    if (isOver(change, after!)) refuse('env_limit')
   }
 }
 
@@ -51,15 +71,15 @@ const selectUsage = prepared<{ projectId: string }, Row<'env_usage'>>((db, value
   db.selectFrom('env_usage').selectAll().where('project_id', '=', value.projectId),
 )
 
-const addUsage = prepared<{ projectId: string; target: string; variables: number; bytes: number }, unknown>(
-  (db, value) =>
-    db
-      .insertInto('env_usage')
-      .values({ project_id: value.projectId, target: value.target, variables: value.variables, bytes: value.bytes })
-      .onConflict((conflict) =>
-        conflict.columns(['project_id', 'target']).doUpdateSet((eb) => ({
-          variables: eb('env_usage.variables', '+', eb.ref('excluded.variables')),
-          bytes: eb('env_usage.bytes', '+', eb.ref('excluded.bytes')),
-        })),
-      ),
+const addUsage = prepared<{ projectId: string; target: string } & Sum, Sum>((db, value) =>
+  db
+    .insertInto('env_usage')
+    .values({ project_id: value.projectId, target: value.target, variables: value.variables, bytes: value.bytes })
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'target']).doUpdateSet((eb) => ({
+        variables: eb('env_usage.variables', '+', eb.ref('excluded.variables')),
+        bytes: eb('env_usage.bytes', '+', eb.ref('excluded.bytes')),
+      })),
+    )
+    .returning(['variables', 'bytes']),
 )

@@ -3,8 +3,8 @@ import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { removeDomain } from '../domains/domains.ts'
-import { copyEnv, leaveEnvironment } from '../env/environment-env.ts'
 import { isStandard } from '../env/schema.ts'
+import type { Prepared } from '../env/upsert.ts'
 import { newId } from '../ids.ts'
 import {
   type Environment,
@@ -21,6 +21,7 @@ import {
 } from '../model/environment.ts'
 import { changeProject, findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
+import { copyVariables, prepareCopies, takeFromVariables } from './variables.ts'
 
 /** Domains that go with an environment in one request. */
 const MOST_DOMAINS = 100
@@ -29,14 +30,24 @@ const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/
 /** A project together with one of its custom environments. */
 export type WithEnvironment = Row<'project'> & { environment: Environment }
 
+/** Opens and seals the values that a new environment gets from another one. It refuses nothing: `createEnvironment` does. */
+export async function prepareEnvironment(
+  ctx: Ctx,
+  project: Row<'project'>,
+  { body }: Input<unknown, NewEnvironment>,
+): Promise<Prepared | undefined> {
+  return body.copyEnvVarsFrom ? prepareCopies(ctx, project, body.copyEnvVarsFrom) : undefined
+}
+
 /**
  * Makes a custom environment, with copies of the variables of another one when the body says from where. Refuses:
- * invalid_environment_slug 400, environment_slug_taken 409, too_many_environments 400, and what `copyEnv` does.
+ * invalid_environment_slug 400, environment_slug_taken 409, too_many_environments 400, and what `copyVariables` does.
  */
 export async function createEnvironment(
   ctx: Ctx,
   project: Row<'project'>,
   { body }: Input<unknown, NewEnvironment>,
+  prepared: Prepared | undefined,
 ): Promise<ShownEnvironment> {
   const environments = environmentsOf(project)
   mustBeSlug(body.slug, environments)
@@ -49,7 +60,7 @@ export async function createEnvironment(
     createdAt: ctx.now,
     updatedAt: ctx.now,
   }
-  if (body.copyEnvVarsFrom) await copyEnv(ctx, project, body.copyEnvVarsFrom, made.id)
+  if (body.copyEnvVarsFrom) await copyVariables(ctx, project, body.copyEnvVarsFrom, made.id, prepared)
   await keepEnvironments(ctx, project, [...environments, made])
   return showEnvironment(made)
 }
@@ -114,7 +125,8 @@ export async function updateEnvironment(
 
 /**
  * Removes a custom environment with its domains, and the domains that redirect to them: shown production, they would show visitors
- * what nobody meant for them. Variables leave it (`leaveEnvironment`). Answers it as it was. Refuses: env_limit 400, too_many_names 409.
+ * what nobody meant for them. Its variables stay, in no environment, or are deleted (`takeFromVariables`). Answers it as it was. Refuses:
+ * env_limit 400, too_many_names 409.
  */
 export async function removeEnvironment(
   ctx: Ctx,
@@ -123,7 +135,7 @@ export async function removeEnvironment(
 ): Promise<ShownEnvironment> {
   for (const domain of await domainsIn(ctx, project, environment.id))
     await removeDomain(ctx, { project, domain }, { body: { removeRedirects: true } })
-  await leaveEnvironment(ctx, project, environment.id, body.deleteUnassignedEnvironmentVariables === true)
+  await takeFromVariables(ctx, project, environment.id, body.deleteUnassignedEnvironmentVariables === true)
   await keepEnvironments(
     ctx,
     project,

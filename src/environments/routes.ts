@@ -1,6 +1,5 @@
 /** Custom environments: docs/spec/wire.md 6, at the paths of the official SDK; the CLI and Terraform ask at others of the same operation. */
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
-import { COPY_REFUSALS } from '../env/environment-env.ts'
 import { route } from '../http/route.ts'
 import {
   EnvironmentList,
@@ -16,9 +15,11 @@ import {
   findEnvironment,
   getEnvironment,
   listEnvironments,
+  prepareEnvironment,
   removeEnvironment,
   updateEnvironment,
 } from './environments.ts'
+import { COPY_REFUSALS } from './variables.ts'
 
 const tag = 'custom environments'
 
@@ -33,6 +34,7 @@ export const environmentRoutes = [
     body: NewEnvironment,
     load: findProject,
     guards: [accountInGoodStanding, notInTransfer],
+    prepare: prepareEnvironment,
     run: createEnvironment,
     emits: ['project.env-variable.created'],
     refuses: [

@@ -133,9 +133,9 @@ async function writeOnce(
   { deps, now, route, request, credentials, who, input: said }: Admitted,
   once: Once | undefined,
 ) {
-  const before = contextOf({ deps, now, route }, deps.db.read, who)
-  const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, said)))
   const counted = { rows: 0 }
+  const before = contextOf({ deps, now, route, counted }, deps.db.read, who)
+  const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, said)))
   const work = async (tx: Queries): Promise<Written> => {
     if (route.revokesAccess) await endOneAfterAnother(tx)
     // Who acts is read again inside the transaction: access that ended while this waited has ended.

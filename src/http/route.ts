@@ -29,7 +29,7 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   /** The subject, looked up inside the account. */
   load?: (ctx: C, params: Params) => Promise<S>
   guards?: readonly Guard<C, S>[]
-  /** Slow work outside the database (DNS, a password hash), before the transaction; its answer is handed to `run`. */
+  /** Slow work outside the database (DNS, a password hash, sealing many values), before the transaction; its answer is handed to `run`. */
   prepare?: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
   /** Takes back what `ask` did outside, when the transaction did not stand. */
   undo?: (ctx: C, prepared: A) => Promise<void>

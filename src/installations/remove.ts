@@ -3,7 +3,7 @@ import { waitForWritesOf } from '../access/installation.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
-import { removeVariables } from '../env/write.ts'
+import { removal, storeVariables } from '../env/store.ts'
 import { DROPPED } from '../outbox/delivery.ts'
 
 /** What `removeInstallation` may emit; a route that calls it declares these. */
@@ -50,7 +50,7 @@ async function removeItsVariables(ctx: OperatorCtx, owner: EventOwner, installat
   const byProject = Map.groupBy(rows, (row) => row.project_id)
   for (const slice of slices([...byProject.keys()])) {
     const projects = await ctx.db.selectFrom('project').select(['id', 'name']).where('id', 'in', slice).execute()
-    for (const project of projects) await removeVariables(ctx, owner, project, byProject.get(project.id)!)
+    for (const project of projects) await storeVariables(ctx, owner, project, byProject.get(project.id)!.map(removal))
   }
 }
 

@@ -16,7 +16,7 @@ import { keyFrom, newKeyBytes, open, placeOf, seal } from './seal.ts'
 /** What opens and seals the values of one project. */
 export type Safe = {
   seal(envId: string, valueVersion: number, value: string): string
-  /** Undefined when it does not open; the log says which, never what. */
+  /** Undefined when it does not open; the log says which one, never what is in it. */
   open(envId: string, valueVersion: number, sealed: string): string | undefined
   /** Seals a secret that is no variable (a client secret, a webhook's), for what has it: `kind` and id. */
   sealSecret(kind: SecretKind, id: string, secret: string): string
@@ -34,38 +34,95 @@ const KEYS_KEPT = 10_000
 const unwrapped = new WeakMap<Keyring, Map<string, KeyObject>>()
 
 /** The safe of a project, or of an account, for reading. An owner without a data key has nothing that could be opened. */
-export async function openSafe(ctx: Place, projectId: string): Promise<Safe> {
+export async function openSafe(ctx: Place, projectId: string, prepared?: PreparedSafe): Promise<Safe> {
   const [row] = await selectProjectKey(ctx.db, { projectId })
-  return safeOf(ctx, projectId, row)
+  return pick(ctx, projectId, row, prepared)
 }
 
-/** The safe of a project, or of an account, for writing: its data key is made when it is the first value. */
-export async function openSafeToWrite(ctx: Place, projectId: string): Promise<Safe> {
+/**
+ * The safe of a project, or of an account, for writing: its data key is made when it is the first value. `prepared` is taken when it has
+ * the project's data key, or when there is none yet.
+ */
+export async function openSafeToWrite(ctx: Place, projectId: string, prepared?: PreparedSafe): Promise<Safe> {
   const [known] = await selectProjectKey(ctx.db, { projectId })
-  if (known !== undefined) return safeOf(ctx, projectId, known)
+  const row = known ?? (await makeDataKey(ctx, projectId, prepared?.key ?? newDataKey()))
+  return pick(ctx, projectId, row, prepared)
+}
+
+/** The prepared safe, if it has the same data key. */
+function pick(ctx: Place, projectId: string, row: Row<'project_key'> | undefined, prepared: PreparedSafe | undefined) {
+  if (prepared !== undefined && prepared.key.id === row?.id) return prepared.safe
+  return safeOf(ctx, projectId, row && keyOf(ctx, row))
+}
+
+/** A safe that remembers what it opened and sealed, so that a transaction which does the same need not do it again. */
+export type PreparedSafe = { key: DataKey; safe: Safe }
+
+/** Prepares a safe for a transaction that is to come. It writes nothing: a data key that it makes is written by `openSafeToWrite`. */
+export async function prepareSafe(ctx: Place, projectId: string): Promise<PreparedSafe> {
+  const [row] = await selectProjectKey(ctx.db, { projectId })
+  const key = row === undefined ? newDataKey() : keyOf(ctx, row)
+  return { key, safe: remembering(safeOf(ctx, projectId, key)) }
+}
+
+/** What was sealed is opened, too: for the same variable and version, and with the same text. */
+function remembering(safe: Safe): Safe {
+  const opened = new Map<string, string>()
+  const sealed = new Map<string, { value: string; text: string }>()
+  return {
+    ...safe,
+    seal(envId, version, value) {
+      const name = `${envId} ${version}`
+      const known = sealed.get(name)
+      if (known?.value === value) return known.text
+      const text = safe.seal(envId, version, value)
+      sealed.set(name, { value, text })
+      opened.set(`${name} ${text}`, value)
+      return text
+    },
+    open(envId, version, text) {
+      const name = `${envId} ${version} ${text}`
+      const value = opened.get(name) ?? safe.open(envId, version, text)
+      if (value !== undefined) opened.set(name, value)
+      return value
+    },
+  }
+}
+
+/** A data key as it seals. `key`: undefined when it does not open. */
+type DataKey = { id: string; key: KeyObject | undefined; rootKeyId?: string }
+
+function newDataKey(): DataKey {
+  return { id: `dk_${randomText(8)}`, key: keyFrom(newKeyBytes()) }
+}
+
+function keyOf(ctx: Place, row: Row<'project_key'>): DataKey {
+  return { id: row.id, key: unwrap(ctx, row), rootKeyId: row.root_key_id }
+}
+
+/** Writes a new data key, wrapped by the root key that is active now. Gives the one that the project has: another request may have been first. */
+async function makeDataKey(ctx: Place, projectId: string, { id, key }: DataKey) {
   const rootKeyId = await activeKeyId(ctx.db)
-  const id = `dk_${randomText(8)}`
-  const wrapped = wrap(ctx, projectId, id, rootKeyId, newKeyBytes())
+  const wrapped = wrap(ctx, projectId, id, rootKeyId, key!.export())
   await insertProjectKey(ctx.db, { projectId, id, rootKeyId, wrapped })
   const [row] = await selectProjectKey(ctx.db, { projectId })
-  return safeOf(ctx, projectId, row)
+  return row
 }
 
-function safeOf(ctx: Place, ownerId: string, row: Row<'project_key'> | undefined): Safe {
-  const key = row && unwrap(ctx, row)
+function safeOf(ctx: Place, ownerId: string, dataKey: DataKey | undefined): Safe {
+  const { key, id: keyId = '', rootKeyId } = dataKey ?? {}
   const sealAt = (place: Buffer, text: string) => {
-    if (row === undefined || key === undefined) throw new Error(`the data key of ${ownerId} does not open`)
-    return `${FORMAT}.${row.id}.${seal(key, Buffer.from(text), place)}`
+    if (key === undefined) throw new Error(`the data key of ${ownerId} does not open`)
+    return `${FORMAT}.${keyId}.${seal(key, Buffer.from(text), place)}`
   }
   const openAt = (place: Buffer, of: string, sealed: string) => {
-    const [format, keyId, body] = sealed.split('.', 3)
-    const known = format === FORMAT && key !== undefined && keyId === row?.id
+    const [format, sealedBy, body] = sealed.split('.', 3)
+    const known = format === FORMAT && key !== undefined && sealedBy === keyId
     const text = known ? open(key, body ?? '', place)?.toString() : undefined
     if (text !== undefined) return text
-    ctx.deps.log.error({ ownerId, of, keyId, rootKeyId: row?.root_key_id }, 'a sealed value does not open')
+    ctx.deps.log.error({ ownerId, of, keyId: sealedBy, rootKeyId }, 'a sealed value does not open')
     return undefined
   }
-  const keyId = row?.id ?? ''
   const valuePlace = (envId: string, version: number) => placeOf('env', ownerId, envId, 'value', String(version), keyId)
   return {
     seal: (envId, version, value) => sealAt(valuePlace(envId, version), value),

@@ -1,0 +1,211 @@
+/**
+ * Storing changes of variables: the rows, the places they take, what they add up to, their history and their events, together. A place
+ * is (key, target, branch) of a project, and the primary key of env_target says that it is taken once.
+ */
+import { momentOf } from '../clock.ts'
+import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
+import { deleteRows, insertFreeRows, insertRows, updateRows } from '../db/bulk.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../refusal.ts'
+import type { Safe } from '../secrets/data-keys.ts'
+import { actorId } from './access.ts'
+import { changesOf, eraseValues, recordHistory } from './history-log.ts'
+import type { Draft, Extras } from './rules.ts'
+import { showTargets, targetsIn } from './schema.ts'
+import { differenceOf, writeUsage } from './usage.ts'
+
+type Variable = Row<'env_var'>
+type Named = Pick<Row<'project'>, 'id' | 'name'>
+
+/** What is to be different of a variable. A `value` is sealed anew, bound to the new version. */
+export type Difference = Partial<Pick<Draft, 'key' | 'type' | 'targets' | 'gitBranch' | 'extras'>> & {
+  value?: string | undefined
+}
+
+/** A variable before and after: without `before` it is made, without `after` it is removed. `fields`: the names of those that differ. */
+export type Change = {
+  before?: Variable
+  after?: Variable
+  fields: readonly string[]
+  action: Row<'env_history'>['action']
+}
+
+const NO_EXTRAS: Extras = { comment: null, edge_config_id: null, edge_config_token_id: null, content_hint_json: null }
+
+/** A variable that is made. */
+export function creation(ctx: Ctx, safe: Safe, project: Named, wanted: Draft): Change & { after: Variable } {
+  const by = actorId(ctx)
+  const stamp = ctx.deps.clock.stamp()
+  const after = {
+    project_id: project.id,
+    id: wanted.id,
+    key: wanted.key,
+    type: wanted.type,
+    targets: wanted.targets.join(','),
+    git_branch: wanted.gitBranch,
+    sealed_value: safe.seal(wanted.id, 1, wanted.value),
+    value_version: 1,
+    value_bytes: Buffer.byteLength(wanted.value),
+    ...NO_EXTRAS,
+    ...wanted.extras,
+    configuration_id: ctx.who.installationId,
+    version: 1,
+    created_by: by,
+    updated_by: by,
+    created_stamp: stamp,
+    updated_at: momentOf(stamp),
+  } satisfies Variable
+  return { after, fields: [], action: 'created' }
+}
+
+/** A variable that is changed: its id stays, and its version goes up by one. One of which nothing differs stays as it is, and no field is named. */
+export function update(
+  ctx: Ctx,
+  safe: Safe,
+  before: Variable,
+  wanted: Difference,
+  action: 'updated' | 'restored' = 'updated',
+): Change & { after: Variable } {
+  const version = before.version + 1
+  const after = {
+    ...before,
+    key: wanted.key ?? before.key,
+    type: wanted.type ?? before.type,
+    targets: wanted.targets?.join(',') ?? before.targets,
+    git_branch: wanted.gitBranch ?? before.git_branch,
+    ...wanted.extras,
+    ...(wanted.value !== undefined && {
+      sealed_value: safe.seal(before.id, version, wanted.value),
+      value_version: version,
+      value_bytes: Buffer.byteLength(wanted.value),
+    }),
+  }
+  const fields = changesOf(before, after)
+  if (fields.length === 0) return { before, after: before, fields, action }
+  return { before, after: { ...after, version, updated_by: actorId(ctx), updated_at: ctx.now }, fields, action }
+}
+
+/** A variable that is removed for good: its values go from the history too, which keeps who and when for a while. */
+export function removal(before: Variable): Change {
+  return { before, fields: [], action: 'deleted' }
+}
+
+/**
+ * Changes one variable and gives it as it is then. Refuses: env_conflict 400 (another variable has one of the places), env_limit 400.
+ */
+export async function changeVariable(
+  ctx: Ctx,
+  safe: Safe,
+  project: Row<'project'>,
+  before: Variable,
+  wanted: Difference,
+  action?: 'restored',
+): Promise<Variable> {
+  const change = update(ctx, safe, before, wanted, action)
+  const unplaced = await storeVariables(ctx, ctx.account, project, [change])
+  if (unplaced === undefined) return change.after
+  const { key, git_branch } = unplaced
+  const { target, customEnvironmentIds } = showTargets(targetsIn(unplaced))
+  refuse('env_conflict', `Another variable has the key "${key}" in one of these targets and on this branch.`, {
+    key,
+    envVarKey: key,
+    target,
+    ...(customEnvironmentIds.length > 0 && { customEnvironmentIds }),
+    ...(git_branch !== '' && { gitBranch: git_branch }),
+  })
+}
+
+/**
+ * Stores changes, each of which follows on those before it. `owner`: the account of the project, which hears of it. Gives a variable whose
+ * place another one has, if there is one: then nothing more is written, and the caller must refuse. Refuses: env_limit 400.
+ */
+export async function storeVariables(
+  ctx: OperatorCtx,
+  owner: EventOwner,
+  project: Named,
+  all: readonly Change[],
+): Promise<Variable | undefined> {
+  const changes = all.filter(({ before, after }) => before !== after)
+  if (changes.length === 0) return undefined
+  const ends = endsOf(changes)
+  const unplaced = await movePlaces(ctx, ends)
+  if (unplaced !== undefined) return unplaced
+  await writeUsage(
+    ctx,
+    project.id,
+    differenceOf(
+      ends.flatMap(({ before }) => before ?? []),
+      ends.flatMap(({ after }) => after ?? []),
+    ),
+  )
+  await writeRows(ctx, ends)
+  await recordHistory(ctx, changes)
+  const removed = changes.flatMap(({ before, after }) => (after === undefined && before ? [before] : []))
+  await eraseValues(ctx, project.id, removed)
+  for (const change of changes) emit(ctx, owner, project, change)
+  return undefined
+}
+
+/** A variable before all of the changes, and after them. */
+type Ends = { before: Variable | undefined; after: Variable | undefined }
+
+function endsOf(changes: readonly Change[]): Ends[] {
+  const ends = new Map<string, Ends>()
+  for (const { before, after } of changes) {
+    const { id } = (before ?? after)!
+    const known = ends.get(id)
+    ends.set(id, { before: known ? known.before : before, after })
+  }
+  return [...ends.values()]
+}
+
+/** Gives up the places that are no longer wanted, then takes the new ones. Gives a variable that did not get all of its places. */
+async function movePlaces(ctx: OperatorCtx, all: readonly Ends[]): Promise<Variable | undefined> {
+  const given: Row<'env_target'>[] = []
+  const taken: Row<'env_target'>[] = []
+  for (const { before, after } of all) {
+    if (before?.key === after?.key && before?.targets === after?.targets && before?.git_branch === after?.git_branch)
+      continue
+    const [left, wanted] = [placesOf(before), placesOf(after)]
+    given.push(...left.filter((place) => !wanted.some((other) => isSamePlace(place, other))))
+    taken.push(...wanted.filter((place) => !left.some((other) => isSamePlace(place, other))))
+  }
+  await deleteRows(ctx.db, 'env_target', given)
+  const got = await insertFreeRows(ctx.db, 'env_target', taken)
+  if (got.length === taken.length) return undefined
+  const missing = taken.find((place) => !got.some((other) => isSamePlace(place, other)))!
+  return all.find(({ after }) => after?.id === missing.env_id)?.after
+}
+
+function placesOf(row: Variable | undefined): Row<'env_target'>[] {
+  if (row === undefined) return []
+  const { project_id, key, git_branch, id: env_id } = row
+  return targetsIn(row).map((target) => ({ project_id, key, target, git_branch, env_id }))
+}
+
+function isSamePlace(one: Row<'env_target'>, other: Row<'env_target'>): boolean {
+  return one.key === other.key && one.target === other.target && one.git_branch === other.git_branch
+}
+
+async function writeRows({ db }: OperatorCtx, all: readonly Ends[]): Promise<void> {
+  const made = all.flatMap(({ before, after }) => (before === undefined && after ? [after] : []))
+  const changed = all.flatMap(({ before, after }) => (before !== undefined && after ? [after] : []))
+  const removed = all.flatMap(({ before, after }) => (before !== undefined && !after ? [before] : []))
+  await insertRows(db, 'env_var', made)
+  await updateRows(db, 'env_var', ['project_id', 'id'], changed)
+  await deleteRows(
+    db,
+    'env_var',
+    removed.map(({ project_id, id }) => ({ project_id, id })),
+  )
+}
+
+function emit(ctx: OperatorCtx, owner: EventOwner, project: Named, { before, after }: Change): void {
+  const row = (after ?? before)!
+  const what = before === undefined ? 'created' : after === undefined ? 'deleted' : 'updated'
+  const { target, customEnvironmentIds } = showTargets(targetsIn(row))
+  const custom = customEnvironmentIds.length > 0 && { customEnvironmentIds }
+  const envVar = { id: row.id, key: row.key, target, ...custom }
+  const about = { projectId: project.id, madeBy: row.configuration_id }
+  ctx.emit(`project.env-variable.${what}`, { project: { id: project.id, name: project.name }, envVar }, about, owner)
+}

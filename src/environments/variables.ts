@@ -1,0 +1,125 @@
+/** What becomes of variables when a custom environment is made or removed. docs/custom-environments.md: Removing takes no right to variables. */
+import { permit } from '../access/authenticate.ts'
+import type { Ctx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
+import { mayChange, mustTouch, visibleTo } from '../env/access.ts'
+import { type Draft, targetsNamed, typeIn } from '../env/rules.ts'
+import { type Target, targetsIn } from '../env/schema.ts'
+import { removal, storeVariables, update } from '../env/store.ts'
+import { type Prepared, planUpsert, rehearse, type Upsert, unlessRefused, upsertVariables } from '../env/upsert.ts'
+import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
+import type { RefusalKey } from '../errors.ts'
+import { newId } from '../ids.ts'
+import type { EnvironmentId } from '../model/environment.ts'
+import { refuse } from '../refusal.ts'
+import { openSafe, openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
+
+/** What `copyVariables` refuses with. */
+export const COPY_REFUSALS = ['bad_request', 'missing_permission', 'env_limit'] as const satisfies readonly RefusalKey[]
+
+/** Opens and seals the values of many variables before the transaction that copies them, to an environment whose id is not known yet. */
+export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: string): Promise<Prepared | undefined> {
+  const rows = await unlessRefused(() => rowsToCopy(ctx, project, from))
+  const ids = (rows ?? []).map(() => newId('env'))
+  return rehearse(ctx, project, ids, async (safe) =>
+    planUpsert(ctx, safe, project, copiesOf(ctx, safe, rows!, newId('env'), ids)),
+  )
+}
+
+/**
+ * Copies the variables that the caller sees of an environment to one that was just made; those of branches stay behind. A
+ * write-only value is copied without being shown. Refuses: bad_request 400 (there is no environment `from`), env_limit 400,
+ * missing_permission 403 (to write variables, or to decrypt one of these), internal_server_error 500 (a value does not open).
+ */
+export async function copyVariables(
+  ctx: Ctx,
+  project: Row<'project'>,
+  from: string,
+  to: EnvironmentId,
+  prepared: Prepared | undefined,
+): Promise<void> {
+  const rows = await rowsToCopy(ctx, project, from)
+  const safe = await openSafeToWrite(ctx, project.id, prepared?.safe)
+  await upsertVariables(ctx, safe, project, copiesOf(ctx, safe, rows, to, prepared?.ids))
+}
+
+async function rowsToCopy(ctx: Ctx, project: Row<'project'>, from: string): Promise<Row<'env_var'>[]> {
+  permit(ctx.who, ['env:write'])
+  const [source] = targetsNamed(project, [from], 'copyEnvVarsFrom')
+  mustTouch(ctx.who, [source!])
+  const rows = (await variablesIn(ctx, project, source!)).filter((row) => row.git_branch === '')
+  for (const row of rows) mustCarry(ctx, row)
+  return rows
+}
+
+/** The copies, in an environment that has no variable yet. Refuses: internal_server_error 500 (a value does not open). */
+function copiesOf(
+  ctx: Ctx,
+  safe: Safe,
+  rows: readonly Row<'env_var'>[],
+  to: EnvironmentId,
+  ids: readonly string[] = [],
+): Upsert {
+  const drafts = rows.map((row, at): Draft => {
+    const value = safe.open(row.id, row.value_version, row.sealed_value) ?? refuse('internal_server_error')
+    const { key, comment, edge_config_id, edge_config_token_id, content_hint_json } = row
+    const extras = { comment, edge_config_id, edge_config_token_id, content_hint_json }
+    const id = ids[at] ?? newId('env')
+    const type = typeIn(ctx.account, row.type, [to])
+    return { id, key, value, type, keepType: false, targets: [to], gitBranch: '', extras }
+  })
+  return { drafts, replace: false, known: [] }
+}
+
+/** Whose value is not open to all must not come to where the caller could read it. Refuses: missing_permission 403. */
+function mustCarry({ who }: Ctx, row: Row<'env_var'>): void {
+  if (row.type === 'plain' || row.type === 'system') return
+  permit(who, ['env:decrypt'])
+  mustTouch(who, targetsIn(row))
+}
+
+/**
+ * Takes a custom environment that is being removed from every variable, whoever made it. One that was in no other stays, in
+ * no environment; with `deleteUnassigned` it is deleted where the caller may change it. Refuses: env_limit 400 (more stay in
+ * no environment than a project may have).
+ */
+export async function takeFromVariables(
+  ctx: Ctx,
+  project: Row<'project'>,
+  id: EnvironmentId,
+  deleteUnassigned: boolean,
+): Promise<void> {
+  const rows = await variablesIn(ctx, project, id, true)
+  ctx.countRows(rows.length)
+  const safe = await openSafe(ctx, project.id)
+  const isDeleted = (row: Row<'env_var'>) => deleteUnassigned && row.targets === id && mayChange(ctx.who, row)
+  const [deleted, staying] = [rows.filter(isDeleted), rows.filter((row) => !isDeleted(row))]
+  const updates = staying.map((row) => {
+    return update(ctx, safe, row, { targets: targetsIn(row).filter((target) => target !== id) })
+  })
+  const after = updates.map((change) => change.after)
+  if (!addIfFits(await readUsage(ctx, project.id), differenceOf(rows, after))) {
+    refuse(
+      'env_limit',
+      'More than 1,000 variables, or 64 KiB of values, would be in no environment. Say `deleteUnassignedEnvironmentVariables`, or delete some first.',
+    )
+  }
+  await storeVariables(ctx, ctx.account, project, [...deleted.map(removal), ...updates])
+  await ctx.db.deleteFrom('env_usage').where('project_id', '=', project.id).where('target', '=', id).execute()
+}
+
+/** The variables of an environment, oldest first: those that the caller sees, or all. */
+async function variablesIn(ctx: Ctx, project: Row<'project'>, target: Target, all = false): Promise<Row<'env_var'>[]> {
+  const placed = ctx.db
+    .selectFrom('env_target')
+    .select('env_id')
+    .where('project_id', '=', project.id)
+    .where('target', '=', target)
+  const rows = ctx.db
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('id', 'in', placed)
+    .orderBy('created_stamp')
+  return (all ? rows : rows.where(visibleTo(ctx.who))).execute()
+}
