@@ -22,6 +22,9 @@ export const METRICS = {
   berth_deliveries_due: gauge('deliveries to webhooks and log drains that are due; at most 10000'),
   berth_deliveries_oldest_seconds: gauge('for how long the oldest of them has been due'),
   berth_deliveries_total: counter('attempts and decisions', 'outcome'),
+  berth_drain_lines_dropped_total: counter(
+    'lines dropped because too much waited for a log drain, counted for each drain',
+  ),
   berth_mail_due: gauge('letters that are due; at most 10000'),
   berth_mail_oldest_seconds: gauge('for how long the oldest of them has been due'),
   berth_mail_total: counter('attempts to hand a letter over', 'outcome'),

@@ -29,6 +29,7 @@ import * as repoCase from './migrations/0035-repo-case.ts'
 import * as releasedProofs from './migrations/0042-released-proofs.ts'
 import * as deliveryTurns from './migrations/0043-delivery-turns.ts'
 import * as domainsOfEnvironments from './migrations/0065-domains-of-environments.ts'
+import * as drainBytes from './migrations/0060-drain-bytes.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -99,6 +100,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0042-released-proofs': releasedProofs,
   '0043-delivery-turns': deliveryTurns,
   '0065-domains-of-environments': domainsOfEnvironments,
+  '0060-drain-bytes': drainBytes,
 }
 
 /**

@@ -124,6 +124,8 @@ export type IntegrationTables = {
     event_stamp: number | null
     type: string
     body: string | null
+    /** How many bytes the `body` has, or had. */
+    body_bytes: number | null
     attempts: number
     /** When the next attempt is due; pushed ahead by who attempts it. Null: nothing more to do, or held. */
     due_at: number | null

@@ -32,8 +32,8 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'deli
       heldAt: dueAt === null ? null : delivery.held_at,
       status: outcome === 'retried' ? 'pending' : outcome,
       doneAt: dueAt === null ? now : null,
-      // Lines are kept for as long as they may have to be sent.
-      body: delivered ? null : delivery.body,
+      // The lines of a drain are kept until they arrive or are given up: what is done counts in no budget.
+      body: dueAt === null ? null : delivery.body,
     })
     if (ours === undefined) return
     await insertAttempt(db, {

@@ -7,6 +7,8 @@ import { newId, randomText } from '../ids.ts'
 import { insertDelivery } from '../outbox/delivery.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
+import { mailPeopleOf } from '../webhooks/disable.ts'
+import { MOST_OF_DRAIN, openBudget, readWaiting, type Waiting } from './budget.ts'
 import type { Environment, LinesTaken, LogLines } from './schema.ts'
 
 type Line = LogLines['lines'][number]
@@ -20,23 +22,39 @@ export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<
   return row
 }
 
+/** What waits for the drains of the project's account. It is read outside the transaction: requests that come together are in nobody's way. */
+export function readWaitingFor(ctx: OperatorCtx, project: Row<'project'>): Promise<Waiting> {
+  return readWaiting(ctx.db, project.account_id)
+}
+
 /**
- * Takes lines of a project and writes one delivery for each drain that hears some of them. They are kept for nothing else:
- * without a drain, and while a drain is held or its installation disabled, they are gone.
+ * Takes lines of a project and writes one delivery for each drain that hears some of them. They are kept for nothing else: without a drain, and
+ * while a drain is held or its installation is disabled, they are gone. Lines for a drain that has too much waiting are dropped: they are
+ * counted in the answer and in `berth_drain_lines_dropped_total`, and a letter says so once a day.
  */
 export async function takeLines(
   ctx: OperatorCtx,
   project: Row<'project'>,
   { body }: Input<unknown, LogLines>,
+  waiting: Waiting,
 ): Promise<Static<typeof LinesTaken>> {
   const drains = await drainsOf(ctx, project)
   const shown = (await withEnvironments(ctx, project, body.lines)).map((line) => {
     return { line, text: showLine(project, line) }
   })
+  const hasRoom = openBudget(waiting)
   let count = 0
+  let dropped = 0
   for (const drain of drains) {
     const heard = shown.filter(({ line }) => hears(drain, line)).map(({ text }) => text)
     if (heard.length === 0) continue
+    const text = drain.delivery_format === 'ndjson' ? `${heard.join('\n')}\n` : `[${heard.join(',')}]`
+    const bytes = Buffer.byteLength(text)
+    if (!hasRoom(drain.id, bytes)) {
+      dropped += heard.length
+      await tellDropped(ctx, drain)
+      continue
+    }
     count++
     await insertDelivery(ctx.db, {
       id: newId('dlv'),
@@ -45,14 +63,28 @@ export async function takeLines(
       installationId: drain.configuration_id,
       eventStamp: null,
       type: 'log-drain.lines',
-      body: drain.delivery_format === 'ndjson' ? `${heard.join('\n')}\n` : `[${heard.join(',')}]`,
+      body: text,
+      bodyBytes: bytes,
       dueAt: ctx.now,
       heldAt: null,
       stamp: ctx.deps.clock.stamp(),
     })
   }
   if (count > 0) ctx.deps.wakeups.deliveries()
-  return { lines: body.lines.length, drains: count }
+  ctx.deps.metrics.counter('berth_drain_lines_dropped_total').value += dropped
+  return { lines: body.lines.length, drains: count, dropped }
+}
+
+/** Tells whoever made a drain, or else the owners, once a day. */
+function tellDropped(ctx: OperatorCtx, drain: Row<'log_drain'>): Promise<void> {
+  const host = URL.parse(drain.url)?.host ?? 'its address'
+  const text = [
+    `Log lines for the drain ${drain.id}, which goes to ${host}, are dropped: it takes them more slowly than they come, or not at all.`,
+    '',
+    `Of a drain at most ${MOST_OF_DRAIN / 1024 / 1024} MiB wait to be sent, and less where other drains of the account have much waiting. New lines are kept again`,
+    'once it takes what waits. What was dropped is not sent later.',
+  ].join('\n')
+  return mailPeopleOf(ctx, drain, { subject: `Log lines are dropped: ${host}`, topic: `full ${drain.id}`, text })
 }
 
 /** Lines that do not say their environment are of their deployment's, and without one of production. */

@@ -1,7 +1,7 @@
 import { notLimitedToProjects } from '../access/guards.ts'
 import { operatorRoute, type Route, route } from '../http/route.ts'
 import { createDrain, deleteDrain, findDrain, getDrain, listDrains, transferDrain } from './drains.ts'
-import { findAnyProject, takeLines } from './lines.ts'
+import { findAnyProject, readWaitingFor, takeLines } from './lines.ts'
 import { LinesTaken, LogDrainList, LogLines, NewDrain, NewIntegrationDrain, OneLogDrain } from './schema.ts'
 
 const tag = 'log drains'
@@ -112,6 +112,7 @@ export const drainRoutes: Route[] = [
     body: LogLines,
     bodyLimit: 1024 * 1024,
     load: findAnyProject,
+    prepare: readWaitingFor,
     run: takeLines,
     refuses: ['not_found'],
     status: 202,

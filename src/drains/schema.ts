@@ -126,4 +126,7 @@ export type LogLines = Static<typeof LogLines>
 export const LinesTaken = Type.Object({
   lines: Type.Integer(),
   drains: Type.Integer({ description: 'how many log drains hear some of them' }),
+  dropped: Type.Integer({
+    description: 'lines that were dropped because too much waits for a drain, counted for each drain',
+  }),
 })

@@ -18,6 +18,7 @@ export const insertDelivery = prepared<
     eventStamp: number | null
     type: string
     body: string | null
+    bodyBytes: number | null
     dueAt: number | null
     heldAt: number | null
     stamp: number
@@ -32,6 +33,7 @@ export const insertDelivery = prepared<
     event_stamp: value.eventStamp,
     type: value.type,
     body: value.body,
+    body_bytes: value.bodyBytes,
     attempts: 0,
     due_at: value.dueAt,
     held_at: value.heldAt,

@@ -35,6 +35,7 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told)
       eventStamp: event.stamp,
       type: event.type,
       body: null,
+      bodyBytes: null,
       dueAt: held ? null : now,
       heldAt: held ? now : null,
       stamp: ctx.deps.clock.stamp(),

@@ -2,7 +2,7 @@
 import type { OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import { queueMail } from '../mail/mail.ts'
+import { type Letter, queueMail } from '../mail/mail.ts'
 import { KIND, type Table } from './held.ts'
 
 /** Deliveries of an account that may wait, whatever they wait for. docs/webhooks.md: Why. */
@@ -30,9 +30,17 @@ export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, re
     'Nothing is sent to it any more. What happens meanwhile is not sent later.',
     ...('sealed_headers' in done ? [] : howToGoOn(done)),
   ].join('\n')
-  for (const recipient of await ownersOf(ctx.db, endpoint)) {
-    await queueMail(ctx, { recipient, subject: `A ${what} is disabled: ${host}`, text })
-  }
+  await mailPeopleOf(ctx, endpoint, { subject: `A ${what} is disabled: ${host}`, text })
+}
+
+/** Writes to whoever made an endpoint, while they are still there, and otherwise to the owners of its account. */
+export async function mailPeopleOf(
+  ctx: Writing,
+  { account_id, created_by }: Pick<Endpoint, 'account_id' | 'created_by'>,
+  letter: Omit<Letter, 'recipient'>,
+): Promise<void> {
+  for (const recipient of await addressesOf(ctx.db, account_id, created_by))
+    await queueMail(ctx, { recipient, ...letter })
 }
 
 function howToGoOn({ id, integration_id }: Row<'webhook'>): string[] {
@@ -52,8 +60,7 @@ const WHY: Record<Reason, string> = {
   overflow: `more than ${MOST_PENDING.toLocaleString('en')} deliveries of the account waited, and most of them for it. What waited is dropped`,
 }
 
-/** Who made it, while still there; otherwise the owners of the account. */
-async function ownersOf(db: Queries, { account_id, created_by }: Endpoint): Promise<string[]> {
+async function addressesOf(db: Queries, account_id: string, created_by: string | null): Promise<string[]> {
   const people = await db
     .selectFrom('account')
     .leftJoin('member', (join) => join.onRef('member.user_id', '=', 'account.id').on('member.team_id', '=', account_id))

@@ -38,7 +38,7 @@ onBothEngines(
     await drain(world, { url: other!.url, projectIds: [second] })
     const lines = [LINE, { ...LINE, source: 'build', message: 'two\nlines "quoted"', deploymentId: 'dpl_1' }]
     const taken = await hand(world, web, [...lines, { ...LINE, environment: 'preview' }])
-    assert.deepEqual([taken.status, taken.body], [202, { lines: 3, drains: 4 }])
+    assert.deepEqual([taken.status, taken.body], [202, { lines: 3, drains: 4, dropped: 0 }])
     await deliver(world)
 
     assert.equal(json!.got.length, 1)
