@@ -53,12 +53,15 @@ export async function writeSeen({ db, seen }: Pick<Deps, 'db' | 'seen'>): Promis
 
 /** Sweep: whoever was last seen more than a year ago. Lists then say nothing of when that was. */
 export async function forgetLongUnseen(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db
+  const rows = await ctx.db
     .selectFrom('seen')
     .select('id')
     .where('at', '<', ctx.now - KEPT_MS)
     .limit(limit)
-  return (await ctx.db.deleteFrom('seen').where('id', 'in', old).returning('id').execute()).length
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) await ctx.db.deleteFrom('seen').where('id', 'in', ids).execute()
+  return ids.length
 }
 
 /** Starts to write, once a minute; every instance writes what it saw itself. The function that it gives stops it. */

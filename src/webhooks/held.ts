@@ -2,6 +2,7 @@
  * Webhooks and log drains of people who have no access any more: held, so that nothing goes to where nobody of the team may look, and
  * removed after 30 days unless an OWNER takes them over. docs/webhooks.md.
  */
+import { sql } from 'kysely'
 import type { Ctx, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { mailOwners } from '../mail/owners.ts'
@@ -162,15 +163,19 @@ export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<n
 
 /** Sweep: the webhooks of an installation that ended are removed once nothing waits for them any more. */
 export async function forgetEndedWebhooks(ctx: OperatorCtx, limit: number): Promise<number> {
-  const ended = ctx.db
+  const rows = await ctx.db
     .selectFrom('webhook')
     .select('id')
     .where('ended_at', '>=', 0)
+    // A scalar, which PostgreSQL asks for each webhook: it would join `not exists` with all deliveries.
     .where((eb) => {
       const waiting = eb.selectFrom('delivery').select('delivery.id').where(PENDING)
       const itsOwn = waiting.whereRef('delivery.account_id', '=', 'webhook.account_id')
-      return eb.not(eb.exists(itsOwn.whereRef('delivery.endpoint_id', '=', 'webhook.id')))
+      return eb(itsOwn.whereRef('delivery.endpoint_id', '=', 'webhook.id').limit(sql.lit(1)), 'is', null)
     })
     .limit(limit)
-  return (await ctx.db.deleteFrom('webhook').where('id', 'in', ended).returning('id').execute()).length
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) await ctx.db.deleteFrom('webhook').where('id', 'in', ids).execute()
+  return ids.length
 }
