@@ -3,6 +3,7 @@
 import { accountDomainRoutes } from './account-domains/routes.ts'
 import { accountRoutes } from './accounts/routes.ts'
 import { aliasRoutes } from './aliases/routes.ts'
+import { consentRoutes } from './consent/routes.ts'
 import { deliveryRoutes } from './deliveries/routes.ts'
 import { clientDeploymentRoutes } from './deployments/client-routes.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
@@ -12,7 +13,6 @@ import { emptyListRoutes } from './empty-lists/routes.ts'
 import { envRoutes } from './env/routes.ts'
 import { environmentRoutes } from './environments/routes.ts'
 import type { Route } from './http/route.ts'
-import { installationLifeRoutes } from './installations/life-routes.ts'
 import { installationRoutes } from './installations/routes.ts'
 import { integrationRoutes } from './integrations/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'
@@ -50,8 +50,8 @@ export const ROUTES: readonly Route[] = [
   ...drainRoutes,
   ...integrationRoutes,
   ...installationRoutes,
-  ...installationLifeRoutes,
   ...oauthRoutes,
+  ...consentRoutes,
   ...operatorRoutes,
   ...peopleRoutes,
   ...keyRoutes,

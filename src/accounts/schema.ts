@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { ROLES } from '../permissions/roles.ts'
 import { GRANT_PATTERN, GRANT_WORDS } from '../permissions/scopes.ts'
 import { Type } from '../schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
+import { AccountName, Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
 
 export const Slug = Type.String({
   pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
@@ -11,8 +11,6 @@ export const Slug = Type.String({
 })
 export const Name = Type.String({ minLength: 1, maxLength: 100 })
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
-/** How an operator calls an account: access/names.ts. */
-export const Named = Type.String({ minLength: 1, maxLength: 254, description: 'id, slug, username or email' })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
 export const Email = Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254, description: 'an email address' })
@@ -28,7 +26,7 @@ export const PatchUser = Type.Object({
   email: Type.Optional(Email),
   username: Type.Optional(Slug),
   name: Type.Optional(Name),
-  defaultTeamId: Type.Optional(Nullable(Named)),
+  defaultTeamId: Type.Optional(Nullable(AccountName)),
   suspended: Type.Optional(Type.Boolean()),
   operator: Type.Optional(Type.Boolean({ description: 'whether the pages of operators are open to them' })),
 })
@@ -46,7 +44,7 @@ export const OperatorUser = Type.Object({
 
 export const MadePasswordLink = Type.Object({ url: Type.String(), expiresAt: Moment })
 
-export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: Named, plan: Type.Optional(Plan) })
+export const NewTeam = Type.Object({ slug: Slug, name: Name, ownerId: AccountName, plan: Type.Optional(Plan) })
 export type NewTeam = Static<typeof NewTeam>
 export const OperatorTeam = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String(), plan: Plan })
 
@@ -71,9 +69,9 @@ export const OperatorAccount = Type.Object({
 })
 
 export const NewToken = Type.Object({
-  userId: Named,
+  userId: AccountName,
   name: Type.Optional(Name),
-  teamId: Type.Optional(Named),
+  teamId: Type.Optional(AccountName),
   scopes: Type.Optional(
     Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), { maxItems: 22 }),
   ),

@@ -2,11 +2,12 @@
 
 import type { Row } from '../db/schema.ts'
 import { lineOf } from '../mail/text.ts'
+import { type ConsentQuery, consentPath } from '../oauth/authorization-request.ts'
 import { nameOf, type OwnAccount } from '../pages/acting.ts'
 import { type Html, html } from '../pages/html.ts'
 import { type PersonCtx, type Shown, tokenField } from '../pages/screen.ts'
+import { scopesOf } from '../permissions/scopes.ts'
 import { OFFERED, type ShownProjects } from './projects.ts'
-import { type ConsentQuery, consentPath } from './request.ts'
 import { listScopes } from './scope-words.ts'
 
 type Integration = Row<'integration'>
@@ -57,7 +58,7 @@ export async function projectStep(
   projects: ShownProjects,
   chosen: Chosen,
 ): Promise<Shown> {
-  const scopes = JSON.parse(integration.scopes_json) as string[]
+  const scopes = scopesOf(integration)
   const name = lineOf(integration.name)
   return {
     ...framed(integration),

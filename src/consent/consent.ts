@@ -1,16 +1,18 @@
 /** Consent: a person sees what an integration asks for, chooses where, and approves exactly that, or does not. docs/sign-in-and-consent.md. */
 import type { Static } from 'typebox'
 import type { Row } from '../db/schema.ts'
-import { installIntegration } from '../installations/install.ts'
-import { findIntegrationBySlug } from '../integrations/integrations.ts'
-import { AuthorizeQuery, authorize } from '../oauth/authorize.ts'
+import { readSelection } from '../installations/selection.ts'
+import { readIntegration } from '../integrations/integrations.ts'
+import { readInstallationOn } from '../model/installation.ts'
+import { ConsentQuery, mustBeValidRequest, redirectTo } from '../oauth/authorization-request.ts'
 import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../pages/acting.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown } from '../pages/screen.ts'
+import { scopesOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { accountStep, type Chosen, projectStep } from './consent-page.ts'
+import { giveConsent } from './give-consent.ts'
 import { chosenProjects, MOST_PROJECTS, shownProjects } from './projects.ts'
-import { ConsentQuery, mustBeAnswerable, redirectTo } from './request.ts'
 
 const Decision = Type.Object({
   decision: Type.Enum(['approve', 'cancel', 'find']),
@@ -42,13 +44,6 @@ export const consentScreens: readonly Screen[] = [
     run: decide,
     emits: ['integration-configuration.scope-change-confirmed'],
     refuses: ['owner_only', 'missing_permission'],
-  }),
-  personScreen({
-    method: 'GET',
-    path: '/oauth/authorize',
-    name: 'authorize',
-    query: AuthorizeQuery,
-    run: authorize,
   }),
 ]
 
@@ -83,13 +78,12 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
     return projectStep(ctx, integration, query, account, shown, { ...chosen, fault })
   }
   const by = actFor(ctx, account)
-  const { installationId, code } = await installIntegration(by, {
+  const { installationId, code } = await giveConsent(by, {
     integration,
     userId: ctx.visitor.userId,
     account,
     projects: chosen.selection === 'all' ? 'all' : chosen.projectIds,
-    source: 'external',
-    codeChallenge: query.code_challenge ?? null,
+    challenge: query.code_challenge ?? null,
   })
   const teamId = account.kind === 'team' ? account.id : undefined
   const { state, next } = query
@@ -109,9 +103,9 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
 
 /** Refuses: not_found 404, bad_request 400. */
 async function findAsking(ctx: PersonCtx, { params, query }: ScreenInput<ConsentQuery>): Promise<Row<'integration'>> {
-  const integration = await findIntegrationBySlug(ctx.db, params.slug!)
+  const integration = await readIntegration(ctx.db, { slug: params.slug! })
   if (integration === undefined) refuse('not_found', 'There is no such integration.')
-  mustBeAnswerable(integration, query)
+  mustBeValidRequest(integration, query)
   return integration
 }
 
@@ -124,21 +118,9 @@ async function findOwned(ctx: PersonCtx, accountId: string): Promise<OwnAccount>
 
 /** What was chosen when the integration was installed on this account before; nothing when it is not installed. */
 async function chosenBefore(ctx: PersonCtx, integration: Row<'integration'>, account: OwnAccount): Promise<Chosen> {
-  const before = await ctx.db
-    .selectFrom('configuration')
-    .select(['id', 'project_selection'])
-    .where('integration_id', '=', integration.id)
-    .where('account_id', '=', account.id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
+  const before = await readInstallationOn(ctx.db, integration.id, account.id)
   if (before === undefined) return { selection: undefined, projectIds: [], find: '', renews: false }
-  const selected = await ctx.db
-    .selectFrom('configuration_project')
-    .select('project_id')
-    .where('configuration_id', '=', before.id)
-    .limit(MOST_PROJECTS)
-    .execute()
-  const projectIds = selected.map((row) => row.project_id)
+  const projectIds = await readSelection(ctx.db, before.id, MOST_PROJECTS)
   return { selection: before.project_selection, projectIds, find: '', renews: true }
 }
 
@@ -150,8 +132,7 @@ async function faultIn(
   { selection, projectIds }: Chosen,
   { scope: seen = [], redirect = integration.redirect_url }: Static<typeof Decision>,
 ): Promise<string | undefined> {
-  const asked = JSON.parse(integration.scopes_json) as string[]
-  if ([...asked].sort().join() !== [...seen].sort().join() || redirect !== integration.redirect_url) {
+  if (scopesOf(integration).sort().join() !== [...seen].sort().join() || redirect !== integration.redirect_url) {
     return 'What the integration asks for has changed while you looked. Read it again before you approve.'
   }
   if (selection === undefined) return 'Choose whether it may work on all projects or on some.'

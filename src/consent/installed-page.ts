@@ -1,35 +1,37 @@
-/** The list of what is installed, and the pages that ask before something is uninstalled, taken over or given more access. */
+/** The list of installed integrations, and the pages that ask before one is uninstalled, taken over or given more access. */
 import type { Static } from 'typebox'
-import { DISABLED_KEPT_MS, WHY } from '../installations/disable.ts'
+import { DISABLED_BECAUSE, DISABLED_KEPT_MS } from '../installations/disable.ts'
 import { REMOVAL_EVENTS, removeInstallation } from '../installations/remove.ts'
 import { confirmScopes, pendingScopes } from '../installations/scope-change.ts'
 import { transferOwnership } from '../installations/transfer-ownership.ts'
 import { lineOf } from '../mail/text.ts'
+import type { Installation } from '../model/installation.ts'
 import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../pages/acting.ts'
 import { day, type Html, html } from '../pages/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
+import { scopesOf } from '../permissions/scopes.ts'
 import { Type } from '../schema/builder.ts'
 import { heldSection } from '../webhooks/held-page.ts'
 import { logoOf } from './consent-page.ts'
 import {
-  findInstallation,
   findOwnInstallation,
-  type Installation,
-  installationsOn,
-  maySee,
-  selectedProjects,
+  findShownInstallation,
+  listShownInstallations,
+  maySeeInstallations,
+  readSelectedNames,
+  type ShownInstallation,
 } from './installed.ts'
 import { listScopes } from './scope-words.ts'
 
 const InstalledQuery = Type.Object({ teamId: Type.Optional(Type.String({ maxLength: 64 })) })
 type InstalledInput = ScreenInput<Static<typeof InstalledQuery>>
-/** On the page of all accounts, and on the page of one. */
+/** How many installations of an account are listed: on the page of all accounts, and on the page of one account. */
 const MOST_OF_ALL = 20
 const MOST_OF_ONE = 200
 const PROJECTS_NAMED = 20
 
-const ONE = '/integrations/installed/:configurationId'
-const CONFIRM = '/integrations/confirm/:configurationId'
+const ONE = '/integrations/installed/:id'
+const CONFIRM = '/integrations/confirm/:id'
 const Confirm = Type.Object({ scope: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 }) })
 
 export const installedScreens: readonly Screen[] = [
@@ -94,19 +96,19 @@ async function showInstalled(ctx: PersonCtx, { query }: InstalledInput): Promise
     title: 'Installed integrations',
     images: [...origins].join(' '),
     body: html`<h1>Installed integrations</h1>
-<p>Integrations are run by others. Each can do what is listed with it, until it is uninstalled.</p>
+<p>Integrations are run by other people. Each can do what is listed below its name, until it is uninstalled.</p>
 ${one && html`<p><a href="/integrations/installed">Show all your accounts</a></p>`}
 ${sections}`,
   }
 }
 
-/** What is installed on one account. Puts the hosts of the logos that it shows into `origins`. */
+/** The installations on one account. Adds the origins of the logos that it shows to `origins`. */
 async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number, origins: Set<string>): Promise<Html> {
   const heading = html`<h2>${nameOf(account)}</h2>`
-  if (!maySee(account)) {
-    return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show what is installed.</p></section>`
+  if (!maySeeInstallations(account)) {
+    return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show installed integrations.</p></section>`
   }
-  const installations = await installationsOn(ctx, account, most + 1)
+  const installations = await listShownInstallations(ctx, account, most + 1)
   const held = await heldSection(ctx, account)
   if (installations.length === 0)
     return html`<section>${heading}<p class="soft">Nothing is installed.</p>${held}</section>`
@@ -122,52 +124,53 @@ async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number,
   return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}${held}</section>`
 }
 
-async function entry(ctx: PersonCtx, installation: Installation): Promise<Html> {
-  const { configuration, integration, runBy, ownedBy, account } = installation
-  const path = `/integrations/installed/${configuration.id}`
+async function entry(ctx: PersonCtx, shown: ShownInstallation): Promise<Html> {
+  const { installation, integration, runBy, ownedBy, account } = shown
+  const path = `/integrations/installed/${installation.id}`
   const name = lineOf(integration.name)
-  const pending = pendingScopes(integration, configuration)
+  const pending = pendingScopes(integration, installation)
   const mayChange = account.role === 'OWNER'
   const logo = logoOf(integration)
-  return html`<li id="${configuration.id}">
-<h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${configuration.disabled_at !== null && html`<span class="tag write">Disabled</span>`}</h3>
-<p class="soft small">Run by ${lineOf(runBy)}. Owned here by ${lineOf(ownedBy)} since ${day(Math.max(configuration.created_stamp / 1024, configuration.resumed_at ?? 0))}.</p>
-${disabledNotice(configuration)}
+  return html`<li id="${installation.id}">
+<h3 class="named">${logo && html`<img src="${logo.url}" alt="" width="24" height="24">`}${name} ${installation.disabled_at !== null && html`<span class="tag write">Disabled</span>`}</h3>
+<p class="soft small">Run by ${lineOf(runBy)}. Owned here by ${lineOf(ownedBy)} since ${day(Math.max(installation.created_stamp / 1024, installation.resumed_at ?? 0))}.</p>
+${disabledNotice(installation)}
 <p>Projects: ${await projectNames(ctx, installation)}</p>
-<details><summary>What it can do</summary>${listScopes(scopesOf(configuration))}</details>
-${pending.length > 0 && html`<p class="notice">It asks for more access. <a href="/integrations/confirm/${configuration.id}">Look at what ${name} asks for</a></p>`}
+<details><summary>What it can do</summary>${listScopes(scopesOf(installation))}</details>
+${pending.length > 0 && html`<p class="notice">It asks for more access. <a href="/integrations/confirm/${installation.id}">Look at what ${name} asks for</a></p>`}
 ${
   mayChange &&
   html`<p class="actions">${
-    configuration.disabled_at !== null && html`<a class="button" href="${path}/take-over">Take over ${name}</a>`
+    installation.disabled_at !== null && html`<a class="button" href="${path}/take-over">Take over ${name}</a>`
   }<a class="button quiet" href="${path}/uninstall">Uninstall ${name}</a></p>`
 }
 </li>`
 }
 
-function disabledNotice({ disabled_at, disabled_reason }: Installation['configuration']): Html | undefined {
+function disabledNotice({ disabled_at, disabled_reason }: Installation): Html | undefined {
   if (disabled_at === null) return undefined
-  const ends = `until ${day(disabled_at + DISABLED_KEPT_MS)}; then it is deleted, with the environment variables that it made`
-  return html`<p class="notice bad">It is disabled, because whoever owned it ${WHY[disabled_reason!]}: its access is refused. An OWNER of the team can take it over
-${disabled_reason === 'disabled-by-admin' ? '' : ends}.</p>`
+  const end = day(disabled_at + DISABLED_KEPT_MS)
+  return html`<p class="notice bad">It is disabled and its requests are refused, because its owner ${DISABLED_BECAUSE[disabled_reason!]}.
+An OWNER of the team can take it over. ${
+    disabled_reason !== 'disabled-by-admin' && `On ${end} it is removed, with the environment variables that it made.`
+  }</p>`
 }
 
-async function projectNames(ctx: PersonCtx, { configuration }: Installation): Promise<string> {
-  const projects = await selectedProjects(ctx, configuration, PROJECTS_NAMED + 1)
-  if (projects === undefined) return 'all, also those that are made later'
-  if (projects.length === 0) return 'none'
-  const names = projects.slice(0, PROJECTS_NAMED).map((project) => project.name)
-  return `${names.join(', ')}${projects.length > PROJECTS_NAMED ? ' and more' : ''}`
+async function projectNames(ctx: PersonCtx, installation: Installation): Promise<string> {
+  const names = await readSelectedNames(ctx, installation, PROJECTS_NAMED + 1)
+  if (names === undefined) return 'all, also projects that are created later'
+  if (names.length === 0) return 'none'
+  return `${names.slice(0, PROJECTS_NAMED).join(', ')}${names.length > PROJECTS_NAMED ? ' and more' : ''}`
 }
 
 async function askUninstall(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
-  const { integration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const { integration, account } = await findOwnInstallation(ctx, params.id!)
   const name = lineOf(integration.name)
   return {
     title: `Uninstall ${name}`,
     body: html`<h1>Uninstall ${name}?</h1>
-<p>It loses its access to <strong>${nameOf(account)}</strong> at once. Its webhooks and log drains are removed, and so are the
-environment variables that it made. This cannot be undone; it can be installed again.</p>
+<p>It loses its access to <strong>${nameOf(account)}</strong> at once. Its webhooks, its log drains and the environment variables
+that it made are removed. You cannot undo this. You can install it again.</p>
 <form method="post" action="${url}">
 ${tokenField(ctx)}
 <p class="actions"><button class="danger">Uninstall</button> <a class="button quiet" href="/integrations/installed">Keep it</a></p>
@@ -176,21 +179,21 @@ ${tokenField(ctx)}
 }
 
 async function uninstall(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
-  const { configuration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const { installation, account } = await findOwnInstallation(ctx, params.id!)
   const by = actFor(ctx, account)
-  await removeInstallation(by, configuration)
-  return { to: '/integrations/installed', done: { by, subjectId: configuration.id } }
+  await removeInstallation(by, installation)
+  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
 }
 
 async function askTakeOver(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
-  const { configuration, integration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const { installation, integration, account } = await findOwnInstallation(ctx, params.id!)
   const name = lineOf(integration.name)
   return {
     title: `Take over ${name}`,
     body: html`<h1>Take over ${name}?</h1>
-<p>You become its owner on <strong>${nameOf(account)}</strong>. It works again at once, with the access that is listed here, and
-is told what happened while it was disabled.</p>
-${listScopes(scopesOf(configuration))}
+<p>You become its owner on <strong>${nameOf(account)}</strong>. It works again at once, with the access that is listed here. It is
+told what happened while it was disabled.</p>
+${listScopes(scopesOf(installation))}
 <form method="post" action="${url}">
 ${tokenField(ctx)}
 <p class="actions"><button>Take over</button> <a class="button quiet" href="/integrations/installed">Not now</a></p>
@@ -199,17 +202,17 @@ ${tokenField(ctx)}
 }
 
 async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
-  const { configuration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const { installation, account } = await findOwnInstallation(ctx, params.id!)
   const by = actFor(ctx, account)
-  await transferOwnership(by, configuration)
-  return { to: '/integrations/installed', done: { by, subjectId: configuration.id } }
+  await transferOwnership(by, installation)
+  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
 }
 
 async function showPending(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
-  const { configuration, integration, account } = await findInstallation(ctx, params.configurationId!)
+  const { installation, integration, account } = await findShownInstallation(ctx, params.id!)
   const name = lineOf(integration.name)
-  const pending = pendingScopes(integration, configuration)
-  const back = html`<a class="button quiet" href="/integrations/installed">${pending.length === 0 ? 'Go to what is installed' : 'Not now'}</a>`
+  const pending = pendingScopes(integration, installation)
+  const back = html`<a class="button quiet" href="/integrations/installed">${pending.length === 0 ? 'Go to the installed integrations' : 'Not now'}</a>`
   const title = pending.length === 0 ? 'Nothing is waiting' : `${name} asks for more access`
   if (pending.length === 0) {
     return { title, body: html`<h1>${title}</h1><p>${name} has all the access that it asks for.</p><p>${back}</p>` }
@@ -225,23 +228,17 @@ ${pending.map((scope) => html`<input type="hidden" name="scope" value="${scope}"
   return {
     title,
     body: html`<h1>${title}</h1>
-<p>On <strong>${nameOf(account)}</strong> it would be able to do this beside what it can do now:</p>
+<p>On <strong>${nameOf(account)}</strong> it asks to do this, in addition to what it can do now:</p>
 ${listScopes(pending)}
-<details><summary>What it can do now</summary>${listScopes(scopesOf(configuration))}</details>
-<p>Confirm, and it can do all of this at once. Until then it goes on with what it has.</p>
+<details><summary>What it can do now</summary>${listScopes(scopesOf(installation))}</details>
+<p>When you confirm, it can do all of this at once. Until then it keeps the access that it has.</p>
 ${buttons}`,
   }
 }
 
 async function confirm(ctx: PersonCtx, { params, form }: ScreenInput<unknown, Static<typeof Confirm>>): Promise<Shown> {
-  const { configuration, account } = await findOwnInstallation(ctx, params.configurationId!)
+  const { installation, account } = await findOwnInstallation(ctx, params.id!)
   const by = actFor(ctx, account)
-  await confirmScopes(by, configuration, form.scope)
-  return { to: '/integrations/installed', done: { by, subjectId: configuration.id } }
+  await confirmScopes(by, installation, form.scope)
+  return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
 }
-
-function scopesOf({ scopes_json }: { scopes_json: string }): string[] {
-  return JSON.parse(scopes_json) as string[]
-}
-
-/** `21 November 2026`, by UTC. */

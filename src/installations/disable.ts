@@ -1,6 +1,6 @@
 /**
- * Installations whose owner left the team, or may not run integrations any more: disabled at once, so that nothing acts on
- * in the name of nobody, and deleted after 30 days. Specification: Integration configuration; docs/integrations-life-cycle.md: Who enables a disabled installation.
+ * An installation whose owner leaves the team, or may no longer own installations, is disabled at once: nothing acts without
+ * a person who answers for it. After 30 days it is removed. Specification: Integration configuration; docs/integrations-life-cycle.md.
  */
 import type { ExpressionBuilder } from 'kysely'
 import { waitForWritesOf } from '../access/installation.ts'
@@ -8,22 +8,24 @@ import type { OperatorCtx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { mailOwners } from '../mail/owners.ts'
 import { lineOf } from '../mail/text.ts'
+import { type Installation, selectInstallations } from '../model/installation.ts'
 import type { Role } from '../permissions/roles.ts'
 import { removeInstallation } from './remove.ts'
 
-type Reason = NonNullable<Row<'configuration'>['disabled_reason']>
+type Reason = NonNullable<Installation['disabled_reason']>
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
 
+/** How long a disabled installation can be taken over. Specification: Limits. */
 export const DISABLED_KEPT_MS = 30 * 86_400_000
 
-/** Whether who has this role may go on owning installations. docs/spec/decisions.md: Integrations. */
+/** Whether a member with this role may own installations. docs/spec/decisions.md: Integrations. */
 export function mayOwnInstallations(role: Role): boolean {
   return role === 'OWNER' || role === 'MEMBER'
 }
 
 /**
- * Disables what a user owns on a team, and mails the owners that the team has now. What is disabled already stays as it is:
- * its 30 days run from when it was.
+ * Disables the installations that a user owns on a team, and mails the OWNERs that the team has now. One that is disabled
+ * already stays as it is: its 30 days run from when it was disabled.
  */
 export async function disableInstallationsOf(
   ctx: OperatorCtx,
@@ -31,24 +33,19 @@ export async function disableInstallationsOf(
   userId: string,
   reason: Reason,
 ): Promise<void> {
-  // A suspension can be taken back; an end of access takes its place.
+  // A suspension can be lifted, an end of access cannot. So the end of access replaces a suspension as the reason.
   const disabledBy = (eb: ExpressionBuilder<Schema, 'configuration'>) =>
     reason === 'disabled-by-admin'
       ? eb('disabled_at', 'is', null)
       : eb.or([eb('disabled_at', 'is', null), eb('disabled_reason', '=', 'disabled-by-admin')])
-  const enabled = await ctx.db
-    .selectFrom('configuration')
-    .select('id')
+  const owned = await selectInstallations(ctx.db)
     .where('account_id', '=', team.id)
     .where('user_id', '=', userId)
     .where(disabledBy)
-    .where('deleted_at', 'is', null)
     .execute()
-  if (enabled.length === 0) return
-  await waitForWritesOf(
-    ctx.db,
-    enabled.map((row) => row.id),
-  )
+  if (owned.length === 0) return
+  const ids = owned.map((row) => row.id)
+  await waitForWritesOf(ctx.db, ids)
   const disabled = await ctx.db
     .updateTable('configuration')
     .set({ disabled_at: ctx.now, disabled_reason: reason, updated_at: ctx.now })
@@ -58,17 +55,11 @@ export async function disableInstallationsOf(
     .where('deleted_at', 'is', null)
     .returning('integration_id')
     .execute()
-  if (disabled.length > 0)
-    await tellOwners(
-      ctx,
-      team,
-      userId,
-      reason,
-      disabled.map((row) => row.integration_id),
-    )
+  const integrationIds = disabled.map((row) => row.integration_id)
+  if (integrationIds.length > 0) await mailDisabled(ctx, team, userId, reason, integrationIds)
 }
 
-async function tellOwners(ctx: OperatorCtx, team: Team, userId: string, reason: Reason, integrationIds: string[]) {
+async function mailDisabled(ctx: OperatorCtx, team: Team, userId: string, reason: Reason, integrationIds: string[]) {
   const integrations = await ctx.db
     .selectFrom('integration')
     .select('name')
@@ -76,54 +67,38 @@ async function tellOwners(ctx: OperatorCtx, team: Team, userId: string, reason: 
     .orderBy('name')
     .execute()
   const user = await ctx.db.selectFrom('account').select('slug').where('id', '=', userId).executeTakeFirst()
+  const name = user?.slug ?? userId
   const text = [
-    `${user?.slug ?? userId}, who ${WHY[reason]}, had installed on the team ${team.slug}:`,
+    `${name} ${DISABLED_BECAUSE[reason]}. The integrations that ${name} owned on the team ${team.slug} are disabled:`,
     '',
-    ...integrations.map(({ name }) => `  ${lineOf(name)}`),
+    ...integrations.map((integration) => `  ${lineOf(integration.name)}`),
     '',
-    'It is disabled: its access is refused and its webhooks are held. An owner of the team can take it over;',
+    'Their requests are refused and their webhooks are held. An OWNER of the team can take them over.',
     reason === 'disabled-by-admin'
-      ? 'until then it stays as it is. See what is installed:'
-      : 'after 30 days it is deleted, with the environment variables that it made. See what is installed:',
+      ? 'Until then they stay disabled. See all installed integrations:'
+      : 'After 30 days they are removed, with the environment variables that they made. See all installed integrations:',
     `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
   ].join('\n')
   await mailOwners(ctx, team.id, { subject: `Integrations of ${team.slug} are disabled`, text })
 }
 
-/** Of who owned it. */
-export const WHY: Record<Reason, string> = {
+/** What happened to the owner of the installation, as the end of a sentence about that person. */
+export const DISABLED_BECAUSE: Record<Reason, string> = {
   'original-owner-left-the-team': 'left the team',
-  'original-owner-role-downgraded': 'may not run integrations any more',
+  'original-owner-role-downgraded': 'no longer has a role that may own integrations',
   'disabled-by-admin': 'is suspended by the operator',
 }
 
-/** Sweep: installations that nobody took over in 30 days are removed. */
+/** Sweep: removes installations that nobody took over within 30 days. */
 export async function removeLongDisabled(ctx: OperatorCtx, limit: number): Promise<number> {
-  const due = await ctx.db
-    .selectFrom('configuration')
-    .selectAll()
+  const due = await selectInstallations(ctx.db)
     .where('disabled_at', '<=', ctx.now - DISABLED_KEPT_MS)
-    // Who is suspended may come back to all of it.
+    // A suspended person may come back, to everything that was there.
     .where((eb) => eb.or([eb('disabled_reason', 'is', null), eb('disabled_reason', '!=', 'disabled-by-admin')]))
-    .where('deleted_at', 'is', null)
     .orderBy('disabled_at')
     .limit(limit)
     .execute()
-  // Read and removed in one serializable transaction: one that is taken over meanwhile makes this run again, without it.
-  for (const configuration of due) await removeInstallation(ctx, configuration)
+  // Read and removed in one serializable transaction. When one is taken over meanwhile, this runs again, without that one.
+  for (const installation of due) await removeInstallation(ctx, installation)
   return due.length
-}
-
-/** A used code is remembered for a day after it ended, so that who uses it again ends the token that it gave. */
-const CODES_REMEMBERED_MS = 86_400_000
-
-/** Sweep: codes that ended long ago go. */
-export async function forgetOldCodes(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db
-    .selectFrom('authorization_code')
-    .select('hash')
-    .where('expires_at', '<=', ctx.now - CODES_REMEMBERED_MS)
-    .limit(limit)
-  const gone = await ctx.db.deleteFrom('authorization_code').where('hash', 'in', old).returning('hash').execute()
-  return gone.length
 }

@@ -1,14 +1,13 @@
-/** Installations as the account that has them, and the installation itself, see and change them. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
-import { seesProject } from '../access/guards.ts'
+/** Installations as people of their account see them, and as an installation sees itself. docs/spec/wire.md 6. */
 import { momentOf } from '../clock.ts'
-import type { Ctx, Input, Params } from '../context.ts'
-import { slices } from '../db/chunks.ts'
-import type { Row } from '../db/schema.ts'
-import type { Configuration, ConfigurationsQuery } from '../integrations/schema.ts'
-import { refuse } from '../refusal.ts'
+import type { Ctx, Input } from '../context.ts'
+import { type FoundInstallation, selectVisibleInstallations, withIntegrations } from '../model/installation.ts'
+import { scopesOf } from '../permissions/scopes.ts'
+import type { Configuration, ConfigurationsQuery } from './schema.ts'
 import { pendingScopes } from './scope-change.ts'
+import { readVisibleSelections } from './selection.ts'
 
-/** An account has one installation of an integration; this many integrations are listed. */
+/** An account has one installation of an integration. The newest of this many integrations are listed. */
 const MOST_LISTED = 1000
 
 /** Lists the installations on the account, newest first. An installation sees itself and no other. */
@@ -17,109 +16,61 @@ export async function listInstallations(
   _: undefined,
   { query }: Input<ConfigurationsQuery>,
 ): Promise<Configuration[]> {
-  const { installationType, integrationIdOrSlug: said } = query
-  let found = visible(ctx)
-  if (installationType === 'marketplace') found = found.where('configuration.source', '=', 'marketplace')
-  if (installationType === 'external') found = found.where('configuration.source', '!=', 'marketplace')
-  if (said !== undefined) {
-    found = found.where((eb) => eb.or([eb('integration.id', '=', said), eb('integration.slug', '=', said)]))
+  const { installationType, integrationIdOrSlug: idOrSlug } = query
+  let wanted = selectVisibleInstallations(ctx)
+  if (installationType === 'marketplace') wanted = wanted.where('source', '=', 'marketplace')
+  if (installationType === 'external') wanted = wanted.where('source', '!=', 'marketplace')
+  if (idOrSlug !== undefined) {
+    const integration = ctx.db.selectFrom('integration').select('id')
+    wanted = wanted.where(
+      'integration_id',
+      'in',
+      integration.where((eb) => eb.or([eb('id', '=', idOrSlug), eb('slug', '=', idOrSlug)])),
+    )
   }
-  const rows = await found.orderBy('configuration.created_stamp', 'desc').limit(MOST_LISTED).execute()
-  const selected = await selectedProjects(ctx, rows)
-  return rows.map((row) => showRow(row, selected))
+  const rows = await wanted.orderBy('created_stamp', 'desc').limit(MOST_LISTED).execute()
+  const selections = await readVisibleSelections(ctx, rows)
+  return (await withIntegrations(ctx.db, rows)).map((found) => showFound(ctx, found, selections))
 }
 
-export type FoundInstallation = Row<'configuration'> & {
-  integration_slug: string
-  integration_name: string
-  integration_logo_url: string | null
-  integration_scopes_json: string
-  account_kind: 'user' | 'team'
+/** An installation as the answer shows it. */
+export async function showInstallation(ctx: Ctx, found: FoundInstallation): Promise<Configuration> {
+  return showFound(ctx, found, await readVisibleSelections(ctx, [found.installation]))
 }
 
-/** An installation on the account; to an installation, itself. Refuses: not_found 404. */
-export async function findInstallation(ctx: Ctx, params: Params): Promise<FoundInstallation> {
-  const id = params.id ?? ''
-  const row = await visible(ctx).where('configuration.id', '=', id).executeTakeFirst()
-  if (row === undefined) refuse('not_found', `No installation "${id.slice(0, 100)}".`)
-  return row
-}
-
-/** One installation as it is answered. */
-export async function showInstallation(ctx: Ctx, row: FoundInstallation): Promise<Configuration> {
-  return showRow(row, await selectedProjects(ctx, [row]))
-}
-
-function visible(ctx: Ctx) {
-  const ofAccount = ctx.db
-    .selectFrom('configuration')
-    .innerJoin('integration', 'integration.id', 'configuration.integration_id')
-    .selectAll('configuration')
-    .select([
-      'integration.slug as integration_slug',
-      'integration.name as integration_name',
-      'integration.logo_url as integration_logo_url',
-      'integration.scopes_json as integration_scopes_json',
-      (eb) => eb.val(ctx.account.kind).as('account_kind'),
-    ])
-    .where('configuration.account_id', '=', ctx.account.id)
-    .where('configuration.deleted_at', 'is', null)
-  const { installationId } = ctx.who
-  return installationId === null ? ofAccount : ofAccount.where('configuration.id', '=', installationId)
-}
-
-/**
- * The selections of those installations that have one, as the caller may know them: of projects that a token does not see it
- * learns no ids.
- */
-async function selectedProjects(
-  ctx: Pick<Ctx, 'db' | 'who'>,
-  rows: Pick<Row<'configuration'>, 'id' | 'project_selection'>[],
-): Promise<Map<string, string[]>> {
-  const all = new Map<string, string[]>()
-  for (const { id, project_selection } of rows) if (project_selection === 'selected') all.set(id, [])
-  for (const slice of slices([...all.keys()])) {
-    const found = await ctx.db
-      .selectFrom('configuration_project')
-      .selectAll()
-      .where('configuration_id', 'in', slice)
-      .orderBy('project_id')
-      .execute()
-    for (const { configuration_id, project_id } of found) {
-      if (seesProject(ctx.who, project_id)) all.get(configuration_id)!.push(project_id)
-    }
-  }
-  return all
-}
-
-/** What is not there is left out, not null: docs/spec/wire.md 6. */
-function showRow(row: FoundInstallation, selected: Map<string, string[]>): Configuration {
-  const projects = selected.get(row.id)
+/** An absent field is left out, not null: docs/spec/wire.md 6. */
+function showFound(
+  { account }: Ctx,
+  { installation, integration }: FoundInstallation,
+  selections: ReadonlyMap<string, string[]>,
+): Configuration {
+  const projects = selections.get(installation.id)
+  const { completed_at, disabled_at, disabled_reason } = installation
   return {
-    id: row.id,
+    id: installation.id,
     type: 'integration-configuration',
-    integrationId: row.integration_id,
-    ownerId: row.account_id,
-    slug: row.integration_slug,
-    userId: row.user_id,
-    teamId: row.account_kind === 'team' ? row.account_id : null,
-    scopes: JSON.parse(row.scopes_json) as string[],
-    pendingScopes: pendingScopes({ scopes_json: row.integration_scopes_json }, row),
+    integrationId: integration.id,
+    ownerId: installation.account_id,
+    slug: integration.slug,
+    userId: installation.user_id,
+    teamId: account.kind === 'team' ? account.id : null,
+    scopes: scopesOf(installation),
+    pendingScopes: pendingScopes(integration, installation),
     ...(projects !== undefined && { projects }),
-    projectSelection: row.project_selection,
-    source: row.source,
-    installationType: row.source === 'marketplace' ? 'marketplace' : 'external',
-    createdAt: momentOf(row.created_stamp),
-    updatedAt: row.updated_at,
-    ...(row.completed_at !== null && { completedAt: row.completed_at }),
-    ...(row.disabled_at !== null && { disabledAt: row.disabled_at }),
-    ...(row.disabled_reason !== null && { disabledReason: row.disabled_reason }),
+    projectSelection: installation.project_selection,
+    source: installation.source,
+    installationType: installation.source === 'marketplace' ? 'marketplace' : 'external',
+    createdAt: momentOf(installation.created_stamp),
+    updatedAt: installation.updated_at,
+    ...(completed_at !== null && { completedAt: completed_at }),
+    ...(disabled_at !== null && { disabledAt: disabled_at }),
+    ...(disabled_reason !== null && { disabledReason: disabled_reason }),
     integration: {
-      name: row.integration_name,
-      icon: row.integration_logo_url ?? '',
+      name: integration.name,
+      icon: integration.logo_url ?? '',
       category: 'other',
       isLegacy: false,
-      slug: row.integration_slug,
+      slug: integration.slug,
     },
   }
 }

@@ -1,7 +1,7 @@
-/** A project that leaves its account leaves what the account's integrations, webhooks and log drains were told of it. */
+/** What happens to the installations, webhooks and log drains of an account when a project leaves it. */
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import type { OnProject } from '../model/on-project.ts'
-import { leaveSelections } from './selection.ts'
+import { leaveSelections, readSelection } from './selection.ts'
 
 export const installationsOnProject: OnProject = {
   async remove(ctx, { id }, about) {
@@ -10,9 +10,9 @@ export const installationsOnProject: OnProject = {
   forget: (ctx, { id }, from) => leaveIntegrations(ctx, from, id),
 }
 
-/** Takes a project out of every selection and list of projects of its account. Installations hear that it is gone. */
+/** Takes a project out of every selection of its account, and out of the project lists of its webhooks and log drains. Installations hear of it. */
 async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
-  await tellSelections(ctx, account, projectId)
+  await leaveAndTell(ctx, account, projectId)
   for (const table of ['webhook', 'log_drain'] as const) {
     const endpoints = await ctx.db
       .selectFrom(table)
@@ -23,21 +23,16 @@ async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectI
     for (const { id, project_ids_json } of endpoints) {
       const ids = JSON.parse(project_ids_json!) as string[]
       if (!ids.includes(projectId)) continue
-      // A list that is empty then stays one: null would be every project.
+      // An empty list stays a list: null would mean every project.
       const rest = JSON.stringify(ids.filter((one) => one !== projectId))
       await ctx.db.updateTable(table).set({ project_ids_json: rest }).where('id', '=', id).execute()
     }
   }
 }
 
-async function tellSelections(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
+async function leaveAndTell(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
   for (const id of await leaveSelections(ctx, projectId)) {
-    const rest = await ctx.db
-      .selectFrom('configuration_project')
-      .select('project_id')
-      .where('configuration_id', '=', id)
-      .execute()
-    const configuration = { id, projectSelection: 'selected' as const, projects: rest.map((row) => row.project_id) }
+    const configuration = { id, projectSelection: 'selected' as const, projects: await readSelection(ctx.db, id) }
     const told = { configuration, projects: { added: [], removed: [projectId] } }
     ctx.emit('integration-configuration.permission-upgraded', told, { installationId: id }, account)
   }

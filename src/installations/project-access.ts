@@ -1,38 +1,40 @@
-/** Which projects an installation sees: all, or a selection that the people of the account change. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
+/** Which projects an installation sees: all of the account, or a selection that people of the account change. docs/spec/wire.md 6. */
 import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import type { ProjectAccess } from '../integrations/schema.ts'
+import { type FoundInstallation, findInstallation } from '../model/installation.ts'
 import { findProject } from '../model/project.ts'
-import { type FoundInstallation, findInstallation } from './installations.ts'
+import type { ProjectAccess } from './schema.ts'
+import { readSelection } from './selection.ts'
 
-export type WithProject = FoundInstallation & { project: Row<'project'> }
+export type FoundProjectAccess = FoundInstallation & { project: Row<'project'> }
 
-/** An installation on the account, with a project of it. Refuses: not_found 404. */
-export async function findProjectAccess(ctx: Ctx, params: Params): Promise<WithProject> {
-  const configuration = await findInstallation(ctx, params)
-  return { ...configuration, project: await findProject(ctx, params) }
+/** An installation on the account, and a project of the account. Refuses: not_found 404. */
+export async function findProjectAccess(ctx: Ctx, params: Params): Promise<FoundProjectAccess> {
+  return { ...(await findInstallation(ctx, params)), project: await findProject(ctx, params) }
 }
 
 /** Says whether the installation sees the project. */
-export async function showProjectAccess(ctx: Ctx, subject: WithProject): Promise<ProjectAccess> {
-  return { allowed: await sees(ctx, subject) }
+export async function showProjectAccess(ctx: Ctx, found: FoundProjectAccess): Promise<ProjectAccess> {
+  return { allowed: await sees(ctx, found) }
 }
 
 /**
- * Lets an installation see a project, or no longer. One that saw all sees, from then on, all the others that there are now.
- * Saying what is so already changes nothing and tells nothing.
+ * Lets an installation see a project, or no longer. An installation that saw all projects sees, from then on, a selection: all
+ * the others that there are now. Where nothing changes, nothing is told.
  */
 export async function setProjectAccess(
   ctx: Ctx,
-  subject: WithProject,
-  { body }: Input<unknown, ProjectAccess>,
+  found: FoundProjectAccess,
+  { body: { allowed } }: Input<unknown, ProjectAccess>,
 ): Promise<ProjectAccess> {
-  if ((await sees(ctx, subject)) === body.allowed) return { allowed: body.allowed }
-  const { id, project } = subject
-  if (body.allowed) {
+  if ((await sees(ctx, found)) === allowed) return { allowed }
+  const { installation, project } = found
+  const { id } = installation
+  if (allowed) {
     await ctx.db.insertInto('configuration_project').values({ configuration_id: id, project_id: project.id }).execute()
-  } else if (subject.project_selection === 'all') await selectAllBut(ctx, subject)
-  else {
+  } else if (installation.project_selection === 'all') {
+    await selectAllBut(ctx, found)
+  } else {
     await ctx.db
       .deleteFrom('configuration_project')
       .where('configuration_id', '=', id)
@@ -41,43 +43,36 @@ export async function setProjectAccess(
   }
   const columns = { project_selection: 'selected', updated_at: ctx.now } as const
   await ctx.db.updateTable('configuration').set(columns).where('id', '=', id).execute()
-  const selected = await ctx.db
-    .selectFrom('configuration_project')
-    .select('project_id')
-    .where('configuration_id', '=', id)
-    .orderBy('project_id')
-    .execute()
-  const projects = selected.map(({ project_id }) => project_id)
   ctx.emit(
     'integration-configuration.permission-upgraded',
     {
-      configuration: { id, projectSelection: 'selected', projects },
-      projects: body.allowed ? { added: [project.id], removed: [] } : { added: [], removed: [project.id] },
+      configuration: { id, projectSelection: 'selected', projects: await readSelection(ctx.db, id) },
+      projects: allowed ? { added: [project.id], removed: [] } : { added: [], removed: [project.id] },
     },
     { installationId: id },
   )
-  return { allowed: body.allowed }
+  return { allowed }
 }
 
-async function sees(ctx: Ctx, { id, project, project_selection }: WithProject): Promise<boolean> {
-  if (project_selection === 'all') return true
+async function sees(ctx: Ctx, { installation, project }: FoundProjectAccess): Promise<boolean> {
+  if (installation.project_selection === 'all') return true
   const row = await ctx.db
     .selectFrom('configuration_project')
     .select('project_id')
-    .where('configuration_id', '=', id)
+    .where('configuration_id', '=', installation.id)
     .where('project_id', '=', project.id)
     .executeTakeFirst()
   return row !== undefined
 }
 
-async function selectAllBut(ctx: Ctx, { id, project }: WithProject): Promise<void> {
+async function selectAllBut(ctx: Ctx, { installation, project }: FoundProjectAccess): Promise<void> {
   await ctx.db
     .insertInto('configuration_project')
     .columns(['configuration_id', 'project_id'])
     .expression((eb) =>
       eb
         .selectFrom('project')
-        .select([eb.cast<string>(eb.val(id), 'text').as('configuration_id'), 'project.id'])
+        .select([eb.cast<string>(eb.val(installation.id), 'text').as('configuration_id'), 'project.id'])
         .where('project.account_id', '=', project.account_id)
         .where('project.id', '!=', project.id),
     )

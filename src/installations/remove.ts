@@ -1,42 +1,37 @@
-/** The end of an installation: uninstalled, or disabled for too long. Specification: Integration configuration. */
+/** The end of an installation: it was uninstalled, or disabled for too long. Specification: Integration configuration. */
 import { waitForWritesOf } from '../access/installation.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
-import type { Row } from '../db/schema.ts'
 import { removal, storeVariables } from '../env/store.ts'
 import { DROPPED } from '../outbox/delivery.ts'
+import { tellSelection } from './selection.ts'
 
-/** What `removeInstallation` may emit; a route that calls it declares these. */
+/** The events that `removeInstallation` may emit. A route that calls it declares these. */
 export const REMOVAL_EVENTS = ['integration-configuration.removed', 'project.env-variable.deleted'] as const
 
 /**
- * Removes an installation: its tokens and codes end, its variables and log drains go, its webhooks hear of this and nothing else, what was waiting to be
- * delivered to it is dropped, and the account hears `integration-configuration.removed`. The row stays, found by nothing, for
- * that last event. Of several at once one does it; gives whether it was this one.
+ * Removes an installation. Its tokens and codes end. Its variables and log drains are removed. Deliveries that are pending for it
+ * are dropped. The account hears `integration-configuration.removed`, and the installation's own webhooks hear that and nothing
+ * after. The row stays for this last event; nothing else finds it. Gives whether this call removed it: of several at once, one does.
  */
-export async function removeInstallation(ctx: OperatorCtx, configuration: Row<'configuration'>): Promise<boolean> {
-  const { id } = configuration
+export async function removeInstallation(ctx: OperatorCtx, { id }: { id: string }): Promise<boolean> {
   await waitForWritesOf(ctx.db, [id])
-  const gone = await ctx.db
+  const removed = await ctx.db
     .updateTable('configuration')
     .set({ deleted_at: ctx.now, updated_at: ctx.now })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
-    .returning(['account_id', 'project_selection'])
+    .returning(['id', 'account_id', 'project_selection'])
     .executeTakeFirst()
-  if (gone === undefined) return false
-  const owner = await ownerOf(ctx, gone.account_id)
+  if (removed === undefined) return false
+  const owner = await ownerOf(ctx, removed.account_id)
   await ctx.db.deleteFrom('token').where('configuration_id', '=', id).execute()
   await ctx.db.deleteFrom('authorization_code').where('configuration_id', '=', id).execute()
-  await removeItsVariables(ctx, owner, id)
-  await removeItsEndpoints(ctx, id)
-  const projects = await ctx.db
-    .deleteFrom('configuration_project')
-    .where('configuration_id', '=', id)
-    .returning('project_id')
-    .execute()
-  const told = { id, projectSelection: gone.project_selection, projects: projects.map((row) => row.project_id) }
-  ctx.emit('integration-configuration.removed', { configuration: told }, { installationId: id }, owner)
+  await removeVariablesOf(ctx, owner, id)
+  await endEndpointsOf(ctx, id)
+  const configuration = await tellSelection(ctx.db, removed)
+  await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', id).execute()
+  ctx.emit('integration-configuration.removed', { configuration }, { installationId: id }, owner)
   return true
 }
 
@@ -45,7 +40,7 @@ export async function ownerOf(ctx: Pick<OperatorCtx, 'db'>, accountId: string): 
   return ctx.db.selectFrom('account').select(['id', 'kind']).where('id', '=', accountId).executeTakeFirstOrThrow()
 }
 
-async function removeItsVariables(ctx: OperatorCtx, owner: EventOwner, installationId: string): Promise<void> {
+async function removeVariablesOf(ctx: OperatorCtx, owner: EventOwner, installationId: string): Promise<void> {
   const rows = await ctx.db.selectFrom('env_var').selectAll().where('configuration_id', '=', installationId).execute()
   const byProject = Map.groupBy(rows, (row) => row.project_id)
   for (const slice of slices([...byProject.keys()])) {
@@ -54,11 +49,14 @@ async function removeItsVariables(ctx: OperatorCtx, owner: EventOwner, installat
   }
 }
 
-/** Its webhooks and log drains; and nothing of what waits for it, there or at the integration's webhook, is sent any more. */
-async function removeItsEndpoints(ctx: OperatorCtx, installationId: string): Promise<void> {
-  // They hear of this end; who sends it needs their address and secret. `forgetEndedWebhooks` removes them.
-  const ending = ctx.db.updateTable('webhook').set({ ended_at: ctx.now })
-  await ending.where('configuration_id', '=', installationId).execute()
+/** Ends the webhooks and log drains of an installation, and drops what is pending for it, also at the webhook of its integration. */
+async function endEndpointsOf(ctx: OperatorCtx, installationId: string): Promise<void> {
+  // The webhooks are only marked: the removal event still needs their URL and secret. `forgetEndedWebhooks` removes them.
+  await ctx.db
+    .updateTable('webhook')
+    .set({ ended_at: ctx.now })
+    .where('configuration_id', '=', installationId)
+    .execute()
   await ctx.db.deleteFrom('log_drain').where('configuration_id', '=', installationId).execute()
   await ctx.db
     .updateTable('delivery')

@@ -1,16 +1,24 @@
-/** Installations on an account. Paths and shapes: docs/spec/wire.md 6; docs/spec/client-requests.md C.1. */
-
+/** The routes of installations, and the change of an integration, which reaches all of its installations. docs/spec/wire.md 6; docs/integrations-life-cycle.md. */
+import type { Static } from 'typebox'
 import { notLimitedToProjects } from '../access/guards.ts'
-import { route } from '../http/route.ts'
-import { Configuration, ConfigurationsQuery, ProjectAccess } from '../integrations/schema.ts'
+import type { Ctx, Input } from '../context.ts'
+import { operatorRoute, route } from '../http/route.ts'
+import { findIntegration, findOwnIntegration } from '../integrations/integrations.ts'
+import { Integration, PatchIntegration } from '../integrations/schema.ts'
+import { type FoundInstallation, findInstallation } from '../model/installation.ts'
 import { Type } from '../schema/builder.ts'
-import { findInstallation, listInstallations, showInstallation } from './installations.ts'
+import { listInstallations, showInstallation } from './installations.ts'
 import { findProjectAccess, setProjectAccess, showProjectAccess } from './project-access.ts'
 import { REMOVAL_EVENTS, removeInstallation } from './remove.ts'
+import { Configuration, ConfigurationsQuery, ConfirmScopes, ProjectAccess } from './schema.ts'
+import { confirmScopes, updateIntegrationEverywhere } from './scope-change.ts'
+import { transferOwnership } from './transfer-ownership.ts'
 
 const tag = 'integrations'
 const read = ['integration:read'] as const
 const write = ['integration:write'] as const
+/** What only people decide, and no installation of itself. */
+const decide = ['integration:write', 'integration:grant'] as const
 
 export const installationRoutes = [
   route({
@@ -43,15 +51,46 @@ export const installationRoutes = [
     method: 'DELETE',
     path: '/v1/integrations/configuration/:id',
     operationId: 'deleteConfiguration',
-    summary: 'Uninstall: its tokens end, its variables, webhooks and log drains go',
+    summary: 'Uninstall: its tokens end, and its variables, webhooks and log drains are removed',
     tag,
     needs: write,
     load: findInstallation,
     guards: [notLimitedToProjects],
-    run: async (ctx, configuration) => void (await removeInstallation(ctx, configuration)),
+    run: async (ctx, { installation }) => void (await removeInstallation(ctx, installation)),
     emits: REMOVAL_EVENTS,
     refuses: ['not_found'],
     status: 204,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/integrations/configuration/:id/confirm',
+    operationId: 'confirmConfigurationScopes',
+    summary: 'Grant an installation all pending scopes of its integration, as you saw them',
+    tag,
+    needs: decide,
+    body: ConfirmScopes,
+    load: findInstallation,
+    guards: [notLimitedToProjects],
+    run: confirmAndShow,
+    emits: ['integration-configuration.scope-change-confirmed'],
+    refuses: ['not_found', 'scopes_changed'],
+    status: 200,
+    reply: Configuration,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/integrations/configuration/:id/transfer-ownership',
+    operationId: 'transferConfigurationOwnership',
+    summary: 'Become the owner of an installation; a disabled one is enabled',
+    tag,
+    needs: decide,
+    load: findInstallation,
+    guards: [notLimitedToProjects],
+    run: transferAndShow,
+    emits: ['integration-configuration.transferred'],
+    refuses: ['not_found'],
+    status: 200,
+    reply: Configuration,
   }),
   route({
     method: 'GET',
@@ -72,7 +111,7 @@ export const installationRoutes = [
     operationId: 'setConfigurationProject',
     summary: 'Let an installation see a project, or no longer',
     tag,
-    needs: ['integration:write', 'integration:grant'],
+    needs: decide,
     body: ProjectAccess,
     load: findProjectAccess,
     guards: [notLimitedToProjects],
@@ -82,4 +121,46 @@ export const installationRoutes = [
     status: 200,
     reply: ProjectAccess,
   }),
+  route({
+    method: 'PATCH',
+    path: '/v1/integrations/apps/:id',
+    operationId: 'updateIntegration',
+    summary: 'Change an integration of the team; scopes follow the scope-change rules',
+    tag,
+    needs: ['app:write'],
+    body: PatchIntegration,
+    load: findOwnIntegration,
+    guards: [notLimitedToProjects],
+    run: updateIntegrationEverywhere,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Integration,
+  }),
+  operatorRoute({
+    method: 'PATCH',
+    path: '/operator/v1/integrations/:id',
+    operationId: 'operatorUpdateIntegration',
+    summary: 'Change an integration; scopes follow the scope-change rules',
+    tag: 'operator',
+    body: PatchIntegration,
+    load: findIntegration,
+    run: updateIntegrationEverywhere,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Integration,
+  }),
 ]
+
+async function confirmAndShow(
+  ctx: Ctx,
+  { installation: { id } }: FoundInstallation,
+  { body }: Input<unknown, Static<typeof ConfirmScopes>>,
+): Promise<Configuration> {
+  await confirmScopes(ctx, { id }, body.scopes)
+  return showInstallation(ctx, await findInstallation(ctx, { id }))
+}
+
+async function transferAndShow(ctx: Ctx, { installation }: FoundInstallation): Promise<Configuration> {
+  await transferOwnership(ctx, installation)
+  return showInstallation(ctx, await findInstallation(ctx, { id: installation.id }))
+}

@@ -1,100 +1,109 @@
 /**
- * An integration asks for other scopes than before. What it gives up ends everywhere at once; what it wants more of waits on
- * each installation until a person has seen and confirmed it. What waits is not stored: it is what the integration asks
- * beyond what the installation was granted. Specification: Integration configuration; docs/integrations-life-cycle.md: Nothing pending is stored.
+ * An integration requests other scopes than before. Scopes that it gives up end on every installation at once. Scopes that it
+ * adds are pending on each installation until a person has seen and confirmed them. Pending scopes are not stored: they are
+ * what the integration requests beyond what the installation was granted. Specification: Integration configuration.
  */
 import { waitForWritesOf } from '../access/installation.ts'
-import type { EventOwner, OperatorCtx } from '../context.ts'
+import type { EventOwner, Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { queueMail } from '../mail/mail.ts'
-import { lineOf } from '../mail/text.ts'
+import { showIntegration, updateIntegration } from '../integrations/integrations.ts'
+import type { Integration, PatchIntegration } from '../integrations/schema.ts'
+import {
+  type FoundInstallation,
+  type Installation,
+  selectInstallations,
+  withIntegrations,
+} from '../model/installation.ts'
+import { normalScopes, scopesBeyond, scopesWithin } from '../permissions/scope-levels.ts'
+import { scopesOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 import { ownerOf } from './remove.ts'
-import { normalScopes, scopesBeyond, scopesWithin } from './scope-levels.ts'
+import { mailPendingScopes } from './scope-mail.ts'
 
-type Asking = Pick<Row<'integration'>, 'id' | 'name' | 'scopes_json'>
-type Granted = Pick<Row<'configuration'>, 'id' | 'scopes_json'>
+type Grant = Pick<Installation, 'id' | 'scopes_json'>
+type Request = Pick<Row<'integration'>, 'scopes_json'>
+
+/** Changes the fields that the body has, and carries a change of scopes to every installation. Refuses: bad_request 400. */
+export async function updateIntegrationEverywhere(
+  ctx: OperatorCtx,
+  integration: Row<'integration'>,
+  { body }: Input<unknown, PatchIntegration>,
+): Promise<Integration> {
+  const changed = await updateIntegration(ctx, integration, body)
+  await applyScopes(ctx, changed, scopesOf(integration))
+  return showIntegration(ctx, changed)
+}
 
 /**
- * Changes what an integration asks for. Every installation keeps at most what is still asked, as of this commit; where
- * something is asked anew, those who can confirm it are mailed. The same request again changes nothing and mails nobody.
+ * Cuts the grant of every installation to what the integration requests now, as of this commit. Mails those who can confirm the
+ * scopes that are requested anew. `before`: what it requested until now; where nothing was added, nobody is mailed.
  */
-export async function changeScopes(ctx: OperatorCtx, integration: Asking, scopes: readonly string[]): Promise<void> {
-  const before = scopesOf(integration)
-  const after = normalScopes(scopes)
-  await ctx.db
-    .updateTable('integration')
-    .set({ scopes_json: JSON.stringify(after), updated_at: ctx.now })
-    .where('id', '=', integration.id)
-    .execute()
-  await withdraw(ctx, integration.id, after)
-  if (scopesBeyond(after, before).length > 0) await mailPending(ctx, integration, after)
+async function applyScopes(ctx: OperatorCtx, integration: Row<'integration'>, before: string[]): Promise<void> {
+  const requested = scopesOf(integration)
+  if (requested.join() === before.join()) return
+  await withdrawScopes(ctx, integration.id, requested)
+  if (scopesBeyond(requested, before).length > 0) await mailPendingScopes(ctx, integration)
 }
 
-/** What waits for a confirmation, each scope at the level that it would have. */
-export function pendingScopes(integration: Pick<Asking, 'scopes_json'>, configuration: Granted): string[] {
-  return scopesBeyond(scopesOf(integration), scopesOf(configuration))
+/** The scopes that wait for a confirmation, each at the level that it would have. */
+export function pendingScopes(integration: Request, installation: Pick<Grant, 'scopes_json'>): string[] {
+  return scopesBeyond(scopesOf(integration), scopesOf(installation))
 }
 
 /**
- * Grants what a person saw waiting and confirmed, all of it together; tells `integration-configuration.scope-change-confirmed`.
- * What is granted already is not confirmed, or told, twice. Gives what is granted now. Refuses: scopes_changed 409 (what
- * waits is not what the person saw; the answer lists what waits), not_found 404 (uninstalled meanwhile).
+ * Grants all pending scopes together, when they are the ones that a person saw and confirmed (`shown`). Emits
+ * `integration-configuration.scope-change-confirmed`. Scopes that are granted already are not confirmed, or told, twice. Gives
+ * the scopes that are granted now. Refuses: scopes_changed 409 (other scopes are pending; the answer lists them), not_found 404
+ * (uninstalled meanwhile).
  */
 export async function confirmScopes(
   ctx: OperatorCtx,
-  { id }: Pick<Granted, 'id'>,
+  { id }: { id: string },
   shown: readonly string[],
 ): Promise<string[]> {
-  const now = await ctx.db
-    .selectFrom('configuration')
-    .innerJoin('integration', 'integration.id', 'configuration.integration_id')
-    .select(['configuration.account_id', 'configuration.scopes_json', 'integration.scopes_json as asked_json'])
-    .where('configuration.id', '=', id)
-    .where('configuration.deleted_at', 'is', null)
-    .executeTakeFirst()
-  if (now === undefined) refuse('not_found', `No installation "${id}".`)
+  const { installation, integration } = await readAgain(ctx, id)
   const seen = normalScopes(shown)
-  const granted = scopesOf(now)
-  const pending = scopesBeyond(scopesOf({ scopes_json: now.asked_json }), granted)
+  const granted = scopesOf(installation)
+  const pending = pendingScopes(integration, installation)
   if (pending.length === 0 && scopesBeyond(seen, granted).length === 0) return granted
   if (pending.join() !== seen.join()) {
-    const waits = pending.length === 0 ? 'nothing' : pending.join(', ')
-    const message = `What the integration asks for has changed: ${waits} waits now. Look again, then confirm exactly that.`
+    const now = pending.length === 0 ? 'nothing is pending' : `${pending.join(', ')} is pending`
+    const message = `What the integration requests has changed: now ${now}. Look again, then confirm exactly that.`
     refuse('scopes_changed', message, { pendingScopes: pending })
   }
   const scopes = normalScopes([...granted, ...pending])
   const columns = { scopes_json: JSON.stringify(scopes), updated_at: ctx.now }
   await ctx.db.updateTable('configuration').set(columns).where('id', '=', id).execute()
-  tellConfirmed(ctx, { id, scopes }, await ownerOf(ctx, now.account_id))
+  tellConfirmed(ctx, { id, scopes }, await ownerOf(ctx, installation.account_id))
   return scopes
 }
 
-/** Tells `owner`, the account of an installation, that its pending scopes were confirmed, and what it may do now. Specification: Events. */
-export function tellConfirmed(
-  ctx: Pick<OperatorCtx, 'emit'>,
-  configuration: { id: string; scopes: string[] },
-  owner: EventOwner,
-): void {
-  const about = { installationId: configuration.id }
-  ctx.emit('integration-configuration.scope-change-confirmed', { configuration }, about, owner)
+async function readAgain({ db }: OperatorCtx, id: string): Promise<FoundInstallation> {
+  const installation = await selectInstallations(db).where('configuration.id', '=', id).executeTakeFirst()
+  if (installation === undefined) refuse('not_found', `No installation "${id}".`)
+  return (await withIntegrations(db, [installation]))[0]!
 }
 
-/** Installations that were granted the same are changed by one statement. */
-async function withdraw(ctx: OperatorCtx, integrationId: string, requested: readonly string[]): Promise<void> {
-  const installed = await ctx.db
-    .selectFrom('configuration')
-    .select(['id', 'scopes_json'])
-    .where('integration_id', '=', integrationId)
-    .where('deleted_at', 'is', null)
+/** Tells `owner`, the account of an installation, that its pending scopes were confirmed, and what is granted now. Specification: Events. */
+export function tellConfirmed(
+  ctx: Pick<OperatorCtx, 'emit'>,
+  granted: { id: string; scopes: string[] },
+  owner: EventOwner,
+): void {
+  const about = { installationId: granted.id }
+  ctx.emit('integration-configuration.scope-change-confirmed', { configuration: granted }, about, owner)
+}
+
+/** Installations with the same grant are changed by one statement. */
+async function withdrawScopes(ctx: OperatorCtx, integrationId: string, requested: readonly string[]): Promise<void> {
+  const installations = await selectInstallations(ctx.db)
+    .where('configuration.integration_id', '=', integrationId)
     .execute()
-  const loses = installed.filter((row) => scopesBeyond(scopesOf(row), requested).length > 0)
-  if (loses.length > 0)
-    await waitForWritesOf(
-      ctx.db,
-      loses.map((row) => row.id),
-    )
-  for (const scopes_json of new Set(loses.map((row) => row.scopes_json))) {
+  const losing = installations.filter((row) => scopesBeyond(scopesOf(row), requested).length > 0)
+  if (losing.length === 0) return
+  const ids = losing.map((row) => row.id)
+  await waitForWritesOf(ctx.db, ids)
+  for (const scopes_json of new Set(losing.map((row) => row.scopes_json))) {
     const kept = scopesWithin(scopesOf({ scopes_json }), requested)
     await ctx.db
       .updateTable('configuration')
@@ -104,63 +113,4 @@ async function withdraw(ctx: OperatorCtx, integrationId: string, requested: read
       .where('deleted_at', 'is', null)
       .execute()
   }
-}
-
-type Waiting = { installationId: string; account: string; pending: string[] }
-
-/** One letter a person, with all that waits for that person. */
-async function mailPending(ctx: OperatorCtx, integration: Asking, requested: string[]): Promise<void> {
-  const waiting = new Map<string, Waiting[]>()
-  for (const row of await confirmers(ctx, integration.id)) {
-    const pending = scopesBeyond(requested, scopesOf(row))
-    if (pending.length === 0 || row.email === null) continue
-    const all = waiting.get(row.email) ?? []
-    waiting.set(row.email, [...all, { installationId: row.id, account: row.slug, pending }])
-  }
-  const name = lineOf(integration.name)
-  for (const [recipient, installations] of waiting) {
-    await queueMail(ctx, {
-      topic: `scopes ${integration.id}`,
-      recipient,
-      subject: `${name} asks for more access`,
-      text: letterOf(ctx, name, installations),
-    })
-  }
-}
-
-/** Who can confirm: on a personal account its user, on a team its owners. One row an installation and person. */
-async function confirmers(ctx: OperatorCtx, integrationId: string) {
-  const installed = ctx.db
-    .selectFrom('configuration')
-    .innerJoin('account', 'account.id', 'configuration.account_id')
-    .where('configuration.integration_id', '=', integrationId)
-    .where('configuration.deleted_at', 'is', null)
-    .select(['configuration.id', 'configuration.scopes_json', 'account.slug'])
-  const personal = installed.where('account.kind', '=', 'user').select('account.email')
-  const ofTeams = installed
-    .innerJoin('member', 'member.team_id', 'account.id')
-    .innerJoin('account as owner', 'owner.id', 'member.user_id')
-    .where('member.role', '=', 'OWNER')
-    .select('owner.email')
-  return [...(await personal.execute()), ...(await ofTeams.execute())]
-}
-
-function letterOf({ deps }: OperatorCtx, name: string, installations: readonly Waiting[]): string {
-  const parts = installations.map(({ installationId, account, pending }) => [
-    `On ${account}:`,
-    ...pending.map((scope) => `  ${scope}`),
-    'See it, and confirm or leave it as it is:',
-    `${deps.origin()}/integrations/confirm/${installationId}`,
-    '',
-  ])
-  return [
-    `The integration ${name} asks for more access than it has.`,
-    '',
-    ...parts.flat(),
-    'Until you confirm, it goes on with the access that it has.',
-  ].join('\n')
-}
-
-function scopesOf({ scopes_json }: { scopes_json: string }): string[] {
-  return JSON.parse(scopes_json) as string[]
 }

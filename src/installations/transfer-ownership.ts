@@ -1,16 +1,17 @@
-/** An owner of the team takes an installation over, which ends its being disabled. Specification: Integration configuration. */
+/** An OWNER of the team takes an installation over. A disabled one is enabled by that. Specification: Integration configuration. */
 import type { Ctx } from '../context.ts'
-import type { Row } from '../db/schema.ts'
+import type { Installation } from '../model/installation.ts'
 import { refuse } from '../refusal.ts'
+import { tellSelection } from './selection.ts'
 
 /**
- * Makes the caller the owner of an installation. A disabled one is enabled with it: its tokens act again, and what was held
- * is sent, oldest first. Taking over what one has, enabled, changes nothing and tells nothing. Gives the installation as it
- * is now. Refuses: not_found 404 (removed meanwhile).
+ * Makes the caller the owner of an installation. A disabled one is enabled: its tokens are accepted again, and the held events
+ * are sent, oldest first. For an enabled installation that the caller owns already, nothing changes and nothing is told.
+ * Refuses: not_found 404 (removed meanwhile).
  */
-export async function transferOwnership(ctx: Ctx, configuration: Row<'configuration'>): Promise<Row<'configuration'>> {
-  const { id, disabled_at, user_id: previousUserId } = configuration
-  if (previousUserId === ctx.who.userId && disabled_at === null) return configuration
+export async function transferOwnership(ctx: Ctx, installation: Installation): Promise<void> {
+  const { id, disabled_at, user_id: previousUserId } = installation
+  if (previousUserId === ctx.who.userId && disabled_at === null) return
   const row = await ctx.db
     .updateTable('configuration')
     .set({
@@ -22,16 +23,9 @@ export async function transferOwnership(ctx: Ctx, configuration: Row<'configurat
     })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
-    .returningAll()
+    .returning(['id', 'project_selection'])
     .executeTakeFirst()
   if (row === undefined) refuse('not_found', `No installation "${id}".`)
-  const projects = await ctx.db
-    .selectFrom('configuration_project')
-    .select('project_id')
-    .where('configuration_id', '=', id)
-    .orderBy('project_id')
-    .execute()
-  const told = { id, projectSelection: row.project_selection, projects: projects.map(({ project_id }) => project_id) }
-  ctx.emit('integration-configuration.transferred', { configuration: told, previousUserId }, { installationId: id })
-  return row
+  const configuration = await tellSelection(ctx.db, row)
+  ctx.emit('integration-configuration.transferred', { configuration, previousUserId }, { installationId: id })
 }

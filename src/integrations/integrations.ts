@@ -1,11 +1,10 @@
-/** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/integrations.md: Registering. */
+/** Integrations: registered, shown, changed and removed by the team that runs them, or by the operator. docs/integrations.md. */
 import type { Ctx, Input, OperatorCtx, Params } from '../context.ts'
 import { type Queries, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampBefore } from '../http/page.ts'
 import { newId } from '../ids.ts'
-import { changeScopes } from '../installations/scope-change.ts'
-import { normalScopes } from '../installations/scope-levels.ts'
+import { normalScopes } from '../permissions/scope-levels.ts'
 import { refuse } from '../refusal.ts'
 import { mustBeIntegration } from './rules.ts'
 import type {
@@ -18,14 +17,14 @@ import type {
 } from './schema.ts'
 import { addSecret } from './secrets.ts'
 import { showIntegrations } from './show.ts'
-import { putItsWebhook, removeItsWebhook } from './webhook.ts'
+import { removeWebhookOf, setWebhookOf } from './webhook.ts'
 
 /** Registers an integration of the caller's team. Refuses: bad_request 400, integration_slug_taken 409. */
 export async function createIntegration(ctx: Ctx, _: undefined, { body }: Input<unknown, NewIntegration>) {
   return insertIntegration(ctx, ctx.account.id, body)
 }
 
-/** As `createIntegration`, of any team. Refuses besides: unknown_team 400. */
+/** Registers an integration of any team. Refuses as `createIntegration`, and: unknown_team 400. */
 export async function createIntegrationOf(ctx: OperatorCtx, _: undefined, { body }: Input<unknown, NewIntegrationOf>) {
   const team = await ctx.db.selectFrom('account').select('kind').where('id', '=', body.teamId).executeTakeFirst()
   if (team?.kind !== 'team') refuse('unknown_team', `There is no team "${body.teamId}".`)
@@ -52,31 +51,34 @@ async function insertIntegration(ctx: OperatorCtx, teamId: string, wanted: NewIn
       refuse('integration_slug_taken', `An integration "${wanted.slug}" already exists.`)
     throw error
   }
-  if (wanted.webhookUrl) await putItsWebhook(ctx, row, wanted.webhookUrl)
+  if (wanted.webhookUrl) await setWebhookOf(ctx, row, wanted.webhookUrl)
   const secret = await addSecret(ctx, row)
   return { id: row.id, clientId: row.id, clientSecret: secret.clientSecret, secretId: secret.id }
 }
 
-/** Any integration, by its id or its slug. Refuses: not_found 404. */
+/** The integration with this id or this slug, of any team; undefined when there is none. */
+export function readIntegration(
+  db: Queries,
+  by: { id: string } | { slug: string },
+): Promise<Row<'integration'> | undefined> {
+  const all = db.selectFrom('integration').selectAll()
+  return ('id' in by ? all.where('id', '=', by.id) : all.where('slug', '=', by.slug)).executeTakeFirst()
+}
+
+/** An integration of any team, by its id or its slug. Refuses: not_found 404. */
 export async function findIntegration(ctx: Pick<OperatorCtx, 'db'>, params: Params): Promise<Row<'integration'>> {
-  const said = params.id ?? params.slug ?? ''
-  const row = said.startsWith('oac_')
-    ? await ctx.db.selectFrom('integration').selectAll().where('id', '=', said).executeTakeFirst()
-    : await findIntegrationBySlug(ctx.db, said)
-  if (row === undefined) refuse('not_found', `No integration "${said.slice(0, 100)}".`)
+  const idOrSlug = params.id ?? params.slug ?? ''
+  // An id has an underscore, and a slug never has one.
+  const row = await readIntegration(ctx.db, idOrSlug.startsWith('oac_') ? { id: idOrSlug } : { slug: idOrSlug })
+  if (row === undefined) refuse('not_found', `No integration "${idOrSlug.slice(0, 100)}".`)
   return row
 }
 
-/** An integration of the caller's team, by its id or its slug. Refuses: not_found 404, also for another team's. */
+/** An integration of the caller's team, by its id or its slug. Refuses: not_found 404, also for another team's integration. */
 export async function findOwnIntegration(ctx: Ctx, params: Params): Promise<Row<'integration'>> {
   const row = await findIntegration(ctx, params)
   if (row.team_id !== ctx.account.id) refuse('not_found', `No integration "${params.id?.slice(0, 100)}".`)
   return row
-}
-
-/** The integration that a slug names, or undefined. */
-export async function findIntegrationBySlug(db: Queries, slug: string): Promise<Row<'integration'> | undefined> {
-  return db.selectFrom('integration').selectAll().where('slug', '=', slug).executeTakeFirst()
 }
 
 /** Lists the integrations of the caller's team, newest first. */
@@ -84,7 +86,7 @@ export async function listIntegrations(ctx: Ctx, _: undefined, { query }: Input<
   return listOf(ctx, { ...query, teamId: ctx.account.id })
 }
 
-/** Lists all integrations, or those of one team, newest first. */
+/** Lists the integrations of all teams, or of one team, newest first. */
 export async function listAllIntegrations(ctx: OperatorCtx, _: undefined, { query }: Input<IntegrationsOfQuery>) {
   return listOf(ctx, query)
 }
@@ -101,20 +103,20 @@ async function listOf(ctx: OperatorCtx, { teamId, until, limit = DEFAULT_LIMIT }
   return { integrations: await showIntegrations(ctx, shown), pagination }
 }
 
-/** One integration as it is answered: never a secret, only which there are. */
+/** An integration as the answer shows it: which secrets it has, but never a secret itself. */
 export async function showIntegration(ctx: OperatorCtx, row: Row<'integration'>): Promise<Integration> {
   return (await showIntegrations(ctx, [row]))[0]!
 }
 
 /**
- * Changes what the body mentions. What it gives up of its scopes ends on every installation at once; what it asks anew waits
- * there for a confirmation. Refuses: bad_request 400.
+ * Writes the fields that the body has, on the integration alone: `updateIntegrationEverywhere` carries a change of scopes to its
+ * installations. Refuses: bad_request 400.
  */
 export async function updateIntegration(
   ctx: OperatorCtx,
   integration: Row<'integration'>,
-  { body }: Input<unknown, PatchIntegration>,
-): Promise<Integration> {
+  body: PatchIntegration,
+): Promise<Row<'integration'>> {
   mustBeIntegration(body)
   const row = await ctx.db
     .updateTable('integration')
@@ -122,18 +124,18 @@ export async function updateIntegration(
       name: body.name ?? integration.name,
       redirect_url: body.redirectUrl ?? integration.redirect_url,
       logo_url: body.logoUrl === undefined ? integration.logo_url : body.logoUrl,
+      scopes_json: body.scopes === undefined ? integration.scopes_json : JSON.stringify(normalScopes(body.scopes)),
       updated_at: ctx.now,
     })
     .where('id', '=', integration.id)
     .returningAll()
     .executeTakeFirstOrThrow()
-  if (body.webhookUrl) await putItsWebhook(ctx, row, body.webhookUrl)
-  else if (body.webhookUrl === null) await removeItsWebhook(ctx, row.id)
-  if (body.scopes !== undefined) await changeScopes(ctx, row, body.scopes)
-  return showIntegration(ctx, await findIntegration(ctx, { id: row.id }))
+  if (body.webhookUrl) await setWebhookOf(ctx, row, body.webhookUrl)
+  else if (body.webhookUrl === null) await removeWebhookOf(ctx, row.id)
+  return row
 }
 
-/** Removes an integration that nobody has installed. Refuses: integration_installed 409. */
+/** Removes an integration that is installed nowhere. Refuses: integration_installed 409. */
 export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'integration'>): Promise<void> {
   const gone = await ctx.db
     .deleteFrom('integration')
@@ -154,5 +156,5 @@ export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'int
     refuse('integration_installed', `"${name}" is installed. It can be removed once nobody has it installed.`)
   }
   await ctx.db.deleteFrom('integration_secret').where('integration_id', '=', id).execute()
-  await removeItsWebhook(ctx, id)
+  await removeWebhookOf(ctx, id)
 }

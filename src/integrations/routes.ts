@@ -2,7 +2,6 @@
 import { notLimitedToProjects } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { operatorRoute, route } from '../http/route.ts'
-import { installWithoutBrowser } from '../installations/install.ts'
 import {
   createIntegration,
   createIntegrationOf,
@@ -12,7 +11,6 @@ import {
   listAllIntegrations,
   listIntegrations,
   showIntegration,
-  updateIntegration,
 } from './integrations.ts'
 import { teamOnly } from './rules.ts'
 import {
@@ -20,13 +18,10 @@ import {
   IntegrationList,
   IntegrationsOfQuery,
   IntegrationsQuery,
-  MadeInstallation,
   MadeIntegration,
   MadeSecret,
-  NewInstallation,
   NewIntegration,
   NewIntegrationOf,
-  PatchIntegration,
 } from './schema.ts'
 import { addSecret, deleteSecret } from './secrets.ts'
 
@@ -79,21 +74,6 @@ const ofTeams = [
     reply: Integration,
   }),
   route({
-    method: 'PATCH',
-    path: '/v1/integrations/apps/:id',
-    operationId: 'updateIntegration',
-    summary: 'Change an integration of the team; scopes follow the scope-change rules',
-    tag,
-    needs: write,
-    body: PatchIntegration,
-    load: findOwnIntegration,
-    guards: [notLimitedToProjects],
-    run: updateIntegration,
-    refuses: ['not_found'],
-    status: 200,
-    reply: Integration,
-  }),
-  route({
     method: 'DELETE',
     path: '/v1/integrations/apps/:id',
     operationId: 'deleteIntegration',
@@ -110,7 +90,7 @@ const ofTeams = [
     method: 'POST',
     path: '/v1/integrations/apps/:id/secrets',
     operationId: 'createIntegrationSecret',
-    summary: 'Make a second client secret; the first stays live until it is deleted',
+    summary: 'Make a second client secret; the first works until it is deleted',
     tag,
     needs: write,
     load: findOwnIntegration,
@@ -175,19 +155,6 @@ const ofOperator = [
     reply: Integration,
   }),
   operatorRoute({
-    method: 'PATCH',
-    path: '/operator/v1/integrations/:id',
-    operationId: 'operatorUpdateIntegration',
-    summary: 'Change an integration; scopes follow the scope-change rules',
-    tag: operatorTag,
-    body: PatchIntegration,
-    load: findIntegration,
-    run: updateIntegration,
-    refuses: ['not_found'],
-    status: 200,
-    reply: Integration,
-  }),
-  operatorRoute({
     method: 'DELETE',
     path: '/operator/v1/integrations/:id',
     operationId: 'operatorDeleteIntegration',
@@ -202,7 +169,7 @@ const ofOperator = [
     method: 'POST',
     path: '/operator/v1/integrations/:id/secrets',
     operationId: 'operatorCreateIntegrationSecret',
-    summary: 'Make a second client secret; the first stays live until it is deleted',
+    summary: 'Make a second client secret; the first works until it is deleted',
     tag: operatorTag,
     load: findIntegration,
     run: (ctx, integration) => addSecret(ctx, integration),
@@ -221,21 +188,6 @@ const ofOperator = [
     run: deleteSecret,
     refuses: ['not_found', 'last_secret'],
     status: 204,
-  }),
-  operatorRoute({
-    method: 'POST',
-    path: '/operator/v1/integrations/:id/installations',
-    operationId: 'operatorInstallIntegration',
-    summary: 'Install an integration in the name of a user: consent without a browser',
-    tag: operatorTag,
-    body: NewInstallation,
-    load: findIntegration,
-    run: installWithoutBrowser,
-    emits: ['integration-configuration.scope-change-confirmed'],
-    refuses: ['not_found', 'unknown_user', 'unknown_team', 'missing_permission'],
-    status: 201,
-    reply: MadeInstallation,
-    noStore: true,
   }),
 ]
 

@@ -1,13 +1,11 @@
-/** What callers send and get for integrations and their installations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
+/** What callers send and get for integrations. docs/spec/wire.md 6; docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
-import { Named } from '../accounts/schema.ts'
 import { GRANT_PATTERN, GRANT_WORDS } from '../permissions/scopes.ts'
 import { Type } from '../schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
+import { AccountName, Moment, Nullable, PageQuery, Pagination } from '../schema/fields.ts'
 
-const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Url = Type.String({ minLength: 1, maxLength: 2000 })
-const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), {
+export const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), {
   maxItems: 11,
   description: 'each scope once',
 })
@@ -28,7 +26,7 @@ const optional = { webhookUrl: Type.Optional(Nullable(Url)), logoUrl: Type.Optio
 
 export const NewIntegration = Type.Object({ slug: Slug, ...changeable, ...optional })
 export type NewIntegration = Static<typeof NewIntegration>
-export const NewIntegrationOf = Type.Object({ ...NewIntegration.properties, teamId: Named })
+export const NewIntegrationOf = Type.Object({ ...NewIntegration.properties, teamId: AccountName })
 export type NewIntegrationOf = Static<typeof NewIntegrationOf>
 
 export const PatchIntegration = Type.Object({
@@ -71,64 +69,6 @@ export type Integration = Static<typeof Integration>
 
 export const IntegrationsQuery = Type.Object(PageQuery)
 export type IntegrationsQuery = Static<typeof IntegrationsQuery>
-export const IntegrationsOfQuery = Type.Object({ ...PageQuery, teamId: Type.Optional(Named) })
+export const IntegrationsOfQuery = Type.Object({ ...PageQuery, teamId: Type.Optional(AccountName) })
 export type IntegrationsOfQuery = Static<typeof IntegrationsOfQuery>
 export const IntegrationList = Type.Object({ integrations: Type.Array(Integration), pagination: Pagination })
-
-/** `projects`: "all", or the ids of some. */
-export const NewInstallation = Type.Object({
-  userId: Named,
-  teamId: Type.Optional(Named),
-  projects: Type.Union([Type.Literal('all'), Type.Array(Id, { minItems: 1, maxItems: 1000 })]),
-})
-export type NewInstallation = Static<typeof NewInstallation>
-export const MadeInstallation = Type.Object({ configurationId: Type.String(), code: shownOnce })
-
-export const Configuration = Type.Object(
-  {
-    id: Type.String(),
-    type: OneOf('integration-configuration'),
-    integrationId: Type.String(),
-    ownerId: Type.String({ description: 'the account that it is on' }),
-    slug: Type.String({ description: 'of the integration' }),
-    userId: Type.String({ description: 'who installed it, or took it over' }),
-    teamId: Nullable(Type.String()),
-    scopes: Type.Array(Type.String(), { description: 'what was granted' }),
-    pendingScopes: Type.Array(Type.String(), {
-      description: 'what the integration asks beyond that, at the level it would have; it waits for a confirmation',
-    }),
-    projects: Type.Optional(Type.Array(Type.String(), { description: 'absent: all' })),
-    projectSelection: OneOf('all', 'selected'),
-    source: OneOf('marketplace', 'deploy-button', 'external'),
-    installationType: OneOf('marketplace', 'external'),
-    createdAt: Moment,
-    updatedAt: Moment,
-    completedAt: Type.Optional(Moment),
-    disabledAt: Type.Optional(Moment),
-    disabledReason: Type.Optional(
-      OneOf('original-owner-left-the-team', 'original-owner-role-downgraded', 'disabled-by-admin'),
-    ),
-    integration: Type.Object({
-      name: Type.String(),
-      icon: Type.String({ description: 'the URL of its logo, or empty' }),
-      category: Type.String(),
-      isLegacy: Type.Boolean(),
-      slug: Type.String(),
-    }),
-  },
-  { title: 'Configuration' },
-)
-export type Configuration = Static<typeof Configuration>
-
-export const ConfigurationsQuery = Type.Object({
-  view: Type.Optional(OneOf('account', 'project')),
-  installationType: Type.Optional(OneOf('marketplace', 'external')),
-  integrationIdOrSlug: Type.Optional(Type.String()),
-})
-export type ConfigurationsQuery = Static<typeof ConfigurationsQuery>
-
-export const ProjectAccess = Type.Object({ allowed: Type.Boolean() })
-export type ProjectAccess = Static<typeof ProjectAccess>
-
-/** What waits, as the person who confirms has seen it. */
-export const ConfirmScopes = Type.Object({ scopes: Scopes })

@@ -1,10 +1,11 @@
-/** The one webhook of an integration: it serves all of its installations, and the client secrets sign it. */
+/** The one webhook of an integration. It serves all of its installations, and its payloads are signed with the client secrets. */
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { newId } from '../ids.ts'
+import { DROPPED } from '../outbox/delivery.ts'
 
-/** Sets where an integration hears events. Another address begins anew: not failing, not disabled. */
-export async function putItsWebhook(
+/** Sets the URL of the integration's webhook. Past failures no longer count, and a webhook that failures had disabled is enabled. */
+export async function setWebhookOf(
   ctx: OperatorCtx,
   integration: Pick<Row<'integration'>, 'id' | 'team_id'>,
   url: string,
@@ -28,8 +29,8 @@ export async function putItsWebhook(
     .execute()
 }
 
-/** The integration hears nothing any more; what was waiting for it is dropped. */
-export async function removeItsWebhook(ctx: OperatorCtx, integrationId: string): Promise<void> {
+/** Removes the integration's webhook, and drops the deliveries that are pending for it. */
+export async function removeWebhookOf(ctx: OperatorCtx, integrationId: string): Promise<void> {
   const gone = await ctx.db
     .deleteFrom('webhook')
     .where('integration_id', '=', integrationId)
@@ -38,7 +39,7 @@ export async function removeItsWebhook(ctx: OperatorCtx, integrationId: string):
   if (gone === undefined) return
   await ctx.db
     .updateTable('delivery')
-    .set({ status: 'dropped', due_at: null, done_at: ctx.now })
+    .set({ ...DROPPED, done_at: ctx.now })
     .where('endpoint_id', '=', gone.id)
     .where('status', '=', 'pending')
     .execute()

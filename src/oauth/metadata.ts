@@ -1,8 +1,8 @@
-/** What an OAuth client can find out by itself: RFC 8414. docs/integrations.md: The exchange of codes. */
+/** The metadata document by which an OAuth client configures itself: RFC 8414. docs/integrations.md: The exchange of codes. */
 import { SCOPES } from '../permissions/scopes.ts'
 import type { OpenPage } from '../server/serve.ts'
 
-/** The document at its well-known place. `origin`: how the service is reached, which is the issuer. */
+/** The document at its well-known path. `origin`: the address by which the service is reached; it is the issuer. */
 export function metadataPages(origin: () => string): OpenPage[] {
   return [
     {
@@ -14,16 +14,16 @@ export function metadataPages(origin: () => string): OpenPage[] {
 }
 
 function metadataOf(issuer: string): object {
-  const byClient = ['client_secret_post', 'client_secret_basic']
+  const authentication = ['client_secret_post', 'client_secret_basic']
   return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
     token_endpoint: `${issuer}/v2/oauth/access_token`,
-    token_endpoint_auth_methods_supported: byClient,
+    token_endpoint_auth_methods_supported: authentication,
     introspection_endpoint: `${issuer}/v2/oauth/introspect`,
-    introspection_endpoint_auth_methods_supported: byClient,
+    introspection_endpoint_auth_methods_supported: authentication,
     revocation_endpoint: `${issuer}/v2/oauth/revoke`,
-    revocation_endpoint_auth_methods_supported: byClient,
+    revocation_endpoint_auth_methods_supported: authentication,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code'],

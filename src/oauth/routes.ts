@@ -1,9 +1,9 @@
-/** The door for apps: a code for a token, and what they ask and say of their tokens. */
+/** The routes for OAuth clients: exchange a code, introspect a token, revoke a token. */
 import { clientRoute } from '../http/route.ts'
 import { CLIENT_REFUSALS } from './client.ts'
 import { exchangeCode, refuseReplay } from './exchange.ts'
 import { introspectToken, revokeToken } from './introspect.ts'
-import { ExchangeForm, GivenToken, Introspected, TokenForm } from './schema.ts'
+import { ExchangedToken, ExchangeForm, Introspection, TokenForm } from './schema.ts'
 
 const tag = 'oauth'
 
@@ -20,21 +20,21 @@ export const oauthRoutes = [
     run: exchangeCode,
     refuses: [...CLIENT_REFUSALS, 'invalid_grant', 'integration_configuration_disabled'],
     status: 200,
-    reply: GivenToken,
+    reply: ExchangedToken,
     noStore: true,
   }),
   clientRoute({
     method: 'POST',
     path: '/v2/oauth/introspect',
     operationId: 'introspectToken',
-    summary: 'Say whether a token of the client acts, and what it was granted (RFC 7662)',
+    summary: 'Say whether a token of the client is active, and what it was granted (RFC 7662)',
     tag,
     body: TokenForm,
     formBody: true,
     run: introspectToken,
     refuses: CLIENT_REFUSALS,
     status: 200,
-    reply: Introspected,
+    reply: Introspection,
     noStore: true,
   }),
   clientRoute({

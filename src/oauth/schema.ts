@@ -1,4 +1,4 @@
-/** The forms that apps send and what they get. RFC 6749, 7662, 7009; docs/spec/wire.md 3.3. Absent fields are refused as OAuth says it. */
+/** The forms that clients send, and the answers.  RFC 6749, 7662, 7009; docs/spec/wire.md 3.3. Every field is optional here, because a missing one is refused with OAuth's invalid_request. */
 
 import { Type } from '../schema/builder.ts'
 import { Nullable } from '../schema/fields.ts'
@@ -13,7 +13,7 @@ export const ExchangeForm = Type.Object({
   grant_type: Field,
   code_verifier: Field,
 })
-export const GivenToken = Type.Object({
+export const ExchangedToken = Type.Object({
   token_type: Type.String(),
   access_token: Type.String(),
   installation_id: Type.String(),
@@ -23,7 +23,7 @@ export const GivenToken = Type.Object({
 
 export const TokenForm = Type.Object({ ...client, token: Field, token_type_hint: Field })
 
-export const Introspected = Type.Object({
+export const Introspection = Type.Object({
   active: Type.Boolean(),
   scope: Type.Optional(Type.String()),
   client_id: Type.Optional(Type.String()),

@@ -1,9 +1,8 @@
 /** What the operator is told of people, teams and tokens. docs/spec/operator-api.md: People, lists and backups. */
 import type { Static } from 'typebox'
-import { Named } from '../accounts/schema.ts'
 import { ROLES } from '../permissions/roles.ts'
 import { Type } from '../schema/builder.ts'
-import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
+import { AccountName, Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
 
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 const Search = Type.Optional(Type.String({ maxLength: 100, description: 'part of a name, blind to case' }))
@@ -12,7 +11,7 @@ export type PeopleQuery = Static<typeof PeopleQuery>
 export const TokensQuery = Type.Object({
   ...PageQuery,
   search: Search,
-  userId: Type.Optional(Named),
+  userId: Type.Optional(AccountName),
   unusedSince: Type.Optional(Type.Integer({ minimum: 0, description: 'not used since this moment' })),
 })
 export type TokensQuery = Static<typeof TokensQuery>

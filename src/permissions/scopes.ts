@@ -20,6 +20,11 @@ export type Scope = (typeof SCOPES)[number]
 export const GRANT_WORDS = `read or read-write, a colon and a scope: ${SCOPES.join(', ')}`
 export const GRANT_PATTERN = `^(read|read-write):(${SCOPES.join('|')})$`
 
+/** The scopes of a row: those that an integration requests, or those that an installation was granted. */
+export function scopesOf({ scopes_json }: { scopes_json: string }): string[] {
+  return JSON.parse(scopes_json) as string[]
+}
+
 type Bridge = { read: readonly Permission[]; write: readonly Permission[] }
 /** Own variables only; `env:all` and `env:write-all` add those of others. */
 const variables: Bridge = { read: ['env:read', 'env:decrypt'], write: ['env:write', 'env:production'] }

@@ -34,6 +34,9 @@ export function Listed<T extends TSchema>(item: T, description: string) {
 /** A whole number of milliseconds since the epoch. */
 export const Moment = Type.Integer({ minimum: 0 })
 
+/** How an operator names an account. `access/names.ts` turns it into an id. */
+export const AccountName = Type.String({ minLength: 1, maxLength: 254, description: 'id, slug, username or email' })
+
 /** The page object next to every list. Specification: Pagination object; docs/spec/wire.md 3.4: three keys, numbers or null. */
 export const Pagination = Type.Object(
   {

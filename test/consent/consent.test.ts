@@ -501,7 +501,7 @@ onBothEngines(
     )
     assert.match(
       (await owner.get('/integrations/installed')).text,
-      /It is disabled, because whoever owned it left the team/,
+      /It is disabled and its requests are refused, because its owner left the team/,
     )
     assert.match((await owner.get(pages[1]!)).text, /Take over App\?/)
     assert.equal((await owner.post(pages[1]!)).location, '/integrations/installed')

@@ -73,7 +73,7 @@ onBothEngines(
       assert.equal(subject, 'Integrations of team are disabled')
       assert.match(
         body_text,
-        /^ada, who left the team, had installed on the team team:\n\n {2}Buoy X-Evil: yes\n {2}Lighthouse\n/,
+        /^ada left the team. The integrations that ada owned on the team team are disabled:\n\n {2}Buoy X-Evil: yes\n {2}Lighthouse\n/,
       )
       assert.ok(body_text.endsWith(`\n${world.deps.origin()}/integrations/installed?teamId=${teamId}`))
     }

@@ -259,7 +259,12 @@ onBothEngines('who may not install, and where, is told so, and nothing is left',
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${member.id}`, { role: 'MEMBER' })
   const foreign = (await other.call('POST', '/v10/projects', { name: 'theirs' })).body.id
   const own = (await world.call('POST', '/v10/projects', { name: 'mine' })).body.id
+  const suspended = await world.user('suspended')
+  await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${suspended.id}`, { role: 'OWNER' })
+  await world.operator('PATCH', `/operator/v1/users/${suspended.id}`, { suspended: true })
   const wrong: [object, [number, string]][] = [
+    [{ userId: suspended.id, teamId, projects: 'all' }, [409, 'conflict']],
+    [{ userId: suspended.id, projects: 'all' }, [409, 'conflict']],
     [{ userId: 'usr_none', projects: 'all' }, [400, 'bad_request']],
     [{ userId: teamId, projects: 'all' }, [400, 'bad_request']],
     [{ userId, teamId: 'team_none', projects: 'all' }, [400, 'bad_request']],

@@ -1,6 +1,6 @@
 /** Integrations for tests: registered, installed and with a token, through the doors that people use. */
 import assert from 'node:assert/strict'
-import { installIntegration } from '../../src/installations/install.ts'
+import { giveConsent } from '../../src/consent/give-consent.ts'
 import { findIntegration } from '../../src/integrations/integrations.ts'
 import type { Answer, Call, World } from './world.ts'
 
@@ -67,7 +67,7 @@ export async function makeInstallation(
 }
 
 /** A consent that a client began with PKCE (S256), as the consent page writes it. */
-export async function installWithChallenge(world: World, app: App, codeChallenge: string): Promise<Consented> {
+export async function installWithChallenge(world: World, app: App, challenge: string): Promise<Consented> {
   const { clock, db } = world.deps
   const { userId, teamId } = world.credentials
   const account = { id: teamId, kind: 'team' } as const
@@ -75,6 +75,6 @@ export async function installWithChallenge(world: World, app: App, codeChallenge
     const emit = () => assert.fail('a first installation tells no event')
     const ctx = { db: tx, deps: world.deps, now: clock.now(), stamp: clock.stamp(), emit }
     const integration = await findIntegration(ctx, { id: app.id })
-    return installIntegration(ctx, { integration, userId, account, projects: 'all', codeChallenge })
+    return giveConsent(ctx, { integration, userId, account, projects: 'all', challenge })
   })
 }

@@ -1,18 +1,18 @@
-/** Scopes as levels: of each, nothing, `read` or `read-write`. A request and a grant are compared scope by scope. */
+/** Scopes as levels: each scope is at `none`, `read` or `read-write`. What is requested and what is granted are compared scope by scope. */
 
-/** Every scope once, at its highest level, in one order: two lists that say the same are the same. */
+/** Every scope once, at its highest level, sorted. Two lists with the same meaning become equal. */
 export function normalScopes(scopes: readonly string[]): string[] {
   return fromLevels(levelsOf(scopes))
 }
 
-/** What of a grant a request still asks for: each scope at the lower of the two levels. */
+/** The part of a grant that is still requested: each scope at the lower of the two levels. */
 export function scopesWithin(granted: readonly string[], requested: readonly string[]): string[] {
-  const asked = levelsOf(requested)
-  const kept = [...levelsOf(granted)].map(([scope, level]) => [scope, Math.min(level, asked.get(scope) ?? 0)] as const)
+  const limit = levelsOf(requested)
+  const kept = [...levelsOf(granted)].map(([scope, level]) => [scope, Math.min(level, limit.get(scope) ?? 0)] as const)
   return fromLevels(new Map(kept))
 }
 
-/** What a request asks beyond a grant: the scopes whose level would rise, at the level that they would have. */
+/** What is requested beyond a grant: the scopes whose level would rise, at the level that they would have. */
 export function scopesBeyond(requested: readonly string[], granted: readonly string[]): string[] {
   const has = levelsOf(granted)
   return fromLevels(new Map([...levelsOf(requested)].filter(([scope, level]) => level > (has.get(scope) ?? 0))))
@@ -30,6 +30,6 @@ function levelsOf(scopes: readonly string[]): Map<string, number> {
 }
 
 function fromLevels(levels: ReadonlyMap<string, number>): string[] {
-  const held = [...levels].filter(([, level]) => level > 0)
-  return held.map(([scope, level]) => `${LEVELS[level]}:${scope}`).sort()
+  const granted = [...levels].filter(([, level]) => level > 0)
+  return granted.map(([scope, level]) => `${LEVELS[level]}:${scope}`).sort()
 }

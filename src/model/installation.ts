@@ -1,0 +1,62 @@
+/**
+ * An installation: an integration on one account, with the scopes that were granted and the projects that it sees. The wire and
+ * the store call it a configuration, as the specification does. Specification: Integration configuration.
+ */
+import type { Ctx, Params } from '../context.ts'
+import { slices } from '../db/chunks.ts'
+import type { Queries } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { refuse } from '../refusal.ts'
+
+export type Installation = Row<'configuration'>
+
+/** An installation and the integration that is installed. */
+export type FoundInstallation = { installation: Installation; integration: Row<'integration'> }
+
+/** The installations of all accounts, as a query to narrow. A removed installation is not among them. */
+export function selectInstallations(db: Queries) {
+  return db.selectFrom('configuration').selectAll('configuration').where('configuration.deleted_at', 'is', null)
+}
+
+/** The installations on the caller's account, as a query to narrow. An installation sees itself and no other. */
+export function selectVisibleInstallations({ db, account, who }: Ctx) {
+  const all = selectInstallations(db).where('configuration.account_id', '=', account.id)
+  return who.installationId === null ? all : all.where('configuration.id', '=', who.installationId)
+}
+
+/** One of the installations that the caller sees. Refuses: not_found 404. */
+export async function findInstallation(ctx: Ctx, params: Params): Promise<FoundInstallation> {
+  const id = params.id ?? ''
+  const row = await selectVisibleInstallations(ctx).where('configuration.id', '=', id).executeTakeFirst()
+  if (row === undefined) refuse('not_found', `No installation "${id.slice(0, 100)}".`)
+  return (await withIntegrations(ctx.db, [row]))[0]!
+}
+
+/** The installation of an integration on an account, of which there is at most one. */
+export function readInstallationOn(
+  db: Queries,
+  integrationId: string,
+  accountId: string,
+): Promise<Installation | undefined> {
+  return selectInstallations(db)
+    .where('configuration.integration_id', '=', integrationId)
+    .where('configuration.account_id', '=', accountId)
+    .executeTakeFirst()
+}
+
+/** Each installation with its integration, in the same order. One query for each 100 integrations. */
+export async function withIntegrations(
+  db: Queries,
+  installations: readonly Installation[],
+): Promise<FoundInstallation[]> {
+  const ids = new Set(installations.map((installation) => installation.integration_id))
+  const integrations = new Map<string, Row<'integration'>>()
+  for (const slice of slices([...ids])) {
+    const rows = await db.selectFrom('integration').selectAll().where('id', 'in', slice).execute()
+    for (const row of rows) integrations.set(row.id, row)
+  }
+  return installations.map((installation) => ({
+    installation,
+    integration: integrations.get(installation.integration_id)!,
+  }))
+}
