@@ -9,6 +9,7 @@ const STEPS: [name: string, command: string, ...args: string[]][] = [
   ['OpenAPI document', 'node', 'scripts/openapi.ts', '--check'],
   ['page of commands', 'node', 'scripts/commands.ts', '--check'],
   ['page of settings', 'node', 'scripts/settings.ts', '--check'],
+  ['data model', 'node', 'scripts/data-model.ts', '--check'],
   ['tests', 'npm', 'test'],
 ]
 

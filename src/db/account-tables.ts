@@ -2,6 +2,7 @@
 import type { Role } from '../permissions/roles.ts'
 
 export type AccountTables = {
+  /** A user or a team: whoever can own projects. */
   account: {
     id: string
     kind: 'user' | 'team'
@@ -26,7 +27,7 @@ export type AccountTables = {
     /** Users only: since when they are an operator, for pages that ask. */
     operator_at: number | null
   }
-  /** Who is in a team: by consent, or placed. Who is only invited has no row here, and so is a stranger everywhere. */
+  /** A person's place in a team, by consent or by the operator. Whoever is only invited has no row here. */
   member: {
     team_id: string
     user_id: string
@@ -50,10 +51,11 @@ export type AccountTables = {
     expires_at: number
     created_stamp: number
   }
-  /** A slug that was given up, kept for who had it. accounts/slugs.ts. */
+  /** A slug that was given up, kept for whoever had it. accounts/slugs.ts. */
   reserved_slug: { id: string; slug_hash: string; holder_id: string; expires_at: number }
   /** When a person or a token was last seen, to the hour. access/seen.ts. */
   seen: { id: string; at: number }
+  /** A bearer token of a person or of an installation, by the hash of its text. */
   token: {
     id: string
     hash: string

@@ -5,6 +5,7 @@ export type ReadyState = (typeof READY_STATES)[number]
 type MappingStatus = 'pending' | 'in-progress' | 'completed' | 'failed'
 
 export type DeploymentTables = {
+  /** Something that the build system built of a project, and what became of it. */
   deployment: {
     id: string
     /** Those of its project: a transfer moves it along. */

@@ -3,6 +3,7 @@
 export type IntegrationTables = {
   /** How a user signs in to the pages: an argon2id hash, and what failed of late. */
   sign_in: { user_id: string; password_hash: string | null; failures: number; locked_until: number | null }
+  /** A browser in which a user is signed in. */
   session: { hash: string; user_id: string; created_at: number; used_at: number; expires_at: number }
   /** A link by which a user sets a password, once. */
   password_link: { hash: string; user_id: string; expires_at: number; used_at: number | null }
@@ -49,7 +50,9 @@ export type IntegrationTables = {
     /** The row stays for its last event; nothing else finds it. */
     deleted_at: number | null
   }
+  /** A project that an installation was given, where it has selected ones. */
   configuration_project: { configuration_id: string; project_id: string }
+  /** The one-time code that an installation exchanges for its token. */
   authorization_code: {
     hash: string
     configuration_id: string
@@ -64,7 +67,7 @@ export type IntegrationTables = {
     /** The token it gave: a replay ends it. */
     token_id: string | null
   }
-  /** Where events go: one of an account, or the one of an integration, which serves all of its installations. */
+  /** An endpoint to which events go: one of an account, or the one of an integration for all of its installations. */
   webhook: {
     id: string
     /** The account that has it; the team that runs the integration when it is the integration's. */
@@ -91,6 +94,7 @@ export type IntegrationTables = {
     /** Since when its installation is gone: it hears of that, and nothing else. */
     ended_at: number | null
   }
+  /** An endpoint to which the log lines of an account's projects go. */
   log_drain: {
     id: string
     account_id: string
@@ -135,6 +139,7 @@ export type IntegrationTables = {
     created_stamp: number
     done_at: number | null
   }
+  /** One try to send a delivery, and what was answered. */
   delivery_attempt: {
     delivery_id: string
     attempt: number

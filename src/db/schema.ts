@@ -12,6 +12,7 @@ type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 export type Schema = CoreTables & AccountTables & IntegrationTables & DeploymentTables
 
 type CoreTables = {
+  /** A project of an account: its settings, and what is asked of it so often that it stands in its row. */
   project: {
     id: string
     account_id: string
@@ -120,6 +121,7 @@ type CoreTables = {
     /** Of a variable: the installation that made it; null when a person did, and of all else. */
     made_by: string | null
   }
+  /** What was done, by whom, and to what: one line for each change. outbox/audit-chain.ts. */
   audit: {
     stamp: number
     account_id: string | null
@@ -142,6 +144,7 @@ type CoreTables = {
   }
   /** The data key of a project (or, for secrets that no project has, of an account), wrapped by a root key. */
   project_key: { project_id: string; id: string; root_key_id: string; wrapped_key: string }
+  /** A variable of a project, with its value sealed by the project's data key. */
   env_var: {
     project_id: string
     id: string
@@ -170,11 +173,11 @@ type CoreTables = {
     created_stamp: number
     updated_at: number
   }
-  /** A place that a variable takes. Its primary key says that a place is taken once. */
+  /** Each key, target and branch that a variable takes. The primary key lets one variable have it. */
   env_target: { project_id: string; key: string; target: string; git_branch: string; env_id: string }
-  /** What the variables of a project and target add up to, so that a limit is asked of one row. Target '': those in no environment. */
+  /** The count and size of the variables of a project and target, so that a limit is asked of one row. Target '': those in no environment. */
   env_usage: { project_id: string; target: string; variables: number; bytes: number }
-  /** A variable as it was from `at` on, one row a version. */
+  /** A variable as it was from `at` on, one row for each version. */
   env_history: {
     project_id: string
     env_id: string
@@ -198,7 +201,6 @@ type CoreTables = {
   }
   /** What of the edge's answers changed last, and when; by triggers. `domain <name>`, `project <id>`, `deployment <id>`. */
   edge_change: { key: string; stamp: number }
-  /** One row a fact about the store itself. */
   /** Answers to requests that brought an Idempotency-Key. http/idempotency.ts. */
   kept_answer: {
     /** The hash of token and key. */
@@ -210,6 +212,7 @@ type CoreTables = {
     sealed_body: string | null
     created_at: number
   }
+  /** One row for each fact about the store itself. */
   fact: { name: string; value: string }
 }
 
