@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { COMMANDS } from '../src/command/commands.ts'
-import { commandLineText } from '../src/command/document.ts'
+import { commandLineText } from '../src/command-line/document.ts'
 
 const file = join(import.meta.dirname, '..', 'docs', 'command-line.md')
 const text = commandLineText(COMMANDS)

@@ -12,6 +12,7 @@ import type { Limiter } from './limiter.ts'
 import type { Metrics } from './metrics.ts'
 import type { OnProject } from './model/on-project.ts'
 import type { Permission, Role } from './permissions/roles.ts'
+import type { Keyring } from './secrets/keyring.ts'
 
 /** What the process has, opened once by main (or by a test's world). */
 export type Deps = {
@@ -19,6 +20,8 @@ export type Deps = {
   db: Db
   clock: Clock
   adapters: Adapters
+  /** The root keys that seal what must not be read from the database. */
+  keyring: Keyring
   log: Logger
   metrics: Metrics
   limits: Limiter
@@ -118,7 +121,7 @@ export type Input<Q = unknown, B = unknown> = {
   authorization?: string | undefined
   /** Where such a client asks from: what its failures are counted by. */
   address?: string
-  /** The `User-Agent` header. Only the names of events follow from it: docs/webhooks.md: Why. */
+  /** The `User-Agent` header. Only the names of events follow from it: docs/webhooks.md, Why. */
   agent?: string | undefined
 }
 

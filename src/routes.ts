@@ -15,13 +15,14 @@ import { environmentRoutes } from './environments/routes.ts'
 import type { Route } from './http/route.ts'
 import { installationRoutes } from './installations/routes.ts'
 import { integrationRoutes } from './integrations/routes.ts'
-import { invitationRoutes } from './invitations/routes.ts'
-import { linkRoutes } from './links/routes.ts'
+import { gitCredentialRoutes } from './links/routes.ts'
+import { invitationRoutes } from './members/invitation-routes.ts'
 import { memberRoutes } from './members/routes.ts'
 import { oauthRoutes } from './oauth/routes.ts'
 import { keyRoutes } from './operator/keys.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { peopleRoutes } from './people/routes.ts'
+import { linkRoutes } from './projects/link-routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { promotionRoutes } from './promotion/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
@@ -31,6 +32,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 export const ROUTES: readonly Route[] = [
   ...projectRoutes,
   ...linkRoutes,
+  ...gitCredentialRoutes,
   ...transferRoutes,
   ...domainRoutes,
   ...accountDomainRoutes,

@@ -2,7 +2,7 @@
 
 import { consentScreens } from './consent/consent.ts'
 import { installedScreens } from './consent/installed-page.ts'
-import { invitationScreens } from './invitations/invitation-page.ts'
+import { invitationScreens } from './members/invitation-page.ts'
 import { oauthScreens } from './oauth/authorize.ts'
 import type { Screen } from './pages/screen.ts'
 import { accountScreens } from './sign-in/sign-in-page.ts'

@@ -1,4 +1,5 @@
 /** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
+
 import { existsSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -13,6 +14,7 @@ import type { Db, StoreWatch } from './db/db.ts'
 import type { SqliteOptions } from './db/sqlite/open.ts'
 import { startDeliveries } from './deliveries/worker.ts'
 import { type Edge, openEdge } from './edge/listener.ts'
+import type { OpenPage, Probe } from './http/open-page.ts'
 import { fingerprint } from './ids.ts'
 import { openLimiter } from './limiter.ts'
 import { sealWaitingMail } from './mail/mail.ts'
@@ -30,7 +32,7 @@ import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
 import { openKeys } from './secrets/root-keys.ts'
 import { emptyServer } from './server/graceful-shutdown.ts'
-import { type OpenPage, type Probe, serve } from './server/serve.ts'
+import { serve } from './server/serve.ts'
 import { readPair } from './server/tls.ts'
 import { startTimers } from './timers.ts'
 
@@ -72,11 +74,10 @@ export async function openService(
     clock,
     log,
     metrics,
-    ...openMemory(config),
-    adapters: openAdapters(config, keyring),
+    ...openParts(config),
+    keyring,
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
-    onProject: ON_PROJECT,
     stopping: stop.signal,
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS)
@@ -104,10 +105,11 @@ export async function openService(
   }
 }
 
-/** What lives in memory alone: counts, notes, and who is to be woken once there is work. */
-function openMemory({ rateLimits }: Config): Pick<Deps, 'limits' | 'seen' | 'wakeups'> {
+/** What is opened without waiting: the world outside, and what lives in memory alone. */
+function openParts(config: Config): Pick<Deps, 'adapters' | 'limits' | 'seen' | 'wakeups' | 'onProject'> {
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
-  return { limits: openLimiter(rateLimits), seen: openSeen(), wakeups }
+  const limits = openLimiter(config.rateLimits)
+  return { adapters: openAdapters(config), limits, seen: openSeen(), wakeups, onProject: ON_PROJECT }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */

@@ -2,7 +2,7 @@
  * TABLE what can be set: every environment variable that Berth reads. `config.ts` is made from it, and so is docs/settings.md
  * (`npm run settings`). Names never change: people and scripts depend on them.
  */
-import { NODE_VERSIONS } from './model/node-versions.ts'
+
 import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './settings/domains.ts'
 import {
   Choice,
@@ -19,6 +19,7 @@ import {
 } from './settings/kinds.ts'
 import { RATE_LIMITS } from './settings/limits.ts'
 import { SENDER, SMTP } from './settings/mail.ts'
+import { NODE_VERSIONS } from './settings/node-versions.ts'
 import { DATABASE, KEYRING } from './settings/store.ts'
 
 export const SETTINGS = {

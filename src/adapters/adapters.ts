@@ -1,15 +1,12 @@
 /** The world beyond the database, as operations see it. Tests hand in others, made by us and kept beside the real ones. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Config } from '../config.ts'
-import type { Keyring } from '../secrets/keyring.ts'
 import { isPublicAddress } from './addresses.ts'
 import { type Dns, openDns } from './dns.ts'
 import { type Egress, openEgress } from './egress.ts'
 import { type Mailer, openMailer } from './mailer.ts'
 
 export type Adapters = {
-  /** The root keys that seal what must not be read from the database. */
-  keyring: Keyring
   /** argon2id of a password, as a PHC string. Slow on purpose (some 30 ms, in the thread pool): never inside a transaction. */
   hashPassword(password: string): Promise<string>
   dns: Dns
@@ -21,11 +18,11 @@ export type Adapters = {
 /** OWASP's first recommendation for argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
-export function openAdapters(config: Config, keyring: Keyring): Adapters {
+export function openAdapters(config: Config): Adapters {
   const dns = openDns(config.dnsServers)
   // Places of its own: names that tenants have looked up, however slow they are, never hold up what is sent.
   const egress = openEgress(openDns(config.dnsServers), config.allowPrivateWebhooks ? () => true : isPublicAddress)
-  return { keyring, hashPassword, dns, egress, mailer: openMailer(config.mail) }
+  return { hashPassword, dns, egress, mailer: openMailer(config.mail) }
 }
 
 type Argon2 = Parameters<typeof argon2>

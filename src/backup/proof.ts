@@ -75,7 +75,7 @@ async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: 
   if (row === undefined) return
   // What does not open is told by the proof.
   const log = { error() {} } as Pick<Logger, 'error'>
-  const safe = await openSafe({ db, deps: { adapters: { keyring }, log } }, row.project_id)
+  const safe = await openSafe({ db, deps: { keyring, log } }, row.project_id)
   if (safe.open(row.id, row.value_version, row.sealed_value) === undefined) proof.shut.push(rootKeyId)
   else proof.opened++
 }

@@ -1,9 +1,9 @@
 /** Requests to the running service, at BERTH_PUBLIC_URL or HOST and PORT. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BadUsage, isNoName } from '../command-line/command.ts'
 import { type Config, listenOrigin } from '../config.ts'
 import { openFetch } from '../doctor/own-certificate.ts'
-import { BadUsage, isNoName } from './command.ts'
 
 export type Asking = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -1,9 +1,9 @@
 /** `berth backup` and `berth restore`. */
 import type { Progress } from '../backup/progress.ts'
 import type { KeyProof } from '../backup/proof.ts'
+import type { Bar, Given, Told } from '../command-line/command.ts'
 import { VERSION } from '../version.ts'
 import { counted } from '../words.ts'
-import type { Bar, Given, Told } from './command.ts'
 
 export async function backupCommand({ settings, said, has, progress }: Given): Promise<Told> {
   const { makeBackup } = await import('../backup/backup.ts')

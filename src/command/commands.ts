@@ -1,5 +1,5 @@
 /** TABLE what can be typed after `berth`. Help, completion and docs/command-line.md are made from it. */
-import type { Command, Option } from './command.ts'
+import type { Command, Option } from '../command-line/command.ts'
 import { operatorCommands } from './operator-commands.ts'
 
 const TARGETS = ['production', 'preview', 'development'] as const
@@ -99,9 +99,3 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./completion.ts')).completionCommand,
   },
 ]
-
-/** What every command takes. */
-export const COMMON: Record<string, Option> = {
-  json: { about: 'answer as JSON on stdout' },
-  help: { about: 'say what the command takes' },
-}

@@ -1,7 +1,7 @@
 /** The scripts by which shells complete commands: made from the table, and whole in themselves, so that a Tab starts nothing. */
-import type { Argument, Command, Given, Option, Told } from './command.ts'
-import { COMMANDS, COMMON } from './commands.ts'
-import { nextWords } from './parse.ts'
+import { type Argument, COMMON, type Command, type Given, type Option, type Told } from '../command-line/command.ts'
+import { nextWords } from '../command-line/parse.ts'
+import { COMMANDS } from './commands.ts'
 
 /** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
 type Place = { words: string; next: { word: string; about: string }[]; files: boolean }

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { writeWhole } from '../adapters/whole-file.ts'
+import { BadUsage, type Given, type Told } from '../command-line/command.ts'
 import type { Config } from '../config.ts'
 import { parseDotenv, quoted, writeDotenv } from '../env-files/dotenv.ts'
 import { counted } from '../words.ts'
 import { type Asking, askService, pathOf, Refused, type WrongLine } from './ask.ts'
-import { BadUsage, type Given, type Told } from './command.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
 const SLICE = 100

@@ -1,5 +1,5 @@
 /** `berth migrate`. */
-import type { Given, Told } from './command.ts'
+import type { Given, Told } from '../command-line/command.ts'
 
 export async function migrateCommand({ settings }: Given): Promise<Told> {
   const { database } = settings()

@@ -1,6 +1,7 @@
 /** The part of the table that speaks to the operator API of the running service. What is asked: operator.ts. */
+
+import type { Argument, Command, Option } from '../command-line/command.ts'
 import { ROLES } from '../permissions/roles.ts'
-import type { Argument, Command, Option } from './command.ts'
 
 const userId: Argument = { name: 'user', about: 'id, username or email of a user' }
 const teamId: Argument = { name: 'team', about: 'id or slug of a team' }

@@ -1,7 +1,7 @@
 /** Commands that are one request of the operator API. */
 import { readFileSync } from 'node:fs'
+import { BadUsage, type Given, type Run } from '../command-line/command.ts'
 import { type Asking, askService, pathOf } from './ask.ts'
-import { BadUsage, type Given, type Run } from './command.ts'
 
 const DAY_MS = 86_400_000
 

@@ -1,11 +1,12 @@
 /** Runs one command: finds it, reads what was said to it, and says what it told, to people or to machines. */
+
+import { openBar } from '../command-line/bar.ts'
+import { BadUsage, type Command, type Given, type Told } from '../command-line/command.ts'
+import { helpOf, helpOfMany } from '../command-line/help.ts'
+import { findCommand, groupOf, parseWords } from '../command-line/parse.ts'
 import { BadSetting, readConfig } from '../config.ts'
 import { VERSION } from '../version.ts'
-import { openBar } from './bar.ts'
-import { BadUsage, type Command, type Given, type Told } from './command.ts'
 import { COMMANDS } from './commands.ts'
-import { helpOf, helpOfMany } from './help.ts'
-import { findCommand, groupOf, parseWords } from './parse.ts'
 import { showToPeople } from './people.ts'
 
 /** Gives what the process ends with; undefined while the service runs. Errors are told on stderr, as JSON under `--json`. */

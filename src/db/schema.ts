@@ -36,7 +36,7 @@ type CoreTables = {
     deployments_json: string | null
     /** When a rollback switched autoAssignCustomDomains off; null: it did not, or that was undone. */
     auto_assign_off_at: number | null
-    /** The repository that it is built from, as links/link.ts reads it; null: none. */
+    /** The repository that it is built from, as links/connect.ts reads it; null: none. */
     link_json: string | null
     /** The secrets by which automation passes its protection, sealed, as projects/bypass.ts reads them; null: none. */
     bypass_json: string | null

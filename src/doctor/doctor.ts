@@ -1,6 +1,6 @@
 /** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
 
-import type { Given, Told } from '../command/command.ts'
+import type { Given, Told } from '../command-line/command.ts'
 import { BadSetting, type Config } from '../config.ts'
 
 /** `worry`: it works, and somebody should look at it. `wrong`: it does not. */

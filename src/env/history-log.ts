@@ -2,7 +2,7 @@
 import type { OperatorCtx } from '../context.ts'
 import { deleteRows, insertRows, oneOf } from '../db/bulk.ts'
 import { openPace } from '../db/chunks.ts'
-import { prepared, type Queries } from '../db/db.ts'
+import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { showTargets, targetsIn } from './schema.ts'
 import type { Change } from './store.ts'

@@ -5,8 +5,8 @@ import type { TSchema } from 'typebox'
 import type { Params } from '../context.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
-import { named, type Shape, validate } from '../schema/validate.ts'
 import { refuseRepeated, splitQuery } from './query.ts'
+import { named, type Shape, validate } from './validate.ts'
 
 const DEEPEST = 32
 

@@ -1,8 +1,8 @@
 /** The query of a request, read strictly and only once the caller is known. */
 import type { TSchema } from 'typebox'
 import { refuse } from '../refusal.ts'
-import { type Shape, shortened, validate } from '../schema/validate.ts'
 import type { Route } from './route.ts'
+import { type Shape, shortened, validate } from './validate.ts'
 
 /** `values` has the first of each key, `again` those that came after it. */
 export type RawQuery = {

@@ -6,8 +6,8 @@ import { momentOf } from '../clock.ts'
 import type { Ctx, Input } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
-import { MOST_INVITATIONS, pendingOf } from '../invitations/invitations.ts'
 import { ROLE_PERMISSIONS, ROLES, type Role } from '../permissions/roles.ts'
+import { MOST_INVITATIONS, pendingOf } from './invitations.ts'
 import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole } from './schema.ts'
 
 const MOST_IDS = 100

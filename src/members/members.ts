@@ -5,19 +5,12 @@ import { accessEnded } from '../accounts/access-ended.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { mayOwnInstallations } from '../installations/disable.ts'
-import { withdrawInvitationsBy } from '../invitations/invitations.ts'
+import { membership } from '../model/member.ts'
 import type { Role } from '../permissions/roles.ts'
 import { refuse } from '../refusal.ts'
+import { withdrawInvitationsBy } from './invitations.ts'
 
-type Place = Pick<OperatorCtx, 'db' | 'stamp'>
 type Team = Pick<Row<'account'>, 'id' | 'slug'>
-
-/** The role of a user in a team, or undefined. Within a write on PostgreSQL it stays so until the commit. */
-export async function membership(ctx: Pick<Place, 'db'>, teamId: string, userId: string): Promise<Role | undefined> {
-  const query = ctx.db.selectFrom('member').select('role').where('team_id', '=', teamId).where('user_id', '=', userId)
-  const row = await (ctx.db.isTransaction ? query.forShare() : query).executeTakeFirst()
-  return row?.role
-}
 
 /** How somebody comes into a team: they accepted; it was made for them; or the operator placed them. */
 type Consent = 'accepted' | 'founder' | 'placed'

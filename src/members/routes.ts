@@ -1,5 +1,4 @@
 import { Team } from '../accounts/schema.ts'
-import { updateTeam } from '../accounts/team-settings.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../model/project.ts'
 import { listProjectMembers } from './list.ts'
@@ -23,6 +22,7 @@ import {
   removeTeamMember,
   updateTeamMember,
 } from './team-members.ts'
+import { updateTeam } from './team-settings.ts'
 
 const tag = 'accounts'
 

@@ -1,19 +1,15 @@
 /** The members of a team as people see and change them: any member sees them, an OWNER changes them, everybody may leave. docs/accounts.md: Who changes members. */
+
 import type { Static } from 'typebox'
 import { permit } from '../access/authenticate.ts'
 import { findTeam, type TeamRow } from '../accounts/teams.ts'
 import type { Ctx, Input, Params } from '../context.ts'
-import {
-  changeInvitedRole,
-  createInvitation,
-  type Invitee,
-  isInvited,
-  withdrawInvitation,
-} from '../invitations/invitations.ts'
+import { membership } from '../model/member.ts'
 import { type Permission, ROLE_PERMISSIONS } from '../permissions/roles.ts'
 import { refuse } from '../refusal.ts'
+import { changeInvitedRole, createInvitation, type Invitee, isInvited, withdrawInvitation } from './invitations.ts'
 import { listTeam } from './list.ts'
-import { changeRole, endMembership, membership } from './members.ts'
+import { changeRole, endMembership } from './members.ts'
 import type {
   ChangedMember,
   InvitedMember,

@@ -6,7 +6,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../schema/builder.ts'
 import { Nullable, OneOf, Unsupported } from '../schema/fields.ts'
-import { NODE_VERSIONS } from './node-versions.ts'
+import { NODE_VERSIONS } from '../settings/node-versions.ts'
 
 import {
   ConnectConfiguration,

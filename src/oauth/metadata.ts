@@ -1,6 +1,6 @@
 /** The metadata document by which an OAuth client configures itself: RFC 8414. docs/integrations.md: The exchange of codes. */
+import type { OpenPage } from '../http/open-page.ts'
 import { SCOPES } from '../permissions/scopes.ts'
-import type { OpenPage } from '../server/serve.ts'
 
 /** The document at its well-known path. `origin`: the address by which the service is reached; it is the issuer. */
 export function metadataPages(origin: () => string): OpenPage[] {

@@ -1,7 +1,7 @@
 /** What the service says about itself: the OpenAPI document, and the same table as a page for people. */
 
+import type { OpenPage, Probe } from '../http/open-page.ts'
 import type { Route } from '../http/route.ts'
-import type { OpenPage, Probe } from '../server/serve.ts'
 import { docsPage } from './docs-page.ts'
 import { openApiDocument } from './document.ts'
 import { readExamples } from './examples.ts'

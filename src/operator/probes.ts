@@ -1,14 +1,15 @@
 /** What machines ask of the service: does the process live, should it get requests, what are its figures. docs/operations.md. */
+
 import { timingSafeEqual } from 'node:crypto'
 import { sql } from 'kysely'
 import { isOperator } from '../access/authenticate.ts'
 import type { Deps } from '../context.ts'
 import { MIGRATIONS } from '../db/db.ts'
 import { addressOf, countFailure, type Peer } from '../http/failure-limits.ts'
+import type { Probe } from '../http/open-page.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { activeKeyId } from '../secrets/root-keys.ts'
-import type { Probe } from '../server/serve.ts'
 
 /** How long the store may take to answer. */
 const LONGEST_MS = 1000
@@ -77,13 +78,13 @@ function soon(asking: Promise<Check[]>): Promise<Check[]> {
   return Promise.race([asking, late]).finally(() => clearTimeout(patience))
 }
 
-async function findFailing({ db, adapters }: Deps): Promise<Check[]> {
+async function findFailing({ db, keyring }: Deps): Promise<Check[]> {
   try {
     const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db.read)
     const applied = new Set(rows.map(({ name }) => name))
     // A newer instance may have applied more: what this one knows is there, and it goes on until it is replaced.
     const failing: Check[] = Object.keys(MIGRATIONS).every((name) => applied.has(name)) ? [] : ['migrations']
-    if (!hasKey(adapters.keyring, await activeKeyId(db.read))) failing.push('keys')
+    if (!hasKey(keyring, await activeKeyId(db.read))) failing.push('keys')
     return failing
   } catch {
     return ['store']
@@ -91,7 +92,7 @@ async function findFailing({ db, adapters }: Deps): Promise<Check[]> {
 }
 
 /** A key that another instance made has to reach this one's keyring. */
-function hasKey(keyring: Deps['adapters']['keyring'], id: string): boolean {
+function hasKey(keyring: Deps['keyring'], id: string): boolean {
   try {
     return keyring.find(id) !== undefined
   } catch {

@@ -1,14 +1,6 @@
 /** The operator API: what the platform around Berth knows and the public API cannot say. docs/spec/operator-api.md. */
+
 import type { Static } from 'typebox'
-import {
-  createTeam,
-  createUser,
-  findAccount,
-  removeMember,
-  setMember,
-  updateAccount,
-  updateUser,
-} from '../accounts/accounts.ts'
 import {
   MadePasswordLink,
   MadeToken,
@@ -25,6 +17,8 @@ import {
 } from '../accounts/schema.ts'
 import type { Input, OperatorCtx } from '../context.ts'
 import { operatorRoute } from '../http/route.ts'
+import { findAccount } from '../model/account.ts'
+import { createTeam, createUser, removeMember, setMember, updateAccount, updateUser } from '../people/accounts.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment } from '../schema/fields.ts'

@@ -3,8 +3,8 @@ import { timingSafeEqual } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import { soleHeader } from '../http/parse-request.ts'
 import { decodeText } from '../http/query.ts'
+import { validate } from '../http/validate.ts'
 import { refuse } from '../refusal.ts'
-import { validate } from '../schema/validate.ts'
 
 /** The field of the token; every form has it. */
 export const TOKEN_FIELD = 'form'

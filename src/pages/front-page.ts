@@ -1,6 +1,6 @@
 /** What is at the address that the start prints: the way on, for people and for programs. */
 
-import type { OpenPage, Probe } from '../server/serve.ts'
+import type { OpenPage, Probe } from '../http/open-page.ts'
 import { pageHeaders, showDocument } from './frame.ts'
 import { html } from './html.ts'
 

@@ -1,5 +1,5 @@
-import { findAccount } from '../accounts/accounts.ts'
 import { operatorRoute } from '../http/route.ts'
+import { findAccount } from '../model/account.ts'
 import { EMPTYING_EVENTS } from './empty-account.ts'
 import { listAllTeams, listAllTokens, listPeople } from './list.ts'
 import { removeTeam, removeUser } from './remove.ts'

@@ -1,7 +1,7 @@
 /** The password that protects a project: hashed before the transaction, kept as a hash. docs/edge.md. */
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { type Connected, connectNewProject, disconnectAgain } from '../links/link.ts'
+import { type Connected, connectNewProject, disconnectAgain } from '../links/connect.ts'
 import { refuse } from '../refusal.ts'
 import type { CreateProject, UpdateProject } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
-import { CONNECT_REFUSALS, removeWebhook } from '../links/link.ts'
+import { CONNECT_REFUSALS, removeWebhook } from '../links/connect.ts'
 import { findProject } from '../model/project.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
 import { listProjects } from './list.ts'

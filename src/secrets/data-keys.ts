@@ -4,7 +4,6 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Adapters } from '../adapters/adapters.ts'
 import type { OperatorCtx } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
@@ -26,7 +25,7 @@ export type Safe = {
 type SecretKind = 'client-secret' | 'webhook' | 'mail' | 'log-drain' | 'git-credential' | 'protection-bypass'
 
 /** What of a context is asked for here. */
-type Place = { db: Queries; deps: { adapters: Pick<Adapters, 'keyring'>; log: Pick<Logger, 'error'> } }
+type Place = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> } }
 
 const FORMAT = 'v1'
 /** Unwrapped data keys are kept: a bound, and beyond it they are unwrapped again. */
@@ -142,15 +141,15 @@ export async function rewrap(ctx: OperatorCtx, row: Row<'project_key'>, rootKeyI
 }
 
 function wrap(ctx: Place, projectId: string, id: string, rootKeyId: string, bytes: Buffer): string {
-  const root = ctx.deps.adapters.keyring.find(rootKeyId)
+  const root = ctx.deps.keyring.find(rootKeyId)
   if (root === undefined) {
-    throw new Error(`the keyring ${ctx.deps.adapters.keyring.place} lacks the active root key ${rootKeyId}`)
+    throw new Error(`the keyring ${ctx.deps.keyring.place} lacks the active root key ${rootKeyId}`)
   }
   return seal(root, bytes, keyPlace(projectId, id, rootKeyId))
 }
 
 function unwrap(ctx: Place, row: Row<'project_key'>): KeyObject | undefined {
-  const { keyring } = ctx.deps.adapters
+  const { keyring } = ctx.deps
   const kept = unwrapped.get(keyring) ?? new Map<string, KeyObject>()
   unwrapped.set(keyring, kept)
   const name = `${row.project_id} ${row.id} ${row.root_key_id} ${row.wrapped_key}`

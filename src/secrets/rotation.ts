@@ -16,7 +16,7 @@ const KEYRING_LOCK = 4_137_250_131
  * Begins a rotation: a new root key, on disk before any row knows it, and active from then on. A rotation that was cut short
  * is gone on with instead. Refuses: keyring_fixed 409.
  */
-export async function beginRotation({ db, clock, adapters: { keyring } }: Deps): Promise<void> {
+export async function beginRotation({ db, clock, keyring }: Deps): Promise<void> {
   if (!keyring.changeable) {
     refuse(
       'keyring_fixed',
@@ -69,7 +69,7 @@ export async function listKeys(ctx: OperatorCtx) {
  * Refuses: not_found 404, key_in_use 409.
  */
 export async function retireKey(ctx: OperatorCtx, _: undefined, { params }: Input): Promise<void> {
-  const { db, adapters } = ctx.deps
+  const { db, keyring } = ctx.deps
   const id = params.id ?? ''
   await aloneWithKeyring(db, async () => {
     await db.write(async (tx) => {
@@ -79,7 +79,7 @@ export async function retireKey(ctx: OperatorCtx, _: undefined, { params }: Inpu
       const gone = await tx.deleteFrom('root_key').where('id', '=', id).returning('id').executeTakeFirst()
       if (gone === undefined) refuse('not_found', `No root key "${id.slice(0, 64)}".`)
     })
-    if (adapters.keyring.changeable) adapters.keyring.remove(id)
+    if (keyring.changeable) keyring.remove(id)
   })
 }
 

@@ -4,8 +4,8 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { Deps, Params } from '../context.ts'
 import { noteConnection } from '../event-loop.ts'
 import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-handler.ts'
-import type { Peer } from '../http/failure-limits.ts'
 import { answerRequest } from '../http/handle-request.ts'
+import type { OpenPage, Probe, ProbeAnswer } from '../http/open-page.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
 import { type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
 import { answerBrowser } from '../pages/browser.ts'
@@ -16,17 +16,6 @@ import { openBodies } from './body-budget.ts'
 import { notServed } from './not-served.ts'
 import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
 import { isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
-
-/** A page or document that is not part of the API: no token, no version, no transaction. */
-export type OpenPage = { path: string; contentType: string; body: () => string | Buffer }
-/** What machines ask about the service itself: as a page, but its status says something too. */
-export type Probe = {
-  path: string
-  contentType: string
-  answer: (authorization: string | undefined, peer: Peer, asked: Asked) => Said | Promise<Said>
-}
-type Asked = { accept: string | undefined; url: string }
-type Said = { status: number; body: string | Buffer; headers?: Record<string, string> }
 
 const BODY_LIMIT = 64 * 1024
 /** Each may hold what it has not said yet (headers of 16 KB): what is above this is let go at once. */
@@ -130,7 +119,7 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
     const since = watch.begin()
     const { accept, authorization } = request.headers
     try {
-      const said: Said =
+      const said: ProbeAnswer =
         'answer' in page
           ? await page.answer(authorization, request.raw.socket, { accept, url: request.originalUrl })
           : { status: 200, body: page.body() }

@@ -1,10 +1,11 @@
 /** Personal tokens: made here, shown once, kept as a hash. docs/spec/decisions.md: Tokens. */
+
 import { waitForWritesOfPerson } from '../access/person.ts'
 import type { NewToken } from '../accounts/schema.ts'
 import type { Input, OperatorCtx, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { fingerprint, newId, newToken } from '../ids.ts'
-import { membership } from '../members/members.ts'
+import { membership } from '../model/member.ts'
 import { refuse } from '../refusal.ts'
 
 /**

@@ -1,10 +1,11 @@
 /** Giving a project to another account: a code, its use, and the lock that begins with it. docs/spec/decisions.md: Transfer; docs/transfer.md. */
+
 import type { Static } from 'typebox'
 import type { Ctx, EventOwner, Input, OperatorCtx, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { EventPayload } from '../events.ts'
 import { fingerprint, randomText } from '../ids.ts'
-import { membership } from '../members/members.ts'
+import { membership } from '../model/member.ts'
 import { isNameTaken, mustBeName } from '../model/project-name.ts'
 import { ROLE_PERMISSIONS } from '../permissions/roles.ts'
 import { refuse } from '../refusal.ts'

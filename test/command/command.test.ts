@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathOf } from '../../src/command/ask.ts'
-import { BadUsage } from '../../src/command/command.ts'
 import { COMMANDS } from '../../src/command/commands.ts'
-import { commandLineText } from '../../src/command/document.ts'
+import { BadUsage } from '../../src/command-line/command.ts'
+import { commandLineText } from '../../src/command-line/document.ts'
 import { berth } from '../support/command.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
 import { lacking, starts } from '../support/programs.ts'
@@ -246,7 +246,7 @@ test('what a backup or restore lacks is named', async (t) => {
 test('every command has help with an example that the command itself understands', async () => {
   const all = (await berth(['--help'])).out
   for (const { words } of COMMANDS) assert.ok(all.includes(`berth ${words}`), words)
-  const { parseWords, findCommand } = await import('../../src/command/parse.ts')
+  const { parseWords, findCommand } = await import('../../src/command-line/parse.ts')
   for (const command of COMMANDS) {
     const typed = command.example.replace(/^(?:[A-Z_]+=\S+ )*berth /, '').replace(/ [<>] .*$/, '')
     const words = (typed.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''))

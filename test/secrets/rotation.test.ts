@@ -166,7 +166,7 @@ test('of two instances that start together on nothing, both use the one keyring'
   const services = await Promise.all(
     [1, 2, 3].map(() => openService(config, pino({ level: 'silent' }), assert.ifError)),
   )
-  const ids = new Set(services.map(({ deps }) => deps.adapters.keyring.ids().join()))
+  const ids = new Set(services.map(({ deps }) => deps.keyring.ids().join()))
   assert.equal(ids.size, 1)
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.startsWith('keys')),

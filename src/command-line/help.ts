@@ -1,7 +1,6 @@
 /** Help, for people: of a command, of the commands behind a word, of all. */
 import { VERSION } from '../version.ts'
-import type { Command, Option } from './command.ts'
-import { COMMON } from './commands.ts'
+import { COMMON, type Command, type Option } from './command.ts'
 
 /** The line that says how a command is typed. */
 export function usageOf({ words, takes = [], options = {} }: Command): string {

@@ -1,15 +1,11 @@
 /** Linking a project to a repository, and the webhook that this takes. docs/spec/decisions.md: Projects, Repositories; docs/git-links.md. */
 import { hash } from 'node:crypto'
-import type { Static } from 'typebox'
 import { GIT_CLIENTS, type Provider, type Told } from '../adapters/git.ts'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { RefusalKey } from '../errors.ts'
-import { type GitRepository, linkOf, type SetBranch, type StoredLink } from '../model/link.ts'
-import { changeProject } from '../model/project.ts'
+import { type GitRepository, linkOf, type StoredLink } from '../model/link.ts'
 import { isNameTaken, mustBeName } from '../model/project-name.ts'
-import { answerProject } from '../projects/projects.ts'
-import type { CreateProject, Project } from '../projects/schema.ts'
 import { refuse } from '../refusal.ts'
 import { readCredential } from './credentials.ts'
 
@@ -32,7 +28,7 @@ export type Connected = {
 export async function connectNewProject(
   ctx: Ctx,
   _: undefined,
-  { body }: Input<unknown, CreateProject>,
+  { body }: Input<unknown, { name: string; gitRepository?: GitRepository | null }>,
 ): Promise<Connected | undefined> {
   if (!body.gitRepository) return undefined
   mustBeName(body.name)
@@ -42,40 +38,10 @@ export async function connectNewProject(
   return connect(ctx, body.gitRepository, async () => {})
 }
 
-/** Before the transaction of a link: connects the repository, unless the project is linked to it already. Refuses: as `linkProject`, and CONNECT_REFUSALS. */
-export async function connectProject(
-  ctx: Ctx,
-  project: Row<'project'>,
-  { body }: Input<unknown, GitRepository>,
-): Promise<Connected | undefined> {
-  if (mustBeUnlinked(project, body)) return undefined
-  return connect(ctx, body, (branch) => mustNotBeServed(ctx, project, branch))
-}
-
 /** The project was not written: its webhook is removed as well as can be. */
 export async function disconnectAgain(ctx: Ctx, connected: Connected | undefined): Promise<void> {
   const told = await connected?.undo()
   if (told && 'fault' in told) ctx.deps.log.warn({ fault: told.fault }, 'a webhook that nobody needs was not removed')
-}
-
-/**
- * Links a project to a repository. To the same again changes nothing. Refuses: already_linked 409, production_branch 400 (one
- * of its domains serves the branch), busy 503 (the link that was there when the provider would have been asked is gone).
- */
-export async function linkProject(
-  ctx: Ctx,
-  project: Row<'project'>,
-  { body }: Input<unknown, GitRepository>,
-  connected: Connected | undefined,
-): Promise<Project> {
-  if (mustBeUnlinked(project, body)) {
-    // Somebody else linked it while the provider was asked: the webhook that was made for this one goes again.
-    if (connected !== undefined) refuse('already_linked', 'Another request has just made this link.')
-    return answerProject(ctx, project)
-  }
-  if (connected === undefined) refuse('busy')
-  await mustNotBeServed(ctx, project, connected.link.productionBranch)
-  return answerProject(ctx, await changeProject(ctx, project, linkColumns(ctx, connected)))
 }
 
 /** The columns that say what a project is linked to. */
@@ -97,52 +63,9 @@ export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<
   if ('fault' in told) ctx.deps.log.warn({ provider, fault: told.fault }, 'the webhook of a link was not removed')
 }
 
-/** Ends the link of a project. Without one nothing changes. */
-export async function unlinkProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
-  if (project.link_json === null) return answerProject(ctx, project)
-  const none = { repo: null, repo_id: null, repo_url: null, link_json: null }
-  return answerProject(ctx, await changeProject(ctx, project, none))
-}
-
-/** Says which branch is production. Refuses: not_linked 400, production_branch 400 (one of its domains serves the branch). */
-export async function setProductionBranch(
-  ctx: Ctx,
-  project: Row<'project'>,
-  { body }: Input<unknown, Static<typeof SetBranch>>,
-): Promise<Project> {
-  const link = linkOf(project)
-  if (link === undefined) refuse('not_linked')
-  await mustNotBeServed(ctx, project, body.branch)
-  const changed: StoredLink = { ...link, productionBranch: body.branch, updatedAt: ctx.now }
-  return answerProject(ctx, await changeProject(ctx, project, { link_json: JSON.stringify(changed) }))
-}
-
-/** True when the project is linked to just this repository. Refuses: already_linked 409. */
-function mustBeUnlinked(project: Row<'project'>, { type, repo }: GitRepository): boolean {
-  const link = linkOf(project)
-  if (link === undefined) return false
-  if (link.type !== type || project.repo !== repo.toLowerCase())
-    refuse('already_linked', `The project is linked to ${project.repo}. End that link first.`)
-  return true
-}
-
-/** A domain serves the production branch by having no branch. Refuses: production_branch 400. */
-async function mustNotBeServed(ctx: Ctx, project: Row<'project'>, branch: string): Promise<void> {
-  const domain = await ctx.db
-    .selectFrom('project_domain')
-    .select('name')
-    .where('account_id', '=', project.account_id)
-    .where('project_id', '=', project.id)
-    .where('git_branch', '=', branch)
-    .executeTakeFirst()
-  if (domain === undefined) return
-  const way = 'Set the gitBranch of that domain to null first.'
-  refuse('production_branch', `"${branch}" is what ${domain.name} serves as a preview. ${way}`)
-}
-
 type MayBe = (productionBranch: string) => Promise<void>
 
-async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: MayBe): Promise<Connected> {
+export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: MayBe): Promise<Connected> {
   mustBeRepo(type, repo)
   if (type === 'github') return connectGithub(repo, mayBe)
   const failed = (fault: string) => refuse(`${type}_webhook_failed`, webhookSentence(type, repo, fault))

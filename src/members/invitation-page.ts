@@ -5,7 +5,7 @@ import { type Html, html } from '../pages/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
-import { acceptInvitation, declineInvitation, findReceived, type Received, receivedBy } from './answer.ts'
+import { acceptInvitation, declineInvitation, findReceived, type Received, receivedBy } from './invitation-answer.ts'
 
 const MOST_SHOWN = 100
 const Answer = Type.Object({ answer: OneOf('accept', 'decline') })

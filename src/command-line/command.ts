@@ -65,3 +65,9 @@ export class BadUsage extends Error {}
 export function isNoName(text: string): boolean {
   return text === '' || text === '.' || text === '..'
 }
+
+/** What every command takes. */
+export const COMMON: Record<string, Option> = {
+  json: { about: 'answer as JSON on stdout' },
+  help: { about: 'say what the command takes' },
+}

@@ -1,14 +1,14 @@
 /** The settings of a team, as its owners change them. docs/accounts.md: Settings of a team. */
 import type { Static } from 'typebox'
+import type { Team } from '../accounts/schema.ts'
+import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
+import { settingsOf, showTeam, type TeamRow } from '../accounts/teams.ts'
 import type { Ctx, Input } from '../context.ts'
 import { violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
-import type { PatchTeam } from '../members/schema.ts'
-import { mustBeInTeam } from '../members/team-members.ts'
 import { refuse } from '../refusal.ts'
-import type { Team } from './schema.ts'
-import { reserveSlug, takeSlug } from './slugs.ts'
-import { settingsOf, showTeam, type TeamRow } from './teams.ts'
+import type { PatchTeam } from './schema.ts'
+import { mustBeInTeam } from './team-members.ts'
 
 /**
  * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, slug_taken 409, too_many_slugs 409.

@@ -1,16 +1,17 @@
 /** Users, teams and members: who exists. Both are accounts, in one table and one namespace of slugs. */
 
-import type { Input, OperatorCtx, Params } from '../context.ts'
+import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from '../accounts/schema.ts'
+import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
+import type { Input, OperatorCtx } from '../context.ts'
 import { violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { newId } from '../ids.ts'
-import { bindInvitations, withdrawInvitation } from '../invitations/invitations.ts'
-import { addMember, changeRole, endMembership, membership } from '../members/members.ts'
+import { bindInvitations, withdrawInvitation } from '../members/invitations.ts'
+import { addMember, changeRole, endMembership } from '../members/members.ts'
+import { membership } from '../model/member.ts'
 import { addEntry } from '../outbox/audit-chain.ts'
-import { setSuspended } from '../people/suspend.ts'
 import { refuse } from '../refusal.ts'
-import type { NewTeam, NewUser, PatchAccount, PatchUser, SetMember } from './schema.ts'
-import { reserveSlug, takeSlug } from './slugs.ts'
+import { setSuspended } from './suspend.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
 
@@ -158,16 +159,6 @@ function momentFor(flag: boolean | undefined, since: number | null, now: number)
 
 function changeAccount(ctx: Place, id: string, columns: Partial<Row<'account'>>): Promise<Row<'account'>> {
   return ctx.db.updateTable('account').set(columns).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
-}
-
-/** Any account by the `accountId` of the path; a user by `userId`; a team by `teamId`. Refuses: not_found 404. */
-export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row<'account'>> {
-  const kind = params.teamId !== undefined ? 'team' : params.userId !== undefined ? 'user' : undefined
-  const id = params.teamId ?? params.userId ?? params.accountId ?? ''
-  const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row === undefined || (kind !== undefined && row.kind !== kind))
-    refuse('not_found', `No ${kind ?? 'account'} "${id}".`)
-  return row
 }
 
 async function mustBeUser(ctx: Place, id: string): Promise<void> {

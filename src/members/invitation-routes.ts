@@ -2,11 +2,11 @@ import type { Static } from 'typebox'
 import type { TeamRow } from '../accounts/teams.ts'
 import type { Ctx, Input } from '../context.ts'
 import { route } from '../http/route.ts'
-import { findActingTeam, mustBeInTeam } from '../members/team-members.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
-import { acceptInvitation, findReceived } from './answer.ts'
+import { acceptInvitation, findReceived } from './invitation-answer.ts'
 import { withdrawInvitation } from './invitations.ts'
+import { findActingTeam, mustBeInTeam } from './team-members.ts'
 
 const tag = 'accounts'
 

@@ -1,8 +1,7 @@
 /** Words -> a command of the table and what was said to it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../words.ts'
-import { BadUsage, type Command, type Given, isNoName } from './command.ts'
-import { COMMON } from './commands.ts'
+import { BadUsage, COMMON, type Command, type Given, isNoName } from './command.ts'
 import { usageOf } from './help.ts'
 
 export type Parsed = Pick<Given, 'said' | 'all' | 'has'>

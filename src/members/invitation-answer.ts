@@ -1,8 +1,8 @@
 /** The answer to an invitation: by the person who is invited, and nobody else. */
 
 import type { OperatorCtx } from '../context.ts'
-import { addMember } from '../members/members.ts'
 import { refuse } from '../refusal.ts'
+import { addMember } from './members.ts'
 
 type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
 

@@ -1,0 +1,14 @@
+/** The place of a person in a team. */
+import type { OperatorCtx } from '../context.ts'
+import type { Role } from '../permissions/roles.ts'
+
+/** The role of a user in a team, or undefined. Within a write on PostgreSQL it stays so until the commit. */
+export async function membership(
+  ctx: Pick<OperatorCtx, 'db'>,
+  teamId: string,
+  userId: string,
+): Promise<Role | undefined> {
+  const query = ctx.db.selectFrom('member').select('role').where('team_id', '=', teamId).where('user_id', '=', userId)
+  const row = await (ctx.db.isTransaction ? query.forShare() : query).executeTakeFirst()
+  return row?.role
+}
