@@ -31,7 +31,7 @@ function read(path: string): string {
 
 test('a citation in code names a page of this repository and a section that is there', () => {
   const code = files.filter((path) => !path.endsWith('.md'))
-  const wrong = code.flatMap((path) => comments(path).flatMap((text) => wrongCitations(path, text)))
+  const wrong = code.flatMap((path) => comments(path, read(path)).flatMap((text) => wrongCitations(path, text)))
   assert.deepEqual(wrong, [])
 })
 
@@ -94,9 +94,28 @@ test('a citation that leads nowhere is seen', () => {
   assert.deepEqual(wrongCitations('here', good), [])
 })
 
+test('a citation is seen wherever a comment is', () => {
+  const bad = join('docs', 'nowhere.md')
+  const code = {
+    'x.ts': [
+      `/** It is so: ${bad}. */`,
+      `/**\n * It is so:\n * ${bad}\n */`,
+      `  // It is so:\n  // ${bad}\n`,
+      `call() // ${bad}`,
+    ],
+    'x.conf': [`# ${bad}`, `here {\n  # ${bad}\n}`],
+  }
+  for (const [path, texts] of Object.entries(code)) {
+    for (const text of texts) {
+      const wrong = new Set(comments(path, text).flatMap((said) => wrongCitations(path, said)))
+      assert.equal(wrong.size, 1, text)
+    }
+  }
+  assert.deepEqual(comments('x.ts', "const page = 'nowhere.md'"), [])
+})
+
 /** The comments of a file, each as one line. */
-function comments(path: string): string[] {
-  const text = read(path)
+function comments(path: string, text: string): string[] {
   if (!/\.m?[jt]s$/.test(path)) {
     return [text.replace(/^(?!\s*#).*$/gm, '').replace(/^\s*#/gm, ' ')]
   }
