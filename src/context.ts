@@ -121,7 +121,7 @@ export type Input<Q = unknown, B = unknown> = {
   authorization?: string | undefined
   /** Where such a client asks from: what its failures are counted by. */
   address?: string
-  /** The `User-Agent` header. Only the names of events follow from it: docs/webhooks.md, Why. */
+  /** The `User-Agent` header. Only the names of events follow from it: docs/webhooks.md: Why. */
   agent?: string | undefined
 }
 

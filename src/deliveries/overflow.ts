@@ -1,4 +1,4 @@
-/** The cap on what waits for an account: beyond it the endpoint that most of it waits for gives way. docs/webhooks.md, When too much waits. */
+/** The cap on what waits for an account: beyond it the endpoint that most of it waits for gives way. docs/webhooks.md: When too much waits. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'

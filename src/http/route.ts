@@ -31,13 +31,13 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   guards?: readonly Guard<C, S>[]
   /** Slow work outside the database (DNS, a password hash, sealing many values), before the transaction; its answer is handed to `run`. */
   prepare?: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>) => Promise<A>
-  /** Takes back what `ask` did outside, when the transaction did not stand. */
+  /** Takes back what `prepare` did outside, when the transaction did not stand. */
   undo?: (ctx: C, prepared: A) => Promise<void>
   run: (ctx: C, subject: S, input: Input<Static<Q>, Static<B>>, prepared: A) => Promise<Static<R>> | Static<R>
   /** It ends access of people: tokens, places in teams. access/person.ts. */
   revokesAccess?: true
   emits?: readonly EventName[]
-  /** What `on` and `run` refuse with, beyond what the guards and every route do. */
+  /** What `load` and `run` refuse with, beyond what the guards and every route do. */
   refuses?: readonly RefusalKey[]
   /** The timer that has work as soon as this is committed: it does not wait for its period. */
   triggers?: string

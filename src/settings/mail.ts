@@ -1,4 +1,4 @@
-/** What settings of mail may be. docs/integrations-life-cycle.md, Mail. */
+/** What settings of mail may be. docs/integrations-life-cycle.md: Mail. */
 import { BadSetting, type Kind } from './kinds.ts'
 
 export type SmtpSetting = { host: string; port: number; secure: boolean; user?: string; password?: string }

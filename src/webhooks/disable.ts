@@ -5,7 +5,7 @@ import type { Row } from '../db/schema.ts'
 import { type Letter, queueMail } from '../mail/mail.ts'
 import { KIND, type Table } from './held.ts'
 
-/** Deliveries of an account that may wait, whatever they wait for. docs/webhooks.md, Why. */
+/** Deliveries of an account that may wait, whatever they wait for. docs/webhooks.md: Why. */
 export const MOST_PENDING = 10_000
 
 type Reason = NonNullable<Row<'webhook'>['disabled_reason']>

@@ -1,4 +1,4 @@
-/** What goes wrong at a start is told as what it is, with the setting and what to do. docs/operations.md, Start and stop. */
+/** What goes wrong at a start is told as what it is, with the setting and what to do. docs/operations.md: Start and stop. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'

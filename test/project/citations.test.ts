@@ -76,6 +76,7 @@ test('a citation that leads nowhere is seen', () => {
     'docs/spec/wire.md 2.2 and 99',
     'docs/spec/decisions.md: Nothing',
     'docs/spec/decisions.md: Projects, Nothing',
+    'docs/spec/decisions.md, Projects',
     'Specification: Nothing',
     'Specification: operations 1 and 99',
     'docs/decisions/9999',
@@ -163,6 +164,8 @@ function notThere(named: string, behind: string): string | undefined {
   const page = pageOf(path)
   const numbers = /^:? (?:operations? )?([A-Z]{0,2}\d+[a-z]?(?:\.\d+)*|[A-Z](?:\.\d+)?(?=[.,;)]))/
   if (numbers.test(behind)) return missingNumber(page, behind.replace(/^:? (operations? )?/, ''))
+  const afterComma = behind.startsWith(', ') && page.sections.find((name) => behind.startsWith(`, ${name}`))
+  if (afterComma) return `a section comes after a colon: "${afterComma}"`
   return behind.startsWith(': ') ? missingSection(page, behind.slice(2)) : undefined
 }
 
