@@ -2,11 +2,11 @@
  * Writes many rows of one table, as each engine does it at the least cost. SQLite lies in this process: one statement, compiled once, runs
  * for each row. PostgreSQL is a message away: it gets all rows as one JSON text, and reads them by the column types of the table.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import { openPace } from './chunks.ts'
-import { prepared, type Queries } from './db.ts'
+import { compileOnce, type Queries } from './db.ts'
 import type { Row, Schema } from './schema.ts'
-import { DIRECT } from './sqlite/dialect.ts'
+import { DIRECT, type DirectQuery } from './sqlite/dialect.ts'
 
 type Table = keyof Schema & string
 type Column<T extends Table> = keyof Row<T> & string
@@ -86,29 +86,40 @@ function sameIn(table: string, columns: readonly string[], value: (column: strin
   )
 }
 
-/** Runs a verb for all rows. Others of this process run in between. */
+/** Runs a verb for all rows, and gives what the statements gave. Others of this process run in between. */
 async function run(db: Queries, verb: Verb, rows: readonly object[]): Promise<unknown[]> {
   if (rows.length === 0) return []
   const { one, many } = statementsOf(verb, Object.keys(rows[0]!))
+  const direct = DIRECT.get(db.getExecutor().adapter)
+  if (direct !== undefined) return runForEach(direct, one(db), rows)
+  if (rows.length === 1) return runOnce(db, one(db), rows[0] as Values)
   const answered: unknown[] = []
   const pace = openPace()
-  if (rows.length === 1 || isSqlite(db)) {
-    for (const row of rows) {
-      for (const answer of await one(db, row as Values)) answered.push(answer)
-      await pace()
-    }
-    return answered
-  }
   for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
     const json = JSON.stringify(rows.slice(at, at + ROWS_A_STATEMENT))
-    for (const answer of await many(db, { json })) answered.push(answer)
+    answered.push(...(await runOnce(db, many(db), { json })))
     await pace()
   }
   return answered
 }
 
-type Statements = { one: Statement<Values>; many: Statement<{ json: string }> }
-type Statement<V> = (db: Queries, values: V) => Promise<unknown[]>
+async function runForEach(direct: DirectQuery, { query, fill }: Compiled<Values>, rows: readonly object[]) {
+  const answered: unknown[] = []
+  const pace = openPace()
+  for (const row of rows) {
+    answered.push(...direct(query.sql, fill(row as Values), false))
+    const pause = pace()
+    if (pause !== undefined) await pause
+  }
+  return answered
+}
+
+async function runOnce<V>(db: Queries, { query, fill }: Compiled<V>, values: V): Promise<unknown[]> {
+  return (await db.executeQuery({ ...query, parameters: fill(values) })).rows
+}
+
+type Compiled<V> = { query: CompiledQuery; fill: (values: V) => unknown[] }
+type Statements = { one(db: Queries): Compiled<Values>; many(db: Queries): Compiled<{ json: string }> }
 /** By verb, table and columns: as many as the code has kinds of writes. */
 const kept = new Map<string, Statements>()
 
@@ -116,10 +127,10 @@ function statementsOf({ name, table, build }: Verb, columns: string[]): Statemen
   const id = `${name} ${table} ${columns}`
   const known = kept.get(id)
   if (known !== undefined) return known
-  const one = prepared<Values, unknown>((db, value) => ({
+  const one = compileOnce<Values, unknown>((db, value) => ({
     compile: () => build(columns, (column) => sql`${value[column]}`, undefined).compile(db),
   }))
-  const many = prepared<{ json: string }, unknown>((db, { json }) => ({
+  const many = compileOnce<{ json: string }, unknown>((db, { json }) => ({
     compile: () => {
       const given = sql`json_populate_recordset(null::${sql.table(table)}, ${json}::json) as given`
       return build(columns, (column) => sql.ref(`given.${column}`), given).compile(db)

@@ -160,18 +160,31 @@ export function prepared<Values extends Record<string, string | number | null>, 
   build: (db: Queries, value: Values) => Compilable<Result>,
   { remember = false } = {},
 ): (db: Queries, values: Values) => Promise<Result[]> {
-  const compiled = new WeakMap<object, { query: CompiledQuery<Result>; fill: (values: Values) => unknown[] }>()
+  const compiledFor = compileOnce(build)
   return async (db, values) => {
+    const { query, fill } = compiledFor(db)
+    const parameters = fill(values)
+    const direct = DIRECT.get(db.getExecutor().adapter)
+    if (direct !== undefined) return direct(query.sql, parameters, remember) as Result[]
+    return (await db.executeQuery<Result>({ ...query, parameters })).rows
+  }
+}
+
+type Compiled<Values, Result> = { query: CompiledQuery<Result>; fill: (values: Values) => unknown[] }
+
+/** Builds and compiles a query once for each engine. `fill` gives its parameters for these values. */
+export function compileOnce<Values extends Record<string, string | number | null>, Result>(
+  build: (db: Queries, value: Values) => Compilable<Result>,
+): (db: Queries) => Compiled<Values, Result> {
+  const compiled = new WeakMap<object, Compiled<Values, Result>>()
+  return (db) => {
     const engine = db.getExecutor().adapter
     let entry = compiled.get(engine)
     if (entry === undefined) {
       entry = compile(build, db)
       compiled.set(engine, entry)
     }
-    const parameters = entry.fill(values)
-    const direct = DIRECT.get(engine)
-    if (direct !== undefined) return direct(entry.query.sql, parameters, remember) as Result[]
-    return (await db.executeQuery<Result>({ ...entry.query, parameters })).rows
+    return entry
   }
 }
 

@@ -150,11 +150,13 @@ async function mustFitTogether(
   targets: readonly Target[],
 ): Promise<void> {
   const replaced = [...surplus, ...changed.flatMap(({ holders }) => holders)]
-  const before = replaced.map((row) => ({ targets: overlap(row, targets).join(','), value_bytes: row.value_bytes }))
-  const after = changed.map(({ draft }) => {
-    return { targets: targets.join(','), value_bytes: Buffer.byteLength(draft.value) }
+  const leaving = replaced.map(({ targets: all, value_bytes }) => {
+    return { before: { targets: overlap({ targets: all }, targets).join(','), value_bytes } }
   })
-  if (!addIfFits(await readUsage(ctx, project.id), differenceOf(before, after))) refuse('env_limit')
+  const coming = changed.map(({ draft }) => {
+    return { after: { targets: targets.join(','), value_bytes: Buffer.byteLength(draft.value) } }
+  })
+  if (!addIfFits(await readUsage(ctx, project.id), differenceOf([...leaving, ...coming]))) refuse('env_limit')
 }
 
 /**

@@ -17,24 +17,28 @@ const VERSIONS_AT_ONCE = 500
 const DAY_MS = 86_400_000
 const DELETED_KEPT_MS = 30 * DAY_MS
 
-/** What changes are told of, by the names that people know. The targets of a row are two of them. */
-const FIELDS: Record<string, (row: Row<'env_var'>) => unknown> = {
-  key: (row) => row.key,
-  type: (row) => row.type,
-  target: (row) => showTargets(targetsIn(row)).target.join(),
-  customEnvironmentIds: (row) => showTargets(targetsIn(row)).customEnvironmentIds.join(),
-  gitBranch: (row) => row.git_branch,
-  value: (row) => row.sealed_value,
-  comment: (row) => row.comment,
-  edgeConfigId: (row) => row.edge_config_id,
-  edgeConfigTokenId: (row) => row.edge_config_token_id,
-  contentHint: (row) => row.content_hint_json,
+/** The fields whose changes are told, by the names that people know, and whether two versions differ in them. The targets of a row are two fields. */
+const FIELDS: readonly [string, (before: Row<'env_var'>, after: Row<'env_var'>) => boolean][] = [
+  ['key', (before, after) => before.key !== after.key],
+  ['type', (before, after) => before.type !== after.type],
+  ['target', (before, after) => areOthers(before, after, 'target')],
+  ['customEnvironmentIds', (before, after) => areOthers(before, after, 'customEnvironmentIds')],
+  ['gitBranch', (before, after) => before.git_branch !== after.git_branch],
+  ['value', (before, after) => before.sealed_value !== after.sealed_value],
+  ['comment', (before, after) => before.comment !== after.comment],
+  ['edgeConfigId', (before, after) => before.edge_config_id !== after.edge_config_id],
+  ['edgeConfigTokenId', (before, after) => before.edge_config_token_id !== after.edge_config_token_id],
+  ['contentHint', (before, after) => before.content_hint_json !== after.content_hint_json],
+]
+
+function areOthers(before: Row<'env_var'>, after: Row<'env_var'>, which: 'target' | 'customEnvironmentIds'): boolean {
+  if (before.targets === after.targets) return false
+  return showTargets(targetsIn(before))[which].join() !== showTargets(targetsIn(after))[which].join()
 }
 
 /** The names of the fields in which two versions of a variable differ. */
 export function changesOf(before: Row<'env_var'>, after: Row<'env_var'>): string[] {
-  const differing = Object.entries(FIELDS).filter(([, read]) => read(before) !== read(after))
-  return differing.map(([name]) => name)
+  return FIELDS.filter(([, differ]) => differ(before, after)).map(([name]) => name)
 }
 
 /** Writes the version that each change made; of a variable that was removed, one that says so. Of each variable the newest versions are kept. */

@@ -132,9 +132,18 @@ export const DeleteEnvQuery = Type.Object({ customEnvironmentId: Type.Optional(C
 export const DeleteEnvs = Type.Object({ ids: Type.Array(Id) })
 export const DeletedEnvs = Type.Object({ deleted: Type.Integer(), ids: Type.Array(Type.String()) })
 
+/** Lists of targets as rows have them: few in number, and asked for of every variable several times. */
+const lists = new Map<string, readonly Target[]>([['', []]])
+const LISTS_KEPT = 1000
+
 /** The targets of a row. One whose only environment was removed has none. */
-export function targetsIn({ targets }: { targets: string }): Target[] {
-  return targets === '' ? [] : (targets.split(',') as Target[])
+export function targetsIn({ targets }: { targets: string }): readonly Target[] {
+  const known = lists.get(targets)
+  if (known !== undefined) return known
+  if (lists.size > LISTS_KEPT) lists.clear()
+  const list = targets === '' ? [] : (targets.split(',') as Target[])
+  lists.set(targets, list)
+  return list
 }
 
 export function isStandard(name: string): name is StandardTarget {

@@ -66,23 +66,33 @@ export function update(
   wanted: Difference,
   action: 'updated' | 'restored' = 'updated',
 ): Change & { after: Variable } {
+  const { key, type, targets, gitBranch, value, extras = {} } = wanted
   const version = before.version + 1
-  const after = {
-    ...before,
-    key: wanted.key ?? before.key,
-    type: wanted.type ?? before.type,
-    targets: wanted.targets?.join(',') ?? before.targets,
-    git_branch: wanted.gitBranch ?? before.git_branch,
-    ...wanted.extras,
-    ...(wanted.value !== undefined && {
-      sealed_value: safe.seal(before.id, version, wanted.value),
-      value_version: version,
-      value_bytes: Buffer.byteLength(wanted.value),
-    }),
+  // Each column is named: a thousand rows are made so several times as fast as by spreading them.
+  const after: Variable = {
+    project_id: before.project_id,
+    id: before.id,
+    key: key ?? before.key,
+    type: type ?? before.type,
+    targets: targets?.join(',') ?? before.targets,
+    git_branch: gitBranch ?? before.git_branch,
+    sealed_value: value === undefined ? before.sealed_value : safe.seal(before.id, version, value),
+    value_version: value === undefined ? before.value_version : version,
+    value_bytes: value === undefined ? before.value_bytes : Buffer.byteLength(value),
+    comment: extras.comment === undefined ? before.comment : extras.comment,
+    configuration_id: before.configuration_id,
+    edge_config_id: extras.edge_config_id === undefined ? before.edge_config_id : extras.edge_config_id,
+    edge_config_token_id:
+      extras.edge_config_token_id === undefined ? before.edge_config_token_id : extras.edge_config_token_id,
+    content_hint_json: extras.content_hint_json === undefined ? before.content_hint_json : extras.content_hint_json,
+    version,
+    created_by: before.created_by,
+    updated_by: actorId(ctx),
+    created_stamp: before.created_stamp,
+    updated_at: ctx.now,
   }
   const fields = changesOf(before, after)
-  if (fields.length === 0) return { before, after: before, fields, action }
-  return { before, after: { ...after, version, updated_by: actorId(ctx), updated_at: ctx.now }, fields, action }
+  return { before, after: fields.length === 0 ? before : after, fields, action }
 }
 
 /** A variable that is removed for good: its values go from the history too, which keeps who and when for a while. */
@@ -130,14 +140,7 @@ export async function storeVariables(
   const ends = endsOf(changes)
   const unplaced = await movePlaces(ctx, ends)
   if (unplaced !== undefined) return unplaced
-  await writeUsage(
-    ctx,
-    project.id,
-    differenceOf(
-      ends.flatMap(({ before }) => before ?? []),
-      ends.flatMap(({ after }) => after ?? []),
-    ),
-  )
+  await writeUsage(ctx, project.id, differenceOf(ends))
   await writeRows(ctx, ends)
   await recordHistory(ctx, changes)
   const removed = changes.flatMap(({ before, after }) => (after === undefined && before ? [before] : []))

@@ -62,7 +62,7 @@ export async function planUpsert(
   const there = Map.groupBy(rows, (row) => spotOf(row.key, row.git_branch))
   const usage = await readUsage(ctx, project.id)
   const all: Change[] = withdrawn.map(({ row, targets }) => withoutTargets(ctx, safe, row, targets))
-  addIfFits(usage, usageOf(all))
+  addIfFits(usage, differenceOf(all))
   const outcomes: Outcome[] = []
   const pace = openPace()
   for (const draft of drafts) {
@@ -101,14 +101,15 @@ function changesFor(
     const value = isSameValue(safe, inside, draft.value) ? undefined : draft.value
     changes.push(update(ctx, safe, inside, { ...draft, type, value }))
   }
-  return addIfFits(usage, usageOf(changes)) ? changes : failure(ctx, draft, 'env_limit')
+  return addIfFits(usage, differenceOf(changes)) ? changes : failure(ctx, draft, 'env_limit')
 }
 
 /** The type of a draft that replaces variables. Refuses what the caller may not change, and what no variable may be. */
 function typeOver(ctx: Ctx, draft: Draft, holders: readonly Variable[]): EnvType {
   for (const row of holders) mustChange(ctx.who, row)
   const type = typeIn(ctx.account, typeFor(draft, holders), draft.targets)
-  mustBeVariable({ ...draft, type })
+  // With its own type the draft was checked when it was read.
+  if (type !== draft.type) mustBeVariable({ ...draft, type })
   return type
 }
 
@@ -124,13 +125,6 @@ export function typeFor(draft: Pick<Draft, 'keepType' | 'type'>, holders: readon
 function withoutTargets(ctx: Ctx, safe: Safe, row: Variable, targets: readonly Target[]): Change {
   const left = targetsIn(row).filter((target) => !targets.includes(target))
   return left.length === 0 ? removal(row) : update(ctx, safe, row, { targets: left })
-}
-
-function usageOf(changes: readonly Change[]): Usage {
-  return differenceOf(
-    changes.flatMap(({ before }) => before ?? []),
-    changes.flatMap(({ after }) => after ?? []),
-  )
 }
 
 /** Makes `there` what it is after a change. */
@@ -153,7 +147,7 @@ export function holdersOf(rows: readonly Variable[] = [], { key, gitBranch, targ
 }
 
 /** The targets of a variable that are among the wanted ones. */
-export function overlap(row: Variable, targets: readonly Target[]): Target[] {
+export function overlap(row: Pick<Variable, 'targets'>, targets: readonly Target[]): Target[] {
   return targetsIn(row).filter((target) => targets.includes(target))
 }
 

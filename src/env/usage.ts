@@ -23,11 +23,14 @@ export async function readUsage(ctx: { db: Queries }, projectId: string): Promis
   return new Map(rows.map(({ target, variables, bytes }) => [target, { variables, bytes }]))
 }
 
-/** The difference that variables make which change from `before` to `after`. */
-export function differenceOf(before: readonly Counted[], after: readonly Counted[]): Usage {
+/** The difference that changes of variables make, or of what counts of them. */
+export function differenceOf(changes: readonly { before?: Counted | undefined; after?: Counted | undefined }[]): Usage {
   const difference: Usage = new Map()
-  for (const row of before) count(difference, row, -1)
-  for (const row of after) count(difference, row, 1)
+  for (const { before, after } of changes) {
+    if (before?.targets === after?.targets && before?.value_bytes === after?.value_bytes) continue
+    if (before !== undefined) count(difference, before, -1)
+    if (after !== undefined) count(difference, after, 1)
+  }
   return difference
 }
 

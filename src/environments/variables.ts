@@ -97,14 +97,14 @@ export async function takeFromVariables(
   const updates = staying.map((row) => {
     return update(ctx, safe, row, { targets: targetsIn(row).filter((target) => target !== id) })
   })
-  const after = updates.map((change) => change.after)
-  if (!addIfFits(await readUsage(ctx, project.id), differenceOf(rows, after))) {
+  const changes = [...deleted.map(removal), ...updates]
+  if (!addIfFits(await readUsage(ctx, project.id), differenceOf(changes))) {
     refuse(
       'env_limit',
       'More than 1,000 variables, or 64 KiB of values, would be in no environment. Say `deleteUnassignedEnvironmentVariables`, or delete some first.',
     )
   }
-  await storeVariables(ctx, ctx.account, project, [...deleted.map(removal), ...updates])
+  await storeVariables(ctx, ctx.account, project, changes)
   await ctx.db.deleteFrom('env_usage').where('project_id', '=', project.id).where('target', '=', id).execute()
 }
 

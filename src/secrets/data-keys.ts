@@ -64,25 +64,25 @@ export async function prepareSafe(ctx: Place, projectId: string): Promise<Prepar
   return { key, safe: remembering(safeOf(ctx, projectId, key)) }
 }
 
-/** What was sealed is opened, too: for the same variable and version, and with the same text. */
+/** What was sealed counts as opened. Both hold for the same variable, version and text alone. */
 function remembering(safe: Safe): Safe {
-  const opened = new Map<string, string>()
-  const sealed = new Map<string, { value: string; text: string }>()
+  const known = new Map<string, { value: string; text: string }>()
   return {
     ...safe,
     seal(envId, version, value) {
       const name = `${envId} ${version}`
-      const known = sealed.get(name)
-      if (known?.value === value) return known.text
+      const before = known.get(name)
+      if (before?.value === value) return before.text
       const text = safe.seal(envId, version, value)
-      sealed.set(name, { value, text })
-      opened.set(`${name} ${text}`, value)
+      known.set(name, { value, text })
       return text
     },
     open(envId, version, text) {
-      const name = `${envId} ${version} ${text}`
-      const value = opened.get(name) ?? safe.open(envId, version, text)
-      if (value !== undefined) opened.set(name, value)
+      const name = `${envId} ${version}`
+      const before = known.get(name)
+      if (before?.text === text) return before.value
+      const value = safe.open(envId, version, text)
+      if (value !== undefined) known.set(name, { value, text })
       return value
     },
   }
