@@ -42,20 +42,20 @@ export async function insertFreeRows<T extends Table>(db: Queries, table: T, row
   return (await run(db, { name: 'insert free', table, build }, rows)) as Row<T>[]
 }
 
-/** Writes rows over those that have the same values in the columns of `key`. All rows have the same columns. */
+/** Writes some columns of the rows into those that have the same values in the columns of `key`. */
 export async function updateRows<T extends Table>(
   db: Queries,
   table: T,
   key: readonly Column<T>[],
+  columns: readonly Column<T>[],
   rows: readonly Row<T>[],
 ): Promise<void> {
-  const isKey = (column: string) => (key as readonly string[]).includes(column)
-  const build: Build = (columns, value, given) => {
-    const set = columns.filter((column) => !isKey(column)).map((column) => sql`${sql.ref(column)} = ${value(column)}`)
+  const build: Build = (_, value, given) => {
+    const set = columns.map((column) => sql`${sql.ref(column)} = ${value(column)}`)
     const from = given === undefined ? sql`` : sql`from ${given}`
     return sql`update ${sql.table(table)} set ${sql.join(set)} ${from} where ${sameIn(table, key, value)}`
   }
-  await run(db, { name: `update by ${key}`, table, build }, rows)
+  await run(db, { name: `update ${columns} by ${key}`, table, build }, rows)
 }
 
 /** Deletes the rows that have, in all columns of a given one, the same values. All given ones have the same columns. */

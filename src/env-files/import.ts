@@ -6,6 +6,7 @@ import type { Static } from 'typebox'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { isVisible, mustChange, mustTouch } from '../env/access.ts'
+import { type Prepared, planOf, prepare } from '../env/prepare.ts'
 import { type Draft, mustBeVariable, targetsNamed, typeIn } from '../env/rules.ts'
 import { MOST_VARIABLES, showTargets, TARGETS, type Target, targetsIn } from '../env/schema.ts'
 import {
@@ -13,12 +14,10 @@ import {
   holdersOf,
   isSameValue,
   overlap,
-  type Prepared,
+  type Plan,
   planUpsert,
-  rehearse,
+  storePlan,
   typeFor,
-  type Upsert,
-  upsertVariables,
 } from '../env/upsert.ts'
 import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
 import { newId } from '../ids.ts'
@@ -42,31 +41,31 @@ export const ImportQuery = Type.Object({
   dryRun: Type.Optional(Type.Boolean({ description: 'answer the plan and change nothing' })),
 })
 export const EnvFile = Type.String({ description: 'KEY=value lines, as dotenv reads them' })
-const Keys = Type.Array(Type.String())
+const SomeKeys = Type.Array(Type.String())
 export const ImportAnswer = Type.Object({
   mode: OneOf('merge', 'replace'),
   target: Type.Array(OneOf(...TARGETS)),
   customEnvironmentIds: Type.Array(Type.String()),
   gitBranch: Type.Optional(Type.String()),
   dryRun: Type.Boolean(),
-  plan: Type.Object({ created: Keys, updated: Keys, removed: Keys, unchanged: Keys }),
+  plan: Type.Object({ created: SomeKeys, updated: SomeKeys, removed: SomeKeys, unchanged: SomeKeys }),
 })
 
 type ImportInput = Input<Static<typeof ImportQuery>, string>
-type Plan = Static<typeof ImportAnswer>['plan']
+type Keys = Static<typeof ImportAnswer>['plan']
 type Variable = Row<'env_var'>
 
-/** Opens and seals the values of many lines before the transaction that imports them. */
+/** What an import changes, and what its answer says. */
+type ImportPlan = { targets: readonly Target[]; keys: Keys; upsert: Plan | undefined }
+
+/** Plans the import of many lines before its transaction. */
 export async function prepareImport(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query }: ImportInput,
-): Promise<Prepared | undefined> {
+): Promise<Prepared<ImportPlan> | undefined> {
   const ids = parseDotenv(body).entries.map(() => newId('env'))
-  return rehearse(ctx, project, ids, async (safe) => {
-    const { upsert } = await planImport(ctx, safe, project, body, query, ids)
-    if (!query.dryRun) await planUpsert(ctx, safe, project, upsert)
-  })
+  return prepare(ctx, project, ids, (safe) => planImport(ctx, safe, project, body, query, ids))
 }
 
 /**
@@ -78,17 +77,15 @@ export async function importEnvFile(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query }: ImportInput,
-  prepared: Prepared | undefined,
+  prepared: Prepared<ImportPlan> | undefined,
 ): Promise<Static<typeof ImportAnswer>> {
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
   const safe = await (dryRun ? openSafe : openSafeToWrite)(ctx, project.id, prepared?.safe)
-  const { targets, plan, upsert } = await planImport(ctx, safe, project, body, query, prepared?.ids)
-  if (!dryRun) {
-    for (const outcome of await upsertVariables(ctx, safe, project, upsert)) {
-      if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
-    }
-  }
-  return { mode, ...showTargets(targets), ...(gitBranch !== '' && { gitBranch }), dryRun, plan }
+  const make = () => planImport(ctx, safe, project, body, query, prepared?.ids)
+  const { targets, keys, upsert } = await planOf(ctx, project, safe, prepared, make)
+  const outcomes = upsert === undefined ? [] : await storePlan(ctx, project, upsert)
+  for (const outcome of outcomes) if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
+  return { mode, ...showTargets(targets), ...(gitBranch !== '' && { gitBranch }), dryRun, plan: keys }
 }
 
 /** Plans an import. Refuses all that the import would be refused for, so that a dry run says it too. */
@@ -99,8 +96,8 @@ async function planImport(
   body: string,
   query: ImportInput['query'],
   ids: readonly string[] = [],
-): Promise<{ targets: Target[]; plan: Plan; upsert: Upsert }> {
-  const { mode = 'merge', gitBranch = '' } = query
+): Promise<ImportPlan> {
+  const { mode = 'merge', gitBranch = '', dryRun = false } = query
   const targets = targetsNamed(project, query.target.split(','), 'target')
   mustTouch(ctx.who, targets)
   const { lines, known } = await readLines(ctx, project, body, targets, query, ids)
@@ -111,21 +108,19 @@ async function planImport(
     )
   }
   const surplus = mode === 'merge' ? [] : await findSurplus(ctx, safe, project, lines, targets, gitBranch)
-  const plan: Plan = { created: [], updated: [], removed: [...new Set(surplus.map((row) => row.key))], unchanged: [] }
+  const keys: Keys = { created: [], updated: [], removed: [...new Set(surplus.map((row) => row.key))], unchanged: [] }
   const changed: Line[] = []
   for (const line of lines) {
     const same = isSame(safe, line, targets)
-    plan[same ? 'unchanged' : line.holders.length > 0 ? 'updated' : 'created'].push(line.draft.key)
+    keys[same ? 'unchanged' : line.holders.length > 0 ? 'updated' : 'created'].push(line.draft.key)
     if (!same) changed.push(line)
   }
   await mustFitTogether(ctx, project, changed, surplus, targets)
+  if (dryRun) return { targets, keys, upsert: undefined }
   // What goes and what shrinks comes first: on the way, nothing is over a limit that the end keeps.
   const drafts = [...changed.filter(shrinks), ...changed.filter((line) => !shrinks(line))].map(({ draft }) => draft)
-  return {
-    targets,
-    plan,
-    upsert: { drafts, replace: true, known, withdrawn: surplus.map((row) => ({ row, targets })) },
-  }
+  const withdrawn = surplus.map((row) => ({ row, targets }))
+  return { targets, keys, upsert: await planUpsert(ctx, safe, project, { drafts, replace: true, known, withdrawn }) }
 }
 
 /** A line of the text, and the variables whose places it takes. */

@@ -11,9 +11,10 @@ import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { openSafe, openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
 import { isVisible, mayDecrypt, mustChange, mustTouch, visibleTo } from './access.ts'
-import { addLogos } from './logos.ts'
+import { type Prepared, planOf, prepare } from './prepare.ts'
 import { createDrafts, draftOf, mustBeVariable, targetsNamed, typeIn } from './rules.ts'
 import {
+  addLogos,
   type CreatedEnv,
   type CreateEnv,
   type CreateEnvQuery,
@@ -32,7 +33,7 @@ import {
   targetsIn,
 } from './schema.ts'
 import { changeVariable, removal, storeVariables } from './store.ts'
-import { isSameValue, type Prepared, planUpsert, rehearse, upsertVariables } from './upsert.ts'
+import { isSameValue, type Plan, planUpsert, storePlan } from './upsert.ts'
 
 const FIRST_VERSION_WITH_ARRAYS = 10
 
@@ -56,15 +57,15 @@ export async function findEnv(ctx: Ctx, params: Params): Promise<WithVariable> {
 
 type CreateInput = Input<Static<typeof CreateEnvQuery>, CreateEnv>
 
-/** Opens and seals the values of many variables before the transaction that creates them. Refuses what is wrong with the request itself. */
+/** Plans the creation of many variables before its transaction. Refuses what is wrong with the request itself. */
 export async function prepareEnv(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query }: CreateInput,
-): Promise<Prepared | undefined> {
+): Promise<Prepared<Plan> | undefined> {
   const drafts = createDrafts(ctx, project, body)
   const ids = drafts.map(({ id }) => id)
-  return rehearse(ctx, project, ids, (safe) =>
+  return prepare(ctx, project, ids, (safe) =>
     planUpsert(ctx, safe, project, { drafts, replace: query.upsert === true }),
   )
 }
@@ -77,17 +78,19 @@ export async function createEnv(
   ctx: Ctx,
   project: Row<'project'>,
   { body, query, version }: CreateInput,
-  prepared: Prepared | undefined,
+  prepared: Prepared<Plan> | undefined,
 ): Promise<CreatedEnv> {
   const many = Array.isArray(body)
   if (many && version !== undefined && version < FIRST_VERSION_WITH_ARRAYS) {
     refuse('bad_request', 'Invalid request: should be object.')
   }
-  const drafts = createDrafts(ctx, project, body, prepared?.ids)
-  const safe = await openSafeToWrite(ctx, project.id, prepared?.safe)
   const replace = query.upsert === true
-  const upsert = { drafts, replace, ...(!many && !replace && { known: [] }) }
-  const outcomes = await upsertVariables(ctx, safe, project, upsert)
+  const safe = await openSafeToWrite(ctx, project.id, prepared?.safe)
+  const plan = await planOf(ctx, project, safe, prepared, async () => {
+    const drafts = createDrafts(ctx, project, body, prepared?.ids)
+    return planUpsert(ctx, safe, project, { drafts, replace, ...(!many && !replace && { known: [] }) })
+  })
+  const outcomes = await storePlan(ctx, project, plan)
   const created = outcomes.flatMap((one) => ('row' in one ? [showEnv(one.row, read(ctx, safe, one.row, false))] : []))
   const failed = outcomes.flatMap((one) => ('failed' in one ? [one] : []))
   if (many) return { created, failed: failed.map(({ error }) => ({ error })) }

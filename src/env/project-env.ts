@@ -11,11 +11,10 @@ import { refuse } from '../refusal.ts'
 import { openSafeToWrite } from '../secrets/data-keys.ts'
 import { isVisible, visibleTo } from './access.ts'
 import { removeHistory } from './history-log.ts'
-import { addLogos } from './logos.ts'
 import { createDrafts } from './rules.ts'
-import { type EnvVar, type NewVariable, showEnv } from './schema.ts'
+import { addLogos, type EnvVar, type NewVariable, showEnv } from './schema.ts'
 import { removal, storeVariables } from './store.ts'
-import { upsertVariables } from './upsert.ts'
+import { planUpsert, storePlan } from './upsert.ts'
 
 /** In a list of projects, one whose variables are in more places than this, or weigh more bytes, is answered without `env`: a page stays a page. */
 const MOST_PLACES = 300
@@ -94,7 +93,8 @@ export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: r
   permit(ctx.who, ['env:write'])
   const drafts = createDrafts(ctx, project, items)
   const safe = await openSafeToWrite(ctx, project.id)
-  for (const outcome of await upsertVariables(ctx, safe, project, { drafts, replace: false, known: [] })) {
+  const plan = await planUpsert(ctx, safe, project, { drafts, replace: false, known: [] })
+  for (const outcome of await storePlan(ctx, project, plan)) {
     if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
   }
 }

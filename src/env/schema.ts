@@ -1,6 +1,8 @@
 /** What callers send and get for a variable. Specification: Environment variable; docs/spec/wire.md 2.8 for what every SDK version decodes. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
+import { slices } from '../db/chunks.ts'
+import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { EnvironmentId } from '../model/environment.ts'
 import { Type } from '../schema/builder.ts'
@@ -194,4 +196,25 @@ export function showEnv(row: Row<'env_var'>, reading: Reading): EnvVar {
 /** The end of the ciphertext: its tag, which changes with the value and says nothing of it. */
 function opaque({ sealed_value }: Row<'env_var'>): string {
   return `sealed:${sealed_value.slice(-22)}`
+}
+
+/**
+ * Puts `integration` (name, slug, and `icon`, the URL of the logo or empty) beside each variable that an installation made, in
+ * place. One query for each 500 installations, and none where people made all of them.
+ */
+export async function addLogos(db: Queries, variables: readonly EnvVar[]): Promise<void> {
+  const made = variables.filter((variable) => variable.configurationId !== null)
+  for (const slice of slices([...new Set(made.map((variable) => variable.configurationId!))])) {
+    const rows = await db
+      .selectFrom('configuration')
+      .innerJoin('integration', 'integration.id', 'configuration.integration_id')
+      .select(['configuration.id', 'integration.name', 'integration.slug', 'integration.logo_url'])
+      .where('configuration.id', 'in', slice)
+      .execute()
+    const byId = new Map(rows.map(({ id, name, slug, logo_url }) => [id, { name, slug, icon: logo_url ?? '' }]))
+    for (const variable of made) {
+      const integration = byId.get(variable.configurationId!)
+      if (integration !== undefined) variable.integration = integration
+    }
+  }
 }

@@ -32,10 +32,12 @@ export type Change = {
 
 const NO_EXTRAS: Extras = { comment: null, edge_config_id: null, edge_config_token_id: null, content_hint_json: null }
 
+/** A change may be planned before its transaction: `storeVariables` sets its moments. */
+const UNDATED = 0
+
 /** A variable that is made. */
 export function creation(ctx: Ctx, safe: Safe, project: Named, wanted: Draft): Change & { after: Variable } {
   const by = actorId(ctx)
-  const stamp = ctx.deps.clock.stamp()
   const after = {
     project_id: project.id,
     id: wanted.id,
@@ -52,8 +54,8 @@ export function creation(ctx: Ctx, safe: Safe, project: Named, wanted: Draft): C
     version: 1,
     created_by: by,
     updated_by: by,
-    created_stamp: stamp,
-    updated_at: momentOf(stamp),
+    created_stamp: UNDATED,
+    updated_at: UNDATED,
   } satisfies Variable
   return { after, fields: [], action: 'created' }
 }
@@ -89,7 +91,7 @@ export function update(
     created_by: before.created_by,
     updated_by: actorId(ctx),
     created_stamp: before.created_stamp,
-    updated_at: ctx.now,
+    updated_at: UNDATED,
   }
   const fields = changesOf(before, after)
   return { before, after: fields.length === 0 ? before : after, fields, action }
@@ -137,6 +139,7 @@ export async function storeVariables(
 ): Promise<Variable | undefined> {
   const changes = all.filter(({ before, after }) => before !== after)
   if (changes.length === 0) return undefined
+  for (const change of changes) setMoments(ctx, change)
   const ends = endsOf(changes)
   const unplaced = await movePlaces(ctx, ends)
   if (unplaced !== undefined) return unplaced
@@ -147,6 +150,13 @@ export async function storeVariables(
   await eraseValues(ctx, project.id, removed)
   for (const change of changes) emit(ctx, owner, project, change)
   return undefined
+}
+
+/** A variable is made at a stamp of its own, and changed at the moment of the transaction. */
+function setMoments({ now, deps }: OperatorCtx, { before, after }: Change): void {
+  if (after === undefined) return
+  after.created_stamp = before?.created_stamp ?? deps.clock.stamp()
+  after.updated_at = before === undefined ? momentOf(after.created_stamp) : now
 }
 
 /** A variable before all of the changes, and after them. */
@@ -195,12 +205,24 @@ async function writeRows({ db }: OperatorCtx, all: readonly Ends[]): Promise<voi
   const changed = all.flatMap(({ before, after }) => (before !== undefined && after ? [after] : []))
   const removed = all.flatMap(({ before, after }) => (before !== undefined && !after ? [before] : []))
   await insertRows(db, 'env_var', made)
-  await updateRows(db, 'env_var', ['project_id', 'id'], changed)
+  await updateRows(db, 'env_var', ['project_id', 'id'], columnsChanged(all), changed)
   await deleteRows(
     db,
     'env_var',
     removed.map(({ project_id, id }) => ({ project_id, id })),
   )
+}
+
+/** The columns in which any variable differs: the fewer are written, the fewer indexes are looked at. */
+function columnsChanged(all: readonly Ends[]): (keyof Variable)[] {
+  const columns = new Set<keyof Variable>()
+  for (const { before, after } of all) {
+    if (before === undefined || after === undefined) continue
+    for (const column of Object.keys(after) as (keyof Variable)[]) {
+      if (before[column] !== after[column]) columns.add(column)
+    }
+  }
+  return [...columns]
 }
 
 function emit(ctx: OperatorCtx, owner: EventOwner, project: Named, { before, after }: Change): void {

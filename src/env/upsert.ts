@@ -8,8 +8,8 @@ import { openPace } from '../db/chunks.ts'
 import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { REFUSALS } from '../errors.ts'
-import { Refusal, refuse } from '../refusal.ts'
-import { type PreparedSafe, prepareSafe, type Safe } from '../secrets/data-keys.ts'
+import { refuse } from '../refusal.ts'
+import type { Safe } from '../secrets/data-keys.ts'
 import { isVisible, mustChange } from './access.ts'
 import { type Draft, mustBeVariable, typeIn } from './rules.ts'
 import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './schema.ts'
@@ -35,28 +35,29 @@ export type Upsert = {
   known?: readonly Variable[]
 }
 
-/** Upserts the drafts, each as if alone and after those before it: one that fails leaves nothing behind, and the others stand. */
-export async function upsertVariables(
+/** What an upsert changes, and what comes of each draft. */
+export type Plan = { drafts: readonly Draft[]; changes: Change[]; outcomes: Outcome[] }
+
+/** Upserts by a plan. Each draft is as if alone and after those before it: one that fails leaves nothing behind, and the others stand. */
+export async function storePlan(
   ctx: Ctx,
-  safe: Safe,
   project: Row<'project'>,
-  upsert: Upsert,
+  { drafts, changes, outcomes }: Plan,
 ): Promise<Outcome[]> {
-  const { changes, outcomes } = await planUpsert(ctx, safe, project, upsert)
   const unplaced = await storeVariables(ctx, ctx.account, project, changes)
   if (unplaced === undefined) return outcomes
-  const draft = upsert.drafts.find(({ key }) => key === unplaced.key)!
+  const draft = drafts.find(({ key }) => key === unplaced.key)!
   const [holder] = holdersOf(await findByKeys(ctx, project.id, [draft]), draft)
   refuse('env_already_exists', undefined, failure(ctx, draft, 'env_already_exists', holder).error)
 }
 
-/** Decides what an upsert changes, from what is there now. It writes nothing. */
+/** Plans an upsert from what is there now. It writes nothing. Refuses: missing_permission 403, and what no variable may be. */
 export async function planUpsert(
   ctx: Ctx,
   safe: Safe,
   project: Row<'project'>,
   { drafts, replace, withdrawn = [], known }: Upsert,
-): Promise<{ changes: Change[]; outcomes: Outcome[] }> {
+): Promise<Plan> {
   ctx.countRows(withdrawn.length + drafts.length)
   const rows = known ?? (await findByKeys(ctx, project.id, drafts))
   const there = Map.groupBy(rows, (row) => spotOf(row.key, row.git_branch))
@@ -75,7 +76,7 @@ export async function planUpsert(
     }
     await pace()
   }
-  return { changes: all, outcomes }
+  return { drafts, changes: all, outcomes }
 }
 
 /** What is there while drafts are decided one after another: variables by key and branch, and what they add up to. */
@@ -193,36 +194,4 @@ function failure(ctx: Ctx, draft: Draft, failed: Failure['failed'], holder?: Var
     ...(draft.gitBranch !== '' && { gitBranch: draft.gitBranch }),
   }
   return { failed, error }
-}
-
-/** What was done for a transaction before it: the ids of the variables that it may make, and a safe that knows their values sealed. */
-export type Prepared = { ids: readonly string[]; safe: PreparedSafe }
-
-/** Fewer variables than these are opened and sealed within their transaction: it takes a fraction of a millisecond. */
-const PREPARED_FROM = 20
-
-/**
- * Plans outside a transaction what it will plan again from what it reads: all that this opens and seals is then done, unless a variable
- * changes in between. Nobody is refused here, since what was read may be old by then.
- */
-export async function rehearse(
-  ctx: Ctx,
-  project: Row<'project'>,
-  ids: readonly string[],
-  plan: (safe: Safe) => Promise<unknown>,
-): Promise<Prepared | undefined> {
-  if (ids.length < PREPARED_FROM) return undefined
-  const safe = await prepareSafe(ctx, project.id)
-  await unlessRefused(() => plan(safe.safe))
-  return { ids, safe }
-}
-
-/** Gives what `work` does, or undefined where it refuses. */
-export async function unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof Refusal) return undefined
-    throw error
-  }
 }

@@ -4,7 +4,6 @@ import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { removeDomain } from '../domains/domains.ts'
 import { isStandard } from '../env/schema.ts'
-import type { Prepared } from '../env/upsert.ts'
 import { newId } from '../ids.ts'
 import {
   type Environment,
@@ -21,7 +20,7 @@ import {
 } from '../model/environment.ts'
 import { changeProject, findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
-import { copyVariables, prepareCopies, takeFromVariables } from './variables.ts'
+import { type Copying, copyVariables, prepareCopies, takeFromVariables } from './variables.ts'
 
 /** Domains that go with an environment in one request. */
 const MOST_DOMAINS = 100
@@ -30,12 +29,12 @@ const SLUG = /^[a-z0-9][a-z0-9-]{0,31}$/
 /** A project together with one of its custom environments. */
 export type WithEnvironment = Row<'project'> & { environment: Environment }
 
-/** Opens and seals the values that a new environment gets from another one. It refuses nothing: `createEnvironment` does. */
+/** Plans the copy of variables that a new environment begins with, before its transaction. It refuses nothing: `createEnvironment` does. */
 export async function prepareEnvironment(
   ctx: Ctx,
   project: Row<'project'>,
   { body }: Input<unknown, NewEnvironment>,
-): Promise<Prepared | undefined> {
+): Promise<Copying | undefined> {
   return body.copyEnvVarsFrom ? prepareCopies(ctx, project, body.copyEnvVarsFrom) : undefined
 }
 
@@ -47,20 +46,20 @@ export async function createEnvironment(
   ctx: Ctx,
   project: Row<'project'>,
   { body }: Input<unknown, NewEnvironment>,
-  prepared: Prepared | undefined,
+  copying: Copying | undefined,
 ): Promise<ShownEnvironment> {
   const environments = environmentsOf(project)
   mustBeSlug(body.slug, environments)
   if (environments.length >= MOST_ENVIRONMENTS) refuse('too_many_environments')
   const made: Environment = {
-    id: newId('env'),
+    id: copying?.to ?? newId('env'),
     slug: body.slug,
     description: body.description ?? '',
     branchMatcher: body.branchMatcher ?? null,
     createdAt: ctx.now,
     updatedAt: ctx.now,
   }
-  if (body.copyEnvVarsFrom) await copyVariables(ctx, project, body.copyEnvVarsFrom, made.id, prepared)
+  if (body.copyEnvVarsFrom) await copyVariables(ctx, project, body.copyEnvVarsFrom, made.id, copying?.prepared)
   await keepEnvironments(ctx, project, [...environments, made])
   return showEnvironment(made)
 }

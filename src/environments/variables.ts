@@ -3,10 +3,11 @@ import { permit } from '../access/authenticate.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { mayChange, mustTouch, visibleTo } from '../env/access.ts'
+import { type Prepared, planOf, prepare, unlessRefused } from '../env/prepare.ts'
 import { type Draft, targetsNamed, typeIn } from '../env/rules.ts'
 import { type Target, targetsIn } from '../env/schema.ts'
 import { removal, storeVariables, update } from '../env/store.ts'
-import { type Prepared, planUpsert, rehearse, type Upsert, unlessRefused, upsertVariables } from '../env/upsert.ts'
+import { type Plan, planUpsert, storePlan, type Upsert } from '../env/upsert.ts'
 import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
 import type { RefusalKey } from '../errors.ts'
 import { newId } from '../ids.ts'
@@ -17,14 +18,19 @@ import { openSafe, openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
 /** What `copyVariables` refuses with. */
 export const COPY_REFUSALS = ['bad_request', 'missing_permission', 'env_limit'] as const satisfies readonly RefusalKey[]
 
-/** Opens and seals the values of many variables before the transaction that copies them, to an environment whose id is not known yet. */
-export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: string): Promise<Prepared | undefined> {
+/** Plans, before its transaction, a copy of many variables to an environment whose id is not known yet. */
+export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: string): Promise<Copying | undefined> {
   const rows = await unlessRefused(() => rowsToCopy(ctx, project, from))
   const ids = (rows ?? []).map(() => newId('env'))
-  return rehearse(ctx, project, ids, async (safe) =>
-    planUpsert(ctx, safe, project, copiesOf(ctx, safe, rows!, newId('env'), ids)),
+  const to = newId('env')
+  const prepared = await prepare(ctx, project, ids, async (safe) =>
+    planUpsert(ctx, safe, project, copiesOf(ctx, safe, await rowsToCopy(ctx, project, from), to, ids)),
   )
+  return prepared && { to, prepared }
 }
+
+/** A copy that was planned, and the id that the environment gets. */
+export type Copying = { to: EnvironmentId; prepared: Prepared<Plan> }
 
 /**
  * Copies the variables that the caller sees of an environment to one that was just made; those of branches stay behind. A
@@ -36,11 +42,14 @@ export async function copyVariables(
   project: Row<'project'>,
   from: string,
   to: EnvironmentId,
-  prepared: Prepared | undefined,
+  prepared: Prepared<Plan> | undefined,
 ): Promise<void> {
-  const rows = await rowsToCopy(ctx, project, from)
   const safe = await openSafeToWrite(ctx, project.id, prepared?.safe)
-  await upsertVariables(ctx, safe, project, copiesOf(ctx, safe, rows, to, prepared?.ids))
+  const plan = await planOf(ctx, project, safe, prepared, async () => {
+    const rows = await rowsToCopy(ctx, project, from)
+    return planUpsert(ctx, safe, project, copiesOf(ctx, safe, rows, to, prepared?.ids))
+  })
+  await storePlan(ctx, project, plan)
 }
 
 async function rowsToCopy(ctx: Ctx, project: Row<'project'>, from: string): Promise<Row<'env_var'>[]> {

@@ -66,23 +66,25 @@ export async function prepareSafe(ctx: Place, projectId: string): Promise<Prepar
 
 /** What was sealed counts as opened. Both hold for the same variable, version and text alone. */
 function remembering(safe: Safe): Safe {
-  const known = new Map<string, { value: string; text: string }>()
+  const versions = new Map<string, Map<number, { value: string; text: string }>>()
+  const remember = (envId: string, version: number, value: string, text: string) => {
+    const known = versions.get(envId) ?? new Map()
+    versions.set(envId, known.set(version, { value, text }))
+  }
   return {
     ...safe,
     seal(envId, version, value) {
-      const name = `${envId} ${version}`
-      const before = known.get(name)
-      if (before?.value === value) return before.text
+      const known = versions.get(envId)?.get(version)
+      if (known?.value === value) return known.text
       const text = safe.seal(envId, version, value)
-      known.set(name, { value, text })
+      remember(envId, version, value, text)
       return text
     },
     open(envId, version, text) {
-      const name = `${envId} ${version}`
-      const before = known.get(name)
-      if (before?.text === text) return before.value
+      const known = versions.get(envId)?.get(version)
+      if (known?.text === text) return known.value
       const value = safe.open(envId, version, text)
-      if (value !== undefined) known.set(name, { value, text })
+      if (value !== undefined) remember(envId, version, value, text)
       return value
     },
   }

@@ -1,0 +1,85 @@
+/**
+ * Planning the change of many variables before its transaction, which holds up other writers while it lasts: values are opened, compared and
+ * sealed outside. Inside, the plan counts if nothing that it rests on has changed; otherwise it is made anew, and only values of variables
+ * that have changed are opened and sealed again.
+ */
+import type { Ctx } from '../context.ts'
+import { prepared } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
+import { Refusal } from '../refusal.ts'
+import { type PreparedSafe, prepareSafe, type Safe } from '../secrets/data-keys.ts'
+
+/** A plan that was made before its transaction. `ids`: of the variables that it makes, in the order in which they were asked for. */
+export type Prepared<Plan> = {
+  ids: readonly string[]
+  safe: PreparedSafe
+  basis: string | undefined
+  plan: Plan | undefined
+}
+
+/** Fewer variables than these are planned within their transaction: it takes a fraction of a millisecond. */
+const PREPARED_FROM = 20
+/** In a project of more variables, looking whether one has changed costs more than planning again. */
+const MOST_LOOKED_AT = 4000
+
+/**
+ * Plans the change of so many variables as `ids` has. Nobody is refused here, since what was read may be old when the transaction begins:
+ * then there is no plan.
+ */
+export async function prepare<Plan>(
+  ctx: Ctx,
+  project: Row<'project'>,
+  ids: readonly string[],
+  make: (safe: Safe) => Promise<Plan>,
+): Promise<Prepared<Plan> | undefined> {
+  if (ids.length < PREPARED_FROM) return undefined
+  const safe = await prepareSafe(ctx, project.id)
+  // Before the plan reads anything: a change that comes in between then makes a difference.
+  const basis = await basisOf(ctx, project)
+  return { ids, safe, basis, plan: await unlessRefused(() => make(safe.safe)) }
+}
+
+/** The plan that was prepared, or a new one. `safe`: the one that the transaction opened. */
+export async function planOf<Plan>(
+  ctx: Ctx,
+  project: Row<'project'>,
+  safe: Safe,
+  prepared: Prepared<Plan> | undefined,
+  make: () => Promise<Plan>,
+): Promise<Plan> {
+  if (prepared?.plan === undefined || prepared.basis === undefined || prepared.safe.safe !== safe) return make()
+  return prepared.basis === (await basisOf(ctx, project)) ? prepared.plan : make()
+}
+
+/** Gives what `work` does, or undefined where it refuses. */
+export async function unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal) return undefined
+    throw error
+  }
+}
+
+/**
+ * All that a plan rests on, beside the request: who asks, the rules of the account, the environments of the project, and its variables. Of these
+ * id and version say enough: every change makes a new version, and what they add up to follows from them. Undefined where they are too many.
+ */
+async function basisOf(ctx: Ctx, project: Row<'project'>): Promise<string | undefined> {
+  const { userId, installationId, permissions } = ctx.who
+  const rows = await selectVersions(ctx.db, { projectId: project.id, limit: MOST_LOOKED_AT + 1 })
+  if (rows.length > MOST_LOOKED_AT) return undefined
+  const versions = rows.map(({ id, version }) => `${id} ${version}`)
+  const rules = [ctx.account.sensitiveEnv, project.id, project.custom_environments_json]
+  return JSON.stringify([userId, installationId, [...permissions].sort(), rules, versions])
+}
+
+const selectVersions = prepared<{ projectId: string; limit: number }, Pick<Row<'env_var'>, 'id' | 'version'>>(
+  (db, value) =>
+    db
+      .selectFrom('env_var')
+      .select(['id', 'version'])
+      .where('project_id', '=', value.projectId)
+      .orderBy('id')
+      .limit(value.limit),
+)
