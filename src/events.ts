@@ -127,12 +127,12 @@ export const EVENTS = {
   'project.env-variable.updated': variable,
   'project.env-variable.deleted': variable,
   'integration-configuration.removed': {
-    needs: needs('integration:read'),
+    needs: needs('installation:read'),
     sentWhileDisabled: true,
     payload: Type.Object({ ...by, configuration: Type.Object(installed) }),
   },
   'integration-configuration.scope-change-confirmed': {
-    needs: needs('integration:read'),
+    needs: needs('installation:read'),
     sentWhileDisabled: true,
     payload: Type.Object({
       ...by,
@@ -141,7 +141,7 @@ export const EVENTS = {
   },
   /** The projects that it may see were changed. */
   'integration-configuration.permission-upgraded': {
-    needs: needs('integration:read'),
+    needs: needs('installation:read'),
     sentWhileDisabled: false,
     payload: Type.Object({
       ...by,
@@ -151,7 +151,7 @@ export const EVENTS = {
   },
   /** An owner of the team took it over: `previousUserId` had it before. */
   'integration-configuration.transferred': {
-    needs: needs('integration:read'),
+    needs: needs('installation:read'),
     sentWhileDisabled: false,
     payload: Type.Object({ ...by, configuration: Type.Object(installed), previousUserId: Type.String() }),
   },

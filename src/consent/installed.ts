@@ -39,7 +39,7 @@ export async function findOwnInstallation(ctx: PersonCtx, id: string): Promise<S
 
 /** Whether the person's role in the account shows its installations. */
 export function maySeeInstallations(account: OwnAccount): boolean {
-  return permissionsOf(account.role, null).has('integration:read')
+  return permissionsOf(account.role, null).has('installation:read')
 }
 
 /** The installations on an account, newest first, at most `limit`. */

@@ -174,7 +174,7 @@ export async function replayDelivery(
 /** As `replayDelivery`, of a webhook of the caller; what an integration is told, for who may change that. Refuses besides: missing_permission 403. */
 export async function replayDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
   const webhook = ctx.db.selectFrom('webhook').select('integration_id').where('id', '=', row.endpoint_id)
-  if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.who, ['app:write'])
+  if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.who, ['integration:write'])
   return replayDelivery(ctx, row)
 }
 

@@ -70,7 +70,7 @@ export const drainRoutes: Route[] = [
     operationId: 'transferLogDrainOwnership',
     summary: 'Become the owner of a log drain; one that was held hears lines again',
     tag,
-    needs: ['drain:write', 'integration:grant'],
+    needs: ['drain:write', 'installation:grant'],
     load: findDrain,
     guards: [notLimitedToProjects],
     run: transferDrain,

@@ -15,10 +15,10 @@ import { confirmScopes, updateIntegrationEverywhere } from './scope-change.ts'
 import { transferOwnership } from './transfer-ownership.ts'
 
 const tag = 'integrations'
-const read = ['integration:read'] as const
-const write = ['integration:write'] as const
+const read = ['installation:read'] as const
+const write = ['installation:write'] as const
 /** What only people decide, and no installation of itself. */
-const decide = ['integration:write', 'integration:grant'] as const
+const decide = ['installation:write', 'installation:grant'] as const
 
 export const installationRoutes = [
   route({
@@ -127,7 +127,7 @@ export const installationRoutes = [
     operationId: 'updateIntegration',
     summary: 'Change an integration of the team; scopes follow the scope-change rules',
     tag,
-    needs: ['app:write'],
+    needs: ['integration:write'],
     body: PatchIntegration,
     load: findOwnIntegration,
     guards: [notLimitedToProjects],

@@ -27,8 +27,8 @@ import { addSecret, deleteSecret } from './secrets.ts'
 
 const tag = 'integrations'
 const operatorTag = 'operator'
-const read = ['app:read'] as const
-const write = ['app:write'] as const
+const read = ['integration:read'] as const
+const write = ['integration:write'] as const
 
 const ofTeams = [
   route({

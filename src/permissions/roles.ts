@@ -31,13 +31,13 @@ export const PERMISSIONS = [
   'token:read',
   'token:write',
   'billing:write',
+  'installation:read',
+  'installation:write',
+  /** To say what an installation may see, and to take it over: persons only, no scope opens it. */
+  'installation:grant',
+  /** The integrations that a team registers: persons only, no scope opens it. */
   'integration:read',
   'integration:write',
-  /** To say what an installation may see, and to take it over: persons only, no scope opens it. */
-  'integration:grant',
-  /** The integrations that a team registers: persons only, no scope opens it. */
-  'app:read',
-  'app:write',
   'webhook:read',
   'webhook:write',
   'drain:read',
@@ -54,8 +54,8 @@ const read: Permission[] = [
   'env:read',
   'env:all',
   'deployment:read',
+  'installation:read',
   'integration:read',
-  'app:read',
   'webhook:read',
   'drain:read',
 ]

@@ -38,8 +38,8 @@ const nothing: Bridge = { read: [], write: [] }
 const BRIDGE: Record<Scope, Bridge> = {
   /** Its own installation, and the webhooks that it registers. */
   'integration-configuration': {
-    read: ['integration:read', 'webhook:read'],
-    write: ['integration:write', 'webhook:write'],
+    read: ['installation:read', 'webhook:read'],
+    write: ['installation:write', 'webhook:write'],
   },
   deployment: { read: ['deployment:read'], write: ['deployment:write'] },
   'deployment-check': nothing,

@@ -74,7 +74,7 @@ export const webhookRoutes = [
     operationId: 'transferWebhookOwnership',
     summary: 'Become the owner of a webhook; one that was held goes on',
     tag,
-    needs: ['webhook:write', 'integration:grant'],
+    needs: ['webhook:write', 'installation:grant'],
     load: findWebhook,
     guards: [notLimitedToProjects],
     run: transferWebhook,

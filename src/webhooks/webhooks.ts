@@ -92,7 +92,8 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
  */
 export async function findSentTo(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
   const { permissions, projectIds, installationId } = ctx.who
-  if (!permissions.has('app:read') || projectIds !== null || installationId !== null) return findWebhook(ctx, params)
+  if (!permissions.has('integration:read') || projectIds !== null || installationId !== null)
+    return findWebhook(ctx, params)
   const row = await ctx.db
     .selectFrom('webhook')
     .selectAll()
