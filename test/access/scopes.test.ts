@@ -65,6 +65,10 @@ const ORACLE: Record<string, Needs> = {
   getDomainVerificationRecord: { domain: 'read' },
   claimDomainOwnership: { domain: 'write' },
   deleteDomain: DOMAIN_WRITE,
+  // Lists that are always empty need what full ones would.
+  getCerts: { domain: 'read' },
+  getRecords: { domain: 'read' },
+  getStorageStores: PROJECT_READ,
   // Operations 16 to 20, and what stands beside them.
   createProjectEnv: ENV_WRITE,
   filterProjectEnvs: ENV_READ,
