@@ -48,7 +48,7 @@ export function seesProject({ projectIds }: Pick<Who, 'projectIds'>, projectId: 
   return projectIds === null || projectIds.includes(projectId)
 }
 
-/** Integrations and their installations reach beyond the projects that a narrow token sees. An installation acts on itself by its scopes. */
+/** A token that is limited to some projects changes no integration or installation, since these reach all projects. An installation acts on itself by its scopes. */
 export const notLimitedToProjects = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => {
   if (who.projectIds !== null && who.installationId === null) {
     refuse('missing_permission', 'This token is limited to some projects: integrations are the whole account\u2019s.')

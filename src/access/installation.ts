@@ -7,14 +7,14 @@ import type { Permission } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 
-/** What an installation adds to who acts. */
+/** The fields of `Who` that an installation sets. */
 export type ActingInstallation = Pick<Who, 'userId' | 'installationId' | 'projectIds'> & {
   permissions: ReadonlySet<Permission>
 }
 
 /**
- * Reads the installation of a token. Within a write on PostgreSQL it is held as it is until the commit: who disables or removes
- * it, or takes a scope away, waits for the writes that are under way, and no effect is committed after. Refuses:
+ * Reads the installation of a token. A write on PostgreSQL holds it until the commit: whoever disables or removes it, or takes a
+ * scope away, waits for the writes that are under way, and none is committed later. Refuses:
  * invalid_token 401 (uninstalled), integration_configuration_disabled 403.
  */
 export async function readInstallation(db: Queries, installationId: string): Promise<ActingInstallation> {
@@ -27,12 +27,12 @@ export async function readInstallation(db: Queries, installationId: string): Pro
     userId: row.user_id,
     installationId,
     projectIds: selected?.length === 0 ? NO_PROJECT : (selected?.map(({ project_id }) => project_id) ?? null),
-    // What an installation may do was granted to it; it is not bounded by the role of who installed it.
+    // An installation may do what was granted to it. The role of the user who installed it does not limit that.
     permissions: permissionsOf('OWNER', row.scopes_json),
   }
 }
 
-/** Of an empty selection: an id that no project has, because an empty list is no SQL that both engines take. */
+/** For an empty selection: an id that no project has. An empty list is not SQL that both engines accept. */
 const NO_PROJECT = ['']
 
 const selectInstallation = prepared<{ installationId: string }, InstallationColumns>(
@@ -40,7 +40,7 @@ const selectInstallation = prepared<{ installationId: string }, InstallationColu
   { remember: true },
 )
 
-/** The row lock decides; the lock before it only keeps the line: rows alone let those who share go before who waits, for ever. */
+/** The row lock decides. The advisory lock before it only keeps the order: row locks alone would let readers that share a lock starve a waiting writer. */
 const holdInstallation = prepared<{ installationId: string }, InstallationColumns>((db, value) =>
   queryInstallation(db, value.installationId)
     .innerJoin(
@@ -62,8 +62,9 @@ function queryInstallation(db: Queries, installationId: string) {
     .where('deleted_at', 'is', null)
 }
 
-/** Marks these locks among others in the database; and how many there are: who waits for many installations takes no more. */
+/** Marks these locks among other locks of the database. */
 const LOCKS = 0x62657274
+/** How many locks there are. Waiting for many installations takes no more locks than this. */
 const BUCKETS = 256
 
 function bucketOf(id: string | ReturnType<typeof sql.ref>) {
@@ -71,7 +72,7 @@ function bucketOf(id: string | ReturnType<typeof sql.ref>) {
 }
 
 /**
- * Waits until no write of these installations is under way, and lets none begin before the commit. Say it before they are
+ * Waits until no write of these installations is under way, and lets none begin before the commit. Call it before they are
  * disabled, removed, or lose a scope. On SQLite writes run one after another anyway.
  */
 export async function waitForWritesOf(db: Queries, installationIds: readonly string[]): Promise<void> {
@@ -91,8 +92,8 @@ export async function waitForWritesOf(db: Queries, installationIds: readonly str
 }
 
 /**
- * Say it before a token of the installation ends by itself: waits as `waitForWritesOf`, and writes the row as it is, so that
- * a write which had read the token by then and waits for its turn loses (PostgreSQL: 40001), begins anew and is refused.
+ * Call it before a single token of the installation ends. It waits as `waitForWritesOf` does, and writes the row unchanged: a
+ * write that has read the token already and waits then fails to serialize (PostgreSQL: 40001), starts again and is refused.
  */
 export async function endWritesOf(db: Queries, installationId: string): Promise<void> {
   await waitForWritesOf(db, [installationId])

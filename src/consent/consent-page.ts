@@ -1,4 +1,4 @@
-/** The consent page as people see it: first the account, then what it may do and on which projects. */
+/** The two steps of the consent page: choosing the account, then approving the scopes and the projects. */
 
 import type { Row } from '../db/schema.ts'
 import { lineOf } from '../mail/text.ts'
@@ -12,17 +12,17 @@ import { listScopes } from './scope-words.ts'
 
 type Integration = Row<'integration'>
 
-/** What is ticked and typed on the page. */
+/** What the person ticked and typed on the page. */
 export type Chosen = {
   selection: 'all' | 'selected' | undefined
   projectIds: string[]
   find: string
-  /** It is installed on the account already. */
+  /** Whether the integration is installed on the account already. */
   renews: boolean
   fault?: string | undefined
 }
 
-/** The first step, for those who could install it on several accounts. */
+/** The first step, for a person who can install it on several accounts. */
 export async function accountStep(
   ctx: PersonCtx,
   integration: Integration,
@@ -35,21 +35,21 @@ export async function accountStep(
     ...framed(integration),
     body: html`${await introduction(ctx, integration)}
 <h2>Where should it work?</h2>
-<p>Choose one account. You see what it asks for, and decide, on the next page.</p>
+<p>Choose one account. On the next page you see what it asks for, and decide.</p>
 <ul class="plain rows">${possible.map(
       (account) =>
         html`<li><a class="button quiet" href="${consentPath(integration, query, account.id)}">${nameOf(account)}</a></li>`,
     )}</ul>
 ${
   others.length > 0 &&
-  html`<p class="soft small">Not possible, because only an OWNER of a team can install integrations on it:
+  html`<p class="soft small">These accounts are not possible, because only an OWNER of a team can install integrations on it:
 ${others.map(({ name, slug, role }) => `${name ?? slug} (you are ${role})`).join(', ')}.</p>`
 }
 ${cancelForm(ctx, consentPath(integration, query))}`,
   }
 }
 
-/** The second step: all that is asked for, the projects, and the decision. */
+/** The second step: the requested scopes, the projects, and the decision. */
 export async function projectStep(
   ctx: PersonCtx,
   integration: Integration,
@@ -68,18 +68,18 @@ ${await introduction(ctx, integration)}
 <p>It asks for access to <strong>${nameOf(account)}</strong>. <a href="${consentPath(integration, query)}">Choose another account</a></p>
 ${
   chosen.renews &&
-  html`<p class="notice">It is installed here already. Approve, and what you choose below takes the place of what it has.</p>`
+  html`<p class="notice">It is installed here already. If you approve, your choice below replaces the access that it has.</p>`
 }
 <h2>What it will be able to do</h2>
 ${listScopes(scopes)}
 <form method="post" action="${consentPath(integration, query, account.id)}">
-${noAccident}${tokenField(ctx)}
+${enterKeyButton}${tokenField(ctx)}
 ${scopes.map((scope) => html`<input type="hidden" name="scope" value="${scope}">`)}
 <input type="hidden" name="redirect" value="${integration.redirect_url}">
 ${projectChoice(projects, chosen)}
 <h2>What happens next</h2>
-<p>Approve, and you go on to <strong>${hostOf(integration)}</strong>. ${name} keeps this access until you uninstall it, which you can
-do at any time under <a href="/integrations/installed">installed integrations</a>. Cancel, and nothing is installed.</p>
+<p>If you approve, you go on to <strong>${hostOf(integration)}</strong>. ${name} keeps this access until you uninstall it. You can do
+that at any time under <a href="/integrations/installed">installed integrations</a>. If you cancel, nothing is installed.</p>
 <p class="actions"><button name="decision" value="approve">Approve</button>
 <button class="quiet" name="decision" value="cancel">Cancel</button></p>
 </form>`,
@@ -87,24 +87,24 @@ do at any time under <a href="/integrations/installed">installed integrations</a
 }
 
 /**
- * The first button of a form is what the Enter key presses, on a box too: it shows the page again, with all that is ticked.
- * (A disabled one would not do: from a box, Chromium goes on to the next button, which approves.)
+ * The Enter key presses the first button of a form, also from a checkbox. This one shows the page again and keeps what is ticked.
+ * A disabled button would not help: from a checkbox, Chromium then presses the next button, which approves.
  */
-const noAccident = html`<button name="decision" value="find" hidden></button>`
+const enterKeyButton = html`<button name="decision" value="find" hidden></button>`
 
 function projectChoice({ ticked, others, more, none }: ShownProjects, { selection, find }: Chosen): Html {
   const radio = (value: 'all' | 'selected', text: string, on: boolean) =>
     html`<label class="choice"><input type="radio" name="selection" value="${value}"${on && html` checked`}> <span>${text}</span></label>`
-  const all = 'All projects, also those that are made later'
+  const all = 'All projects, also projects that are created later'
   if (none) {
-    return html`<fieldset id="projects" tabindex="-1"><legend>On which projects</legend>
+    return html`<fieldset id="projects" tabindex="-1"><legend>Which projects it may use</legend>
 <p>This account has no projects yet.</p>${radio('all', all, selection === 'all')}</fieldset>`
   }
   const box = (on: boolean) => (project: { id: string; name: string }) =>
     html`<label class="choice"><input type="checkbox" name="project" value="${project.id}"${on && html` checked`}> <span>${project.name}</span></label>`
-  return html`<fieldset id="projects" tabindex="-1"><legend>On which projects</legend>
+  return html`<fieldset id="projects" tabindex="-1"><legend>Which projects it may use</legend>
 ${radio('all', all, selection === 'all')}
-${radio('selected', 'Only those that I tick here, and those that it makes itself', selection !== 'all')}
+${radio('selected', 'Only the projects that I tick here, and those that it creates itself', selection !== 'all')}
 ${
   (more || find !== '') &&
   html`<label for="find">Find projects by name</label>
@@ -117,10 +117,10 @@ ${
 }
 
 function foundText(count: number, more: boolean, find: string): string {
-  if (more) return `The first ${OFFERED} are shown. Find others by a part of their name; what is ticked stays ticked.`
+  if (more) return `The first ${OFFERED} are shown. Find others by a part of their name. Ticked projects stay ticked.`
   return count === 0
     ? `No other project has “${find}” in its name.`
-    : `Projects with “${find}” in their name: ${count}. What is ticked stays ticked.`
+    : `Projects with “${find}” in their name: ${count}. Ticked projects stay ticked.`
 }
 
 async function introduction(ctx: PersonCtx, integration: Integration): Promise<Html> {
@@ -148,7 +148,7 @@ function framed(integration: Integration) {
   }
 }
 
-/** The logo, where its address can be named in the Content-Security-Policy: only that host is asked for images. */
+/** The logo, where the Content-Security-Policy can name its origin. The browser loads images from no other host. */
 export function logoOf({ logo_url }: Pick<Integration, 'logo_url'>): { url: string; origin: string } | undefined {
   const url = URL.parse(logo_url ?? '')
   if (url === null || !/^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url.origin)) return undefined
@@ -156,8 +156,8 @@ export function logoOf({ logo_url }: Pick<Integration, 'logo_url'>): { url: stri
 }
 
 /**
- * Browsers hold the redirects after a form to `form-action`, and not only the first: an integration that sends the person on
- * to another host of its own would fail. So the scheme is named, not the host.
+ * Browsers apply `form-action` to every redirect after a form, not only to the first. An integration that sends the person on to
+ * another host of its own would fail. So the policy names the scheme, not the host.
  */
 function onward({ redirect_url }: Integration): string {
   return redirect_url.startsWith('https:') ? 'https:' : 'http: https:'

@@ -1,4 +1,4 @@
-/** Consent: a person sees what an integration asks for, chooses where, and approves exactly that, or does not. docs/sign-in-and-consent.md. */
+/** The consent page: a person reads what an integration asks for, chooses the account and the projects, and approves exactly that, or cancels. docs/sign-in-and-consent.md. */
 import type { Static } from 'typebox'
 import type { Row } from '../db/schema.ts'
 import { readSelection } from '../installations/selection.ts'
@@ -19,9 +19,9 @@ const Decision = Type.Object({
   selection: Type.Optional(Type.Enum(['all', 'selected'])),
   project: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MOST_PROJECTS })),
   find: Type.Optional(Type.String({ maxLength: 100 })),
-  /** What the page listed: what is approved is what was seen. */
+  /** The scopes that the page listed. Only these can be approved. */
   scope: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 30 })),
-  /** Where the page said that the code goes. */
+  /** The redirect URL that the page showed. */
   redirect: Type.Optional(Type.String({ maxLength: 2000 })),
 })
 type DecisionInput = ScreenInput<ConsentQuery, Static<typeof Decision>>
@@ -48,7 +48,7 @@ export const consentScreens: readonly Screen[] = [
 ]
 
 async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Promise<Shown> {
-  const integration = await findAsking(ctx, input)
+  const integration = await findRequesting(ctx, input)
   const accounts = await accountsOf(ctx)
   const possible = accounts.filter((account) => account.role === 'OWNER')
   const { query } = input
@@ -60,7 +60,7 @@ async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Pr
 
 async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
   const { query, form } = input
-  const integration = await findAsking(ctx, input)
+  const integration = await findRequesting(ctx, input)
   const iss = ctx.deps.origin()
   if (form.decision === 'cancel') {
     return { to: redirectTo(integration, { error: 'access_denied', state: query.state, iss }) }
@@ -101,22 +101,25 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
   }
 }
 
-/** Refuses: not_found 404, bad_request 400. */
-async function findAsking(ctx: PersonCtx, { params, query }: ScreenInput<ConsentQuery>): Promise<Row<'integration'>> {
+/** The integration of the page, where it sent a valid request. Refuses: not_found 404, bad_request 400. */
+async function findRequesting(
+  ctx: PersonCtx,
+  { params, query }: ScreenInput<ConsentQuery>,
+): Promise<Row<'integration'>> {
   const integration = await readIntegration(ctx.db, { slug: params.slug! })
   if (integration === undefined) refuse('not_found', 'There is no such integration.')
   mustBeValidRequest(integration, query)
   return integration
 }
 
-/** Refuses: not_found 404, owner_only 403. */
+/** An account on which the person can install. Refuses: not_found 404, owner_only 403. */
 async function findOwned(ctx: PersonCtx, accountId: string): Promise<OwnAccount> {
   const account = await findOwnAccount(ctx, accountId)
   if (account.role !== 'OWNER') refuse('owner_only', 'Only an OWNER of the team can install integrations on it.')
   return account
 }
 
-/** What was chosen when the integration was installed on this account before; nothing when it is not installed. */
+/** What the installation on this account has now; nothing where the integration is not installed. */
 async function chosenBefore(ctx: PersonCtx, integration: Row<'integration'>, account: OwnAccount): Promise<Chosen> {
   const before = await readInstallationOn(ctx.db, integration.id, account.id)
   if (before === undefined) return { selection: undefined, projectIds: [], find: '', renews: false }
@@ -124,7 +127,7 @@ async function chosenBefore(ctx: PersonCtx, integration: Row<'integration'>, acc
   return { selection: before.project_selection, projectIds, find: '', renews: true }
 }
 
-/** Why this cannot be approved as it is, for the person to mend; undefined when it can. */
+/** Why this cannot be approved, as a sentence that tells the person what to do; undefined when it can. */
 async function faultIn(
   ctx: PersonCtx,
   integration: Row<'integration'>,
@@ -133,13 +136,15 @@ async function faultIn(
   { scope: seen = [], redirect = integration.redirect_url }: Static<typeof Decision>,
 ): Promise<string | undefined> {
   if (scopesOf(integration).sort().join() !== [...seen].sort().join() || redirect !== integration.redirect_url) {
-    return 'What the integration asks for has changed while you looked. Read it again before you approve.'
+    return 'What the integration asks for has changed since you opened this page. Read it again before you approve.'
   }
-  if (selection === undefined) return 'Choose whether it may work on all projects or on some.'
+  if (selection === undefined) return 'Choose whether it may use all projects or some.'
   if (selection === 'all') {
-    return projectIds.length > 0 ? 'You chose all projects and ticked some as well. Choose one of the two.' : undefined
+    return projectIds.length > 0 ? 'You chose all projects and also ticked some. Choose one of the two.' : undefined
   }
   if (projectIds.length === 0) return 'Tick at least one project, or choose all projects.'
   const there = await chosenProjects(ctx, account, projectIds)
-  return there.length < projectIds.length ? 'A project that you ticked is not there any more. Look again.' : undefined
+  return there.length < projectIds.length
+    ? 'A project that you ticked no longer exists. Check the projects again.'
+    : undefined
 }

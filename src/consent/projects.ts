@@ -1,30 +1,30 @@
-/** The projects of an account as the consent page offers them: those that are ticked, and then by name, up to a bound. */
+/** The projects that the consent page offers: first the ticked ones, then others by name, up to a limit. */
 import { sql } from 'kysely'
 import { slices } from '../db/chunks.ts'
 import type { OwnAccount } from '../pages/acting.ts'
 import type { PersonCtx } from '../pages/screen.ts'
 import type { Chosen } from './consent-page.ts'
 
-/** As many projects as an installation may be given one by one. */
+/** How many projects a person can tick. */
 export const MOST_PROJECTS = 1000
-/** As many as are offered at once; a search finds the others. */
+/** How many other projects are offered at once. A search finds the rest. */
 export const OFFERED = 100
 
 export type Offered = { id: string; name: string }
 export type ShownProjects = {
   ticked: Offered[]
   others: Offered[]
-  /** There are more than are offered. */
+  /** Whether there are more than are offered. */
   more: boolean
-  /** The account has none. */
+  /** Whether the account has no projects. */
   none: boolean
 }
 
-/** What the page offers for what is ticked and searched. */
+/** The projects to show for the ticked ones and the search of `chosen`. */
 export async function shownProjects(ctx: PersonCtx, account: OwnAccount, chosen: Chosen): Promise<ShownProjects> {
   const ticked = await chosenProjects(ctx, account, chosen.projectIds)
   const kept = new Set(ticked.map((project) => project.id))
-  // One more than could be shown if all that are ticked came first.
+  // Ticked projects may be found again, so this reads as many more. One more on top tells whether there are further ones.
   const found = await projectsOf(ctx, account)
     .where(sql<boolean>`name like ${containing(chosen.find)} escape '!'`)
     .orderBy('name')
@@ -35,7 +35,7 @@ export async function shownProjects(ctx: PersonCtx, account: OwnAccount, chosen:
   return { ticked, others: others.slice(0, OFFERED), more: others.length > OFFERED, none }
 }
 
-/** Those of the ids that are projects of the account, by name. */
+/** The projects of the account that have one of these ids, by name. */
 export async function chosenProjects(ctx: PersonCtx, account: OwnAccount, ids: readonly string[]): Promise<Offered[]> {
   const found: Offered[] = []
   for (const slice of slices([...ids]))
@@ -47,7 +47,7 @@ function projectsOf(ctx: PersonCtx, account: OwnAccount) {
   return ctx.db.selectFrom('project').select(['id', 'name']).where('account_id', '=', account.id)
 }
 
-/** Names are lower case, so a lower-case pattern makes the search blind to case on both engines. */
+/** A pattern that matches names containing the text. Names are lower case, so a lower-case pattern ignores case on both engines. */
 function containing(search: string): string {
   return `%${search.trim().toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
 }

@@ -1,21 +1,22 @@
-/** Scopes as people read them at consent: what the integration will be able to do, and whether it only reads. Specification: Scopes. */
+/** Scopes in words for people: what the integration will be able to do, and whether it only reads. Specification: Scopes. */
 
 import { type Html, html } from '../pages/html.ts'
 import type { Scope } from '../permissions/scopes.ts'
 
 const WORDS: Record<Scope, { read: string; write: string }> = {
   'integration-configuration': {
-    read: 'See its own installation and the webhooks it registered',
-    write: 'See, change and remove its own installation, and register webhooks: it is told what happens in the account',
+    read: 'See its own installation and the webhooks that it registered',
+    write:
+      'See, change and remove its own installation, and register webhooks, which tell it what happens in the account',
   },
   deployment: { read: 'See deployments', write: 'See, create and cancel deployments' },
   'deployment-check': {
     read: 'See the checks of deployments',
-    write: 'See and run checks that can hold up a deployment',
+    write: 'See and run checks that can block a deployment',
   },
   'edge-config': { read: 'See Edge Configs', write: 'See, create and change Edge Configs and their tokens' },
   project: {
-    read: 'See projects, their settings and their domains’ state',
+    read: 'See projects, their settings and the state of their domains',
     write: 'See projects, change their settings, create new ones and delete them',
   },
   'project-env-vars': {
@@ -30,7 +31,7 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
   user: { read: 'See your name, username and email', write: 'See your name, username and email' },
   'log-drain': {
     read: 'See its log drains',
-    write: 'Create and delete log drains: the logs of your deployments are sent to it',
+    write: 'Create and delete log drains, which send it the logs of your deployments',
   },
   domain: {
     read: 'See domains and certificates',
@@ -38,7 +39,7 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
   },
 }
 
-/** A list of granted or wanted scopes (`read:project`), in words. */
+/** A list of scopes such as `read:project`, in words. */
 export function listScopes(scopes: readonly string[]): Html {
   if (scopes.length === 0) return html`<p>It asks for no access at all.</p>`
   return html`<ul class="plain rows">${scopes.map(showScope)}</ul>`

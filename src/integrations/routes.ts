@@ -1,4 +1,4 @@
-/** The team's own routes for its integrations, and the operator's. docs/spec/operator-api.md; docs/integrations.md: Registering. */
+/** The routes by which a team, or the operator, registers and removes integrations. A change is in installations/routes.ts, because it reaches installations. docs/spec/operator-api.md; docs/integrations.md: Registering. */
 import { notLimitedToProjects } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { operatorRoute, route } from '../http/route.ts'

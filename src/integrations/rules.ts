@@ -10,8 +10,8 @@ export const teamOnly = guard(['missing_permission'], (ctx: Ctx, _subject: unkno
   }
 })
 
-/** What of an integration is checked; what is not said is not. */
-type Said = {
+/** The checked fields of an integration. An absent field is not checked. */
+type Checked = {
   name?: string | undefined
   redirectUrl?: string | undefined
   webhookUrl?: string | null | undefined
@@ -19,9 +19,9 @@ type Said = {
   scopes?: string[] | undefined
 }
 
-/** Refuses, naming the field, what an integration may not be. Refuses: bad_request 400. */
-export function mustBeIntegration({ name, redirectUrl, webhookUrl, logoUrl, scopes }: Said): void {
-  // People decide by it: it is seen, and turns no text around.
+/** Refuses: bad_request 400 (names the field that an integration may not have so). */
+export function mustBeIntegration({ name, redirectUrl, webhookUrl, logoUrl, scopes }: Checked): void {
+  // People decide by the name, so it is visible and does not reverse the text around it.
   if (name !== undefined && (name.trim() === '' || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))) {
     fault('name', 'should be visible characters')
   }
@@ -31,9 +31,9 @@ export function mustBeIntegration({ name, redirectUrl, webhookUrl, logoUrl, scop
   if (scopes !== undefined) mustBeScopes(scopes)
 }
 
-/** Codes travel there, so it is https, or http to the developer's own machine. RFC 9700, 4.1; RFC 8252, 7.3. */
-function mustBeRedirectUrl(said: string): void {
-  const url = urlOf('redirectUrl', said, ['https:', 'http:'])
+/** Codes are sent there, so it is https, or http to the developer's own machine. RFC 9700, 4.1; RFC 8252, 7.3. */
+function mustBeRedirectUrl(text: string): void {
+  const url = urlOf('redirectUrl', text, ['https:', 'http:'])
   if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname)) {
     fault('redirectUrl', 'should begin with https://, or be http on localhost, 127.0.0.1 or [::1]')
   }
@@ -41,15 +41,15 @@ function mustBeRedirectUrl(said: string): void {
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-function urlOf(field: string, said: string, protocols: string[]): URL {
-  const url = URL.parse(said)
-  // The parser forgives blanks, line ends and backslashes; what is compared byte for byte and put into headers must not hold them.
-  if (url === null || !/^[\x21-\x5b\x5d-\x7e]+$/.test(said)) fault(field, 'should be an absolute URL in ASCII')
-  if (!protocols.some((protocol) => said.toLowerCase().startsWith(`${protocol}//`))) {
+function urlOf(field: string, text: string, protocols: string[]): URL {
+  const url = URL.parse(text)
+  // The URL parser accepts spaces, line ends and backslashes. A URL that is compared byte for byte and put into headers must not have them.
+  if (url === null || !/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) fault(field, 'should be an absolute URL in ASCII')
+  if (!protocols.some((protocol) => text.toLowerCase().startsWith(`${protocol}//`))) {
     fault(field, `should begin with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
   }
-  if (said.includes('#')) fault(field, 'should have no fragment')
-  if (url.username !== '' || url.password !== '') fault(field, 'should hold no user name or password')
+  if (text.includes('#')) fault(field, 'should have no fragment')
+  if (url.username !== '' || url.password !== '') fault(field, 'should have no user name or password')
   return url
 }
 

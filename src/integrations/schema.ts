@@ -10,7 +10,7 @@ export const Scopes = Type.Array(Type.String({ pattern: GRANT_PATTERN, descripti
   description: 'each scope once',
 })
 
-/** Words that begin other paths below /integrations, where the page to install stands at /integrations/<slug>/new. */
+/** Words that begin other paths below /integrations. The consent page has the path /integrations/<slug>/new. */
 const RESERVED_SLUGS = 'apps|configuration|configurations|confirm|installed|log-drains|new'
 const Slug = Type.String({
   pattern: `^(?!(${RESERVED_SLUGS})$)[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$`,

@@ -1,4 +1,4 @@
-/** Client secrets: one, or two while one takes the other's place. Kept as a hash, and sealed, because webhooks are signed with them. */
+/** Client secrets: one, or two while the new one replaces the old one. Stored as a hash, and sealed, because webhooks are signed with them. */
 import { sql } from 'kysely'
 import type { Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -8,7 +8,7 @@ import { openSafeToWrite } from '../secrets/data-keys.ts'
 
 const MOST_SECRETS = 2
 
-/** Makes a secret, shown this once; the one before stays live. Refuses: secrets_full 409, when there are two. */
+/** Makes a secret and gives it, this one time. An older secret still works. Refuses: secrets_full 409 (there are two already). */
 export async function addSecret(
   ctx: Pick<OperatorCtx, 'db' | 'deps' | 'stamp'>,
   { id: integrationId, team_id }: Pick<Row<'integration'>, 'id' | 'team_id'>,
@@ -36,7 +36,7 @@ export async function addSecret(
   return { id, clientSecret }
 }
 
-/** Ends a secret at once. Refuses: not_found 404, last_secret 409. */
+/** Ends a secret at once. Refuses: not_found 404, last_secret 409 (an integration always has one). */
 export async function deleteSecret(
   ctx: OperatorCtx,
   { id: integrationId }: Row<'integration'>,

@@ -1,10 +1,10 @@
-/** An integration as it is answered, and as it is named beside what it made. */
+/** Integrations as an answer shows them. */
 import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Integration } from './schema.ts'
 
-/** Integrations with their webhook, and with which secrets they have: never a secret itself. */
+/** Each integration with its webhook and the ids of its secrets, but never a secret itself. */
 export async function showIntegrations(ctx: OperatorCtx, rows: Row<'integration'>[]): Promise<Integration[]> {
   if (rows.length === 0) return []
   const ids = rows.map((row) => row.id)

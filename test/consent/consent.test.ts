@@ -198,11 +198,11 @@ onBothEngines('a selection of projects is kept as it was ticked, and what is unc
     [{ selection: 'selected' }, /Tick at least one project/],
     [{ selection: 'selected', project: [] }, /Tick at least one project/],
     [{ selection: 'all', project: [one!] }, /Choose one of the two/],
-    [{ selection: 'selected', project: [one!, foreign] }, /not there any more/],
-    [{ selection: 'selected', project: ['prj_unknown'] }, /not there any more/],
-    [{ scope: ['read:project'] }, /has changed while you looked/],
-    [{ scope: [...SCOPES, 'read:user'] }, /has changed while you looked/],
-    [{ redirect: 'https://elsewhere.example/callback' }, /has changed while you looked/],
+    [{ selection: 'selected', project: [one!, foreign] }, /no longer exists/],
+    [{ selection: 'selected', project: ['prj_unknown'] }, /no longer exists/],
+    [{ scope: ['read:project'] }, /has changed since you opened/],
+    [{ scope: [...SCOPES, 'read:user'] }, /has changed since you opened/],
+    [{ redirect: 'https://elsewhere.example/callback' }, /has changed since you opened/],
   ] as const) {
     const asked = await client.post(url, approve(fields))
     assert.equal(asked.status, 422, JSON.stringify(fields))
@@ -210,7 +210,7 @@ onBothEngines('a selection of projects is kept as it was ticked, and what is unc
     assert.match(asked.text, /role="alert"><a href="#projects">/)
   }
   const { selection: _, ...undecided } = approve()
-  assert.match((await client.post(url, undecided)).text, /Choose whether it may work on all projects/)
+  assert.match((await client.post(url, undecided)).text, /Choose whether it may use all projects/)
   assert.equal((await client.post(url, approve({ selection: 'some' }))).status, 400)
   assert.deepEqual(await configurations(world), [])
 
