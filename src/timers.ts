@@ -17,7 +17,8 @@ import { forgetOldMail } from './mail/mail.ts'
 import { forgetOldInvitations } from './members/invitations.ts'
 import { forgetOldCodes } from './oauth/codes.ts'
 import { LINK_SLICE, linkEntries } from './outbox/audit-chain.ts'
-import { type Outgoing, outgoingOf, writeEvents } from './outbox/outbox.ts'
+import { writeEvents } from './outbox/outbox.ts'
+import { transact } from './outbox/transact.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './promotion/mapping.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './secrets/rotation.ts'
 import { forgetOldPasswordLinks } from './sign-in/password-link.ts'
@@ -97,11 +98,10 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   const { sweep, slice = SLICE } = timer
   let swept = 0
   for (;;) {
-    const count = await deps.db.write(async (db) => {
-      const outgoing: Outgoing[] = []
-      const emit: OperatorCtx['emit'] = (...said) => void outgoing.push(outgoingOf(...said))
+    const count = await transact(deps, { name }, async (db, begin) => {
+      const { stamp, emit, outgoing } = begin()
       const actor = { kind: 'timer', id: name, tokenId: null } as const
-      const dealt = await sweep({ actor, db, now, stamp: deps.clock.stamp(), deps, emit }, slice)
+      const dealt = await sweep({ actor, db, now, stamp, deps, emit }, slice)
       await writeEvents({ db, deps }, outgoing)
       return dealt
     })

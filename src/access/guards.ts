@@ -20,15 +20,23 @@ export const accountInGoodStanding = guard(
  * start of a transfer that was answered already (a serializable order of its own could be another than that of the clock).
  * Held as for a write, for some of them write it in the end.
  */
-export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, project: Row<'project'>) => {
+export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, subject: OfProject) => {
+  const project = projectOf(subject)
   mustNotBeInTransfer(project)
   if (ctx.deps.db.engine === 'postgres') await holdProject(ctx.db, { accountId: project.account_id, id: project.id })
 })
 
 /** As `notInTransfer`, for operations that write the row of the project: two writes of one row never pass each other. */
-export const notInTransferItself = guard(['in_transfer'], (_ctx: Ctx, project: Row<'project'>) =>
-  mustNotBeInTransfer(project),
+export const notInTransferItself = guard(['in_transfer'], (_ctx: Ctx, subject: OfProject) =>
+  mustNotBeInTransfer(projectOf(subject)),
 )
+
+/** A project, or something with the project that it is of: one guard serves both. */
+type OfProject = Row<'project'> | { project: Row<'project'> }
+
+function projectOf(subject: OfProject): Row<'project'> {
+  return 'project' in subject ? subject.project : subject
+}
 
 function mustNotBeInTransfer(project: Row<'project'>): void {
   if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')

@@ -1,6 +1,5 @@
 /** Aliases: the domains of the account that lead to a deployment. docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
-import { guard, notInTransfer } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -76,13 +75,14 @@ export async function findAlias(ctx: Ctx, params: Params): Promise<Found> {
   return found
 }
 
-/** `notInTransfer` for an alias's project. */
-export const aliasNotInTransfer = guard(notInTransfer.refuses, async (ctx: Ctx, alias: Found, input) =>
-  notInTransfer(ctx, await findProject(ctx, { projectId: alias.project_id }), input),
-)
+/** An alias to remove, with its project. Refuses: not_found 404. */
+export async function findAliasOfProject(ctx: Ctx, params: Params): Promise<{ alias: Found; project: Row<'project'> }> {
+  const alias = await findAlias(ctx, params)
+  return { alias, project: await findProject(ctx, { projectId: alias.project_id }) }
+}
 
 /** Ends where a domain leads, until the next deployment or promote takes it. The domain stays on its project. */
-export async function deleteAlias(ctx: Ctx, alias: Found): Promise<{ status: 'SUCCESS' }> {
+export async function deleteAlias(ctx: Ctx, { alias }: { alias: Found }): Promise<{ status: 'SUCCESS' }> {
   await ctx.db.deleteFrom('alias').where('name', '=', alias.name).execute()
   await foldDeployments(ctx, alias.project_id)
   return { status: 'SUCCESS' }

@@ -1,13 +1,13 @@
-import { accountInGoodStanding } from '../access/guards.ts'
+import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { findDeployment } from '../deployments/deployments.ts'
 import { ROUTING_REFUSALS } from '../domains/domains.ts'
 import { route } from '../http/route.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
 import {
-  aliasNotInTransfer,
   deleteAlias,
   findAlias,
+  findAliasOfProject,
   getAlias,
   listAliases,
   listAliasesOfDeployment,
@@ -73,8 +73,8 @@ export const aliasRoutes = [
       summary: `Take a domain off its deployment; it stays on its project${asCli(at)}`,
       tag,
       needs: ['project:write', 'deployment:write'],
-      load: findAlias,
-      guards: [aliasNotInTransfer],
+      load: findAliasOfProject,
+      guards: [notInTransfer],
       run: deleteAlias,
       refuses: ['not_found'],
       status: 200,

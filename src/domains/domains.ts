@@ -1,6 +1,6 @@
 /** Domains of a project: add, find, update, remove. Specification: operations 10, 12, 13 and 14. */
 
-import { guard, notInTransfer, seesProject } from '../access/guards.ts'
+import { seesProject } from '../access/guards.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx, EventOwner, Input, OperatorCtx, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -107,11 +107,6 @@ async function lookUp(ctx: Ctx, params: Params, nameOf: typeof canonicalName) {
   const found = await readDomain(ctx, name)
   return { project, name, domain: found?.project_id === project.id ? found : undefined }
 }
-
-/** `notInTransfer` for a domain's project. */
-export const projectNotInTransfer = guard(notInTransfer.refuses, (ctx: Ctx, { project }: Found, input) =>
-  notInTransfer(ctx, project, input),
-)
 
 /** Changes what the body mentions of branch and redirect. Refuses: ROUTING_REFUSALS 400, bad_request 400. */
 export async function updateDomain(

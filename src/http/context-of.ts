@@ -1,29 +1,29 @@
 /** From a request to what its operation may touch. */
-import { momentOf } from '../clock.ts'
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { mustBeLeft } from '../limiter.ts'
-import { type Outgoing, outgoingOf } from '../outbox/outbox.ts'
+import type { Outgoing } from '../outbox/outbox.ts'
+import type { Write } from '../outbox/transact.ts'
 import type { Route } from './route.ts'
 
 /** `counted`: the rows that this request was counted for, however often its transaction runs. */
 type Outer = { deps: Deps; now: number; route: Route; counted?: { rows: number } }
 
-/** What a request hands to its operation: who acts, the connection, one reading of the clock, and the events
- * it will tell. `stamp`: drawn by a write when it is its turn, and by nobody else, since a millisecond has not many. */
+/**
+ * What a request hands to its operation: who acts, the connection, one reading of the clock, and the events that it will tell.
+ * `write`: of a write within its transaction. Only then is a stamp drawn, since a millisecond has not many.
+ */
 export function contextOf(
   { deps, now, route, counted = { rows: 0 } }: Outer,
   db: Queries,
   who: Who | undefined,
-  stamp = 0,
+  write?: Write,
 ): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
-  const outgoing: Outgoing[] = []
   const actor: Actor = who?.actor ?? { kind: route.auth as 'operator' | 'client', id: route.auth, tokenId: null }
-  const emit: Ctx['emit'] = (type, payload, about, owner) => {
-    if (!route.emits?.includes(type)) throw new Error(`${route.operationId} does not declare the event ${type}`)
-    outgoing.push(outgoingOf(type, payload, about, owner))
+  const emit = () => {
+    throw new Error(`${route.operationId} tells of a change outside of its transaction`)
   }
-  const bare = { actor, db, now: stamp === 0 ? now : momentOf(stamp), stamp, deps, emit, outgoing }
+  const bare = { actor, db, deps, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (who === undefined) return bare
   let written = 0
   const countRows = (rows: number) => {

@@ -7,6 +7,7 @@ import type { Queries } from '../db/db.ts'
 import { endOfIteration, goFirst } from '../event-loop.ts'
 import { limitHeaders, mustBeLeft } from '../limiter.ts'
 import { fieldsOf, record } from '../outbox/outbox.ts'
+import { transact, type Write } from '../outbox/transact.ts'
 import { Refusal } from '../refusal.ts'
 import { contextOf } from './context-of.ts'
 import { addressOf, countGuess, type Peer } from './failure-limits.ts'
@@ -136,13 +137,14 @@ async function writeOnce(
   const counted = { rows: 0 }
   const before = contextOf({ deps, now, route, counted }, deps.db.read, who)
   const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, said)))
-  const work = async (tx: Queries): Promise<Written> => {
+  const writer = { name: route.operationId, emits: route.emits ?? [], accountId: who?.account.id }
+  const work = async (tx: Queries, begin: () => Write): Promise<Written> => {
     if (route.revokesAccess) await endOneAfterAnother(tx)
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const kept = await once?.take(tx, now)
     if (kept !== undefined) return kept
-    const ctx = contextOf({ deps, now, route, counted }, tx, who, deps.clock.stamp())
+    const ctx = contextOf({ deps, now, route, counted }, tx, who, begin())
     const input = await inputOf(route, tx, said)
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, prepared)
@@ -151,7 +153,7 @@ async function writeOnce(
     await once?.keep(tx, written)
     return written
   }
-  const written = await deps.db.write(work, who?.account.id).catch(async (error) => {
+  const written = await transact(deps, writer, work).catch(async (error) => {
     // A store that is away may have taken the write: what was done for it stays.
     if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(before, prepared)
     throw error

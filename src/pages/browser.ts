@@ -1,7 +1,7 @@
 /** The life of a request of a page: who is signed in, is the form ours, do it, commit, show. Knows no server framework. */
+
 import { findVisitor, SESSION_TOUCH_MS, touchSession, type Visitor } from '../access/session.ts'
-import { momentOf } from '../clock.ts'
-import type { Deps, OperatorCtx, Params } from '../context.ts'
+import type { Deps, Params } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { RefusalKey } from '../errors.ts'
 import { refusalToTell } from '../http/error-handler.ts'
@@ -11,7 +11,8 @@ import { readQuery, splitQuery } from '../http/query.ts'
 import { traceOf } from '../http/request-metrics.ts'
 import { versionOf } from '../http/route.ts'
 import { randomText } from '../ids.ts'
-import { fieldsOf, type Outgoing, outgoingOf, record } from '../outbox/outbox.ts'
+import { fieldsOf, record } from '../outbox/outbox.ts'
+import { transact } from '../outbox/transact.ts'
 import { type Refusal, refuse } from '../refusal.ts'
 import { formTokenOf, readCookies, writeCookies } from './cookies.ts'
 import { mustBeOurs, readFields } from './form.ts'
@@ -119,17 +120,12 @@ async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest:
   }
   const before = { ...contextFor(deps, deps.db.read, guest), now: deps.clock.now(), stamp: 0, emit }
   const prepared = await screen.prepare?.(before, input)
-  return deps.db.write(async (tx) => {
+  return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
     // A session that ended while this waited has ended.
     const visitor = await findVisitor(tx, guest.session, deps.clock.now())
     if (screen.auth === 'person' && visitor === undefined) return { to: signInFirst(request) }
-    const outgoing: Outgoing[] = []
-    const stamp = deps.clock.stamp()
-    const emit: OperatorCtx['emit'] = (type, payload, about, owner) => {
-      if (!screen.emits?.includes(type)) throw new Error(`${screen.name} does not declare the event ${type}`)
-      outgoing.push(outgoingOf(type, payload, about, owner))
-    }
-    const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), now: momentOf(stamp), stamp, emit }
+    const { outgoing, ...told } = begin()
+    const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), ...told }
     const shown: Shown = await screen.run(ctx, input, prepared)
     if (shown.done) await record(shown.done.by, outgoing, screen.name, shown.done.subjectId, fieldsOf(input.form))
     else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)

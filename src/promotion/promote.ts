@@ -1,6 +1,5 @@
 /** Promote and rollback: a request that makes a deployment serve production, and its domains follow one by one. docs/deployments.md: Promote and rollback in the background. */
 import { sql } from 'kysely'
-import { guard, notInTransferItself } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { type OfProject, showDeploymentEvent } from '../deployments/deployments.ts'
@@ -9,11 +8,6 @@ import { foldDeployments } from '../model/deployment-summary.ts'
 import type { Settings } from '../model/project-settings.ts'
 import { refuse } from '../refusal.ts'
 import { forgetRequests, makeLive, supersedeRequests } from '../serving/production.ts'
-
-/** `notInTransferItself` for the project of a promotion. */
-export const promotionNotInTransfer = guard(notInTransferItself.refuses, (ctx: Ctx, { project }: OfProject, input) =>
-  notInTransferItself(ctx, project, input),
-)
 
 /**
  * Makes a deployment serve production and asks for its domains to be mapped to it. Undoes what a rollback switched off.

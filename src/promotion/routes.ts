@@ -1,8 +1,9 @@
+import { notInTransferItself } from '../access/guards.ts'
 import { findDeploymentOfProject } from '../deployments/deployments.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../model/project.ts'
 import { listPromoteAliases, listRollbackAliases } from './mapping.ts'
-import { promotionNotInTransfer, requestPromote, requestRollback } from './promote.ts'
+import { requestPromote, requestRollback } from './promote.ts'
 import { PromoteAliases, PromoteAliasesQuery } from './schema.ts'
 
 const tag = 'deployments'
@@ -17,7 +18,7 @@ export const promotionRoutes = [
     tag,
     needs: promote,
     load: findDeploymentOfProject,
-    guards: [promotionNotInTransfer],
+    guards: [notInTransferItself],
     run: requestPromote,
     triggers: 'alias-requests',
     emits: ['deployment.promoted'],
@@ -33,7 +34,7 @@ export const promotionRoutes = [
     needs: promote,
     ignores: { query: { description: 'a rollback keeps no text: who asked for it is in the audit log' } },
     load: findDeploymentOfProject,
-    guards: [promotionNotInTransfer],
+    guards: [notInTransferItself],
     run: requestRollback,
     triggers: 'alias-requests',
     refuses: ['not_found', 'project_paused', 'deployment_not_ready', 'deployment_never_live'],
