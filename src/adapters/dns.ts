@@ -1,6 +1,6 @@
 /** Real DNS through the configured resolvers. They are trusted: what they say of a name is taken for its owner's word. */
 import { Resolver } from 'node:dns/promises'
-import { openFairLine } from '../fair-line.ts'
+import { openSemaphore } from '../semaphore.ts'
 
 /** What a look-up gives: what was found, `[]` when the name has nothing of it, undefined when no resolver answered. */
 export type Found<T> = T[] | undefined
@@ -16,7 +16,7 @@ export type Dns = {
   readAaaa(name: string, asker: string): Promise<Found<string>>
 }
 
-/** Two tries of 1.5 s a server, and never longer than this in all, waiting for a turn included. */
+/** Two tries of 1.5 s a server, and never longer than this in all, waiting for a slot included. */
 const TRIES = { timeout: 1500, tries: 2 }
 const LONGEST_MS = 5000
 /** Beyond this a resolver starts to lose questions (docs/spec/reliability.md 2e). */
@@ -28,11 +28,11 @@ const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 
 /** `servers`: `address:port` of each; the system's when undefined. */
 export function openDns(servers: string[] | undefined): Dns {
-  const turns = openTurns(MOST_IN_FLIGHT)
+  // Each asker takes only as many slots as it leaves free: one alone has half of them, and for somebody new one is free at once.
+  const semaphore = openSemaphore({ slots: MOST_IN_FLIGHT, mayTake: (_, held, free) => held < free })
   const ask = async <T>(asker: string, question: (resolver: Resolver) => Promise<T[]>): Promise<Found<T>> => {
     const deadline = Date.now() + LONGEST_MS
-    const leave = await turns.enter(asker, LONGEST_MS)
-    if (leave === undefined) return undefined
+    if (!semaphore.tryTake(asker) && !(await semaphore.take(asker, LONGEST_MS))) return undefined
     const resolver = new Resolver(TRIES)
     const hurry = setTimeout(() => resolver.cancel(), Math.max(1, deadline - Date.now()))
     try {
@@ -44,7 +44,7 @@ export function openDns(servers: string[] | undefined): Dns {
       return NOTHING.has(code ?? '') ? [] : undefined
     } finally {
       clearTimeout(hurry)
-      leave()
+      semaphore.release(asker)
     }
   }
   return {
@@ -53,49 +53,5 @@ export function openDns(servers: string[] | undefined): Dns {
     readCname: (name, asker) => ask(asker, (resolver) => resolver.resolveCname(name)),
     readA: (name, asker) => ask(asker, (resolver) => resolver.resolve4(name)),
     readAaaa: (name, asker) => ask(asker, (resolver) => resolver.resolve6(name)),
-  }
-}
-
-type Turns = {
-  /** Waits for a place and gives the way out of it; undefined when none came free in time. */
-  enter(asker: string, longestMs: number): Promise<(() => void) | undefined>
-}
-
-/**
- * Places that askers share. Each takes only as many as it leaves free: one alone has half of them, and for somebody new there is
- * one at once. Who waits does so behind its own, and takes turns with the others.
- */
-function openTurns(places: number): Turns {
-  let free = places
-  const inside = new Map<string, number>()
-  const line = openFairLine<() => void>()
-  const of = (asker: string) => inside.get(asker) ?? 0
-  const may = (asker: string) => of(asker) < free
-  const leave = (asker: string) => {
-    free++
-    if (of(asker) === 1) inside.delete(asker)
-    else inside.set(asker, of(asker) - 1)
-    for (let next = line.shift(may); next !== undefined; next = line.shift(may)) next()
-  }
-  const take = (asker: string) => {
-    free--
-    inside.set(asker, of(asker) + 1)
-    return () => leave(asker)
-  }
-  return {
-    enter(asker, longestMs) {
-      if (may(asker)) return Promise.resolve(take(asker))
-      return new Promise((resolve) => {
-        const begin = () => {
-          clearTimeout(patience)
-          resolve(take(asker))
-        }
-        const patience = setTimeout(() => {
-          line.remove(asker, begin)
-          resolve(undefined)
-        }, longestMs)
-        line.push(asker, begin)
-      })
-    },
   }
 }

@@ -34,6 +34,9 @@ export type Asked = {
 /** An answer, and whose it is: the account, the address of an app, or the operator. */
 export type Answered = Written & { owner: string }
 
+/** A body that is longer says very many things, such as some hundred variables. */
+const BULK_BYTES = 8 * 1024
+
 /** Answers a request of a route, or refuses with what the route declares. docs/architecture.md: Life of a request. */
 export async function answerRequest(deps: Deps, route: Route, request: Asked): Promise<Answered> {
   const query = splitQuery(request.url)
@@ -72,17 +75,25 @@ async function answerCounted(
   if (route.auth === 'public' && isList(route)) mustKnowFilters(route, query)
   const owner = who?.account.id ?? (route.auth === 'client' ? addressOf(request.peer) : 'operator')
   const asked = { deps, now, route, request, credentials, who, input }
-  const written = await inTurn(request.gates, route, owner, () =>
+  const isBulk = who !== undefined && (request.body?.length ?? 0) > BULK_BYTES
+  const written = await inTurn(request.gates, route, owner, isBulk, () =>
     route.method === 'GET' ? answerRead(asked) : answerWrite(asked),
   )
   if (route.method === 'GET') await endOfIteration()
   return { ...written, owner }
 }
 
-/** Answers when it is the account's turn: of lists few are made at once. Refuses: rate_limited 429. */
-async function inTurn<T>({ lists, all }: Gates, route: Route, owner: string, make: () => Promise<T>): Promise<T> {
-  if (route.list === undefined) return goFirst(() => passing(all, owner, make))
-  return passing(lists, owner, () => passing(all, owner, make))
+/** Answers when it is the account's turn: of lists and of bulk writes few are made at once. Refuses: rate_limited 429. */
+async function inTurn<T>(
+  { lists, bulk, all }: Gates,
+  route: Route,
+  owner: string,
+  isBulk: boolean,
+  make: () => Promise<T>,
+): Promise<T> {
+  const answer = () => passing(all, owner, make)
+  if (route.list !== undefined) return passing(lists, owner, answer)
+  return isBulk ? passing(bulk, owner, answer) : goFirst(answer)
 }
 
 async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
-import { openRaces } from '../../src/db/postgres/races.ts'
+import { openRaces, type Races } from '../../src/db/postgres/races.ts'
 import { openService } from '../../src/service.ts'
 import { MIGRATED } from '../support/postgres.ts'
 import { type Call, callerOf, newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
@@ -67,7 +67,7 @@ test('who lost three races runs alone: nobody begins meanwhile, and who waits fo
   const untilWon = openRaces(() => void lost++)
   let [running, loserRuns, met] = [0, false, 0]
   const short = () =>
-    untilWon(async () => {
+    untilWon('other', async () => {
       running++
       if (loserRuns) met++
       await sleep(2)
@@ -80,7 +80,7 @@ test('who lost three races runs alone: nobody begins meanwhile, and who waits fo
     }),
   )
   const said: boolean[] = []
-  const value = await untilWon(async (alone) => {
+  const value = await untilWon('owner', async (alone) => {
     said.push(alone)
     if (!alone) throw Object.assign(new Error('lost'), { code: '40001' })
     loserRuns = true
@@ -93,4 +93,44 @@ test('who lost three races runs alone: nobody begins meanwhile, and who waits fo
   await others
   assert.deepEqual([value, lost, said], ['done', 3, [false, false, false, true]])
   assert.equal(met, 0, 'others that ran beside it')
+})
+
+/** One of an owner that loses its first races, and then runs for so long as `end` lets it. */
+function openLoser(races: Races, owner: string, losses: number) {
+  const [began, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let attempts = 0
+  const done = races(owner, async () => {
+    if (++attempts <= losses) throw Object.assign(new Error('lost'), { code: '40001' })
+    began.resolve()
+    await end.promise
+  })
+  return { began: began.promise, end: end.resolve, done, attempts: () => attempts }
+}
+
+test('whoever lost a race waits for losers of the same account, and for those of no other', async () => {
+  const races = openRaces(() => {})
+  const first = openLoser(races, 'one', 1)
+  await first.began
+  const [second, other] = [openLoser(races, 'one', 1), openLoser(races, 'another', 1)]
+  await other.began
+  await sleep(200)
+  assert.equal(second.attempts(), 1)
+  first.end()
+  await second.began
+  for (const one of [second, other]) one.end()
+  await Promise.all([first.done, second.done, other.done])
+})
+
+test('of many accounts that lost three races one runs alone at a time', async () => {
+  const races = openRaces(() => {})
+  let [running, most] = [0, 0]
+  const lose = (owner: string) =>
+    races(owner, async (alone) => {
+      if (!alone) throw Object.assign(new Error('lost'), { code: '40001' })
+      most = Math.max(most, ++running)
+      await sleep(20)
+      running--
+    })
+  await Promise.all(Array.from({ length: 20 }, (_, at) => lose(`account ${at}`)))
+  assert.equal(most, 1)
 })

@@ -1,11 +1,13 @@
 /** Who runs and who waits: accounts take turns, few of one run at once, and who waits for long is told. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { groupCommit, type Writer } from '../../src/db/sqlite/group-commit.ts'
-import { openFairLine } from '../../src/fair-line.ts'
+import { openFairQueue } from '../../src/fair-queue.ts'
 import { openGate } from '../../src/http/gate.ts'
 import { Refusal } from '../../src/refusal.ts'
+import { openSemaphore } from '../../src/semaphore.ts'
+import { onBothEngines, type World } from '../support/world.ts'
 
 /** Keeps this turn of the event loop busy. */
 function busy(ms: number): void {
@@ -17,7 +19,7 @@ const turns = async (count: number) => {
 }
 
 test('in a line owners take turns, each has its own in order, and who may not go is passed over', () => {
-  const line = openFairLine<string>()
+  const line = openFairQueue<string>()
   for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) line.push(item[0]!, item)
   line.remove('a', 'a2')
   line.remove('b', 'c1')
@@ -32,6 +34,19 @@ test('in a line owners take turns, each has its own in order, and who may not go
     ['a1', 'b1', 'c2', 'a3', undefined],
   )
   assert.equal(line.size(), 0)
+})
+
+test('a semaphore gives no slot past those of the owner that wait, and leaves no timer behind', async () => {
+  let open = false
+  const semaphore = openSemaphore({ mayTake: () => open })
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  const waiting = semaphore.take('a', 60_000)
+  open = true
+  assert.deepEqual([semaphore.tryTake('a'), semaphore.tryTake('b'), semaphore.waiting('a')], [false, true, 1])
+  semaphore.wake()
+  assert.equal(await waiting, true)
+  assert.equal(timers(), before)
 })
 
 test('so many of an account run at once, the others wait, and 257th of them is refused', async () => {
@@ -78,7 +93,7 @@ test('after a long turn all wait for the next, in which accounts take turns', as
 test('who waits for 10 s is refused and takes no place; what may go on is looked at when something has changed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let hasRoom = false
-  const gate = openGate({ mostOfOne: 1, mostOfAll: 1, may: () => hasRoom })
+  const gate = openGate({ mostOfOne: 1, mostOfAll: 1, mayEnter: () => hasRoom })
   const first = gate.enter('a')!
   t.mock.timers.tick(9_999)
   const second = gate.enter('a')!
@@ -97,6 +112,54 @@ test('who waits for 10 s is refused and takes no place; what may go on is looked
   await turns(3)
   assert.equal(came, 1)
 })
+
+onBothEngines(
+  'of the bulk writes of an account one runs at a time, beside its short ones and those of others',
+  async (world) => {
+    const { deps } = world
+    const other = await world.user('other')
+    for (const call of [world.call, other.call])
+      assert.equal((await call('POST', '/v10/projects', { name: 'web' })).status, 200)
+    const write = deps.db.write
+    const running = new Map<string, number>()
+    const most = new Map<string, number>()
+    let together = 0
+    deps.db.write = async (work, owner = '') => {
+      running.set(owner, (running.get(owner) ?? 0) + 1)
+      most.set(owner, Math.max(most.get(owner) ?? 0, running.get(owner)!))
+      together = Math.max(together, running.size)
+      // Long enough that all that may run at once do.
+      await sleep(100)
+      return write(work, owner).finally(() => {
+        if (running.get(owner) === 1) running.delete(owner)
+        else running.set(owner, running.get(owner)! - 1)
+      })
+    }
+    const upsert = (call: World['call'], count: number) =>
+      call(
+        'POST',
+        '/v10/projects/web/env?upsert=true',
+        Array.from({ length: count }, (_, at) => ({
+          key: `KEY_${at}`,
+          value: 'v',
+          type: 'plain',
+          target: ['production'],
+        })),
+      )
+    const bulk = await Promise.all([
+      ...Array.from({ length: 4 }, () => upsert(world.call, 200)),
+      upsert(other.call, 200),
+    ])
+    assert.deepEqual(
+      bulk.map(({ status }) => status),
+      [201, 201, 201, 201, 201],
+    )
+    assert.deepEqual([[...most.values()], together], [[1, 1], 2])
+    await Promise.all(Array.from({ length: 4 }, () => upsert(world.call, 1)))
+    assert.ok(Math.max(...most.values()) > 1, 'short writes run beside each other')
+    deps.db.write = write
+  },
+)
 
 /** A writer that notes its verbs. */
 function openWriter() {

@@ -42,8 +42,8 @@ export async function openPostgres(url: string, onLost: (error: Error) => void, 
   return {
     engine: 'postgres',
     read: queries,
-    write: (work) =>
-      untilWon(async (alone) => {
+    write: (work, owner = '') =>
+      untilWon(owner, async (alone) => {
         const before = performance.now()
         const transaction = queries.transaction().setIsolationLevel('serializable')
         const value = await transaction.execute(async (tx) => {

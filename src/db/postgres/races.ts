@@ -1,32 +1,34 @@
-/** Transactions that lose a race are run again; one that loses several is let run alone. docs/scaling.md. */
+/** Transactions that lose a race are run again; one that loses several runs alone. docs/scaling.md. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refuse } from '../../refusal.ts'
+import { openSemaphore, type Semaphore } from '../../semaphore.ts'
 
 const ATTEMPTS = 12
 /** A long transaction loses to every short one that commits meanwhile: after so many losses no other writer runs beside it. */
 const LOSSES_BESIDE_OTHERS = 3
 const LONGEST_WAIT_MS = 100
-/** Serialization failure, deadlock: PostgreSQL's word for "run it again". */
+/** Serialization failure, deadlock: the codes with which PostgreSQL asks for another attempt. */
 const LOST_RACE = new Set(['40001', '40P01'])
 
-/** One attempt of a transaction. `alone`: no other writer of this instance runs, and those of others shall not commit before it. */
+/** One attempt of a transaction. `alone`: no other writer of this instance runs, and those of other instances must not commit before it. */
 type Run<T> = (alone: boolean) => Promise<T>
-/** Runs a transaction until it wins. Refuses: busy 503 (races lost again and again). */
-export type Races = <T>(run: Run<T>) => Promise<T>
+/** Runs a transaction of an owner until it wins. Refuses: busy 503 (races lost again and again). */
+export type Races = <T>(owner: string, run: Run<T>) => Promise<T>
 
 /**
- * Who lost goes in line: transactions of this instance that would make each other lose again and again (many at once on
- * neighbouring rows do, for PostgreSQL watches pages) then meet only newcomers and other instances.
+ * Of the transactions of one owner that lost a race, one at a time is run again: many at once on neighbouring rows would make each
+ * other lose again, for PostgreSQL watches pages. Those of other owners do not wait for them. Alone runs one of all owners at a time.
  */
 export function openRaces(onLost: () => void): Races {
-  const inLine = openLine()
-  const { beside, alone } = openTrack()
-  return async (run) => {
+  const retries = openSemaphore({ mayTake: (_, held) => held === 0 })
+  const alone = openSemaphore({ slots: 1 })
+  const { shared, exclusive } = openLock()
+  return async (owner, run) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        if (attempt === 1) return await beside(() => run(false))
-        const last = attempt > LOSSES_BESIDE_OTHERS
-        return await inLine(() => (last ? alone(() => run(true)) : beside(() => run(false))))
+        if (attempt === 1) return await shared(() => run(false))
+        if (attempt <= LOSSES_BESIDE_OTHERS) return await holding(retries, owner, () => shared(() => run(false)))
+        return await holding(retries, owner, () => holding(alone, owner, () => exclusive(() => run(true))))
       } catch (error) {
         if (!isLostRace(error)) throw error
         onLost()
@@ -38,34 +40,34 @@ export function openRaces(onLost: () => void): Races {
   }
 }
 
-type Way = <T>(run: () => Promise<T>) => Promise<T>
-
-/** Runs what it is given one after another, in the order of coming. */
-function openLine(): Way {
-  let last: Promise<unknown> = Promise.resolve()
-  return (run) => {
-    const turn = last.then(run)
-    last = turn.catch(() => {})
-    return turn
+/** Runs something while it holds a slot. */
+async function holding<T>(semaphore: Semaphore, owner: string, run: () => Promise<T>): Promise<T> {
+  if (!semaphore.tryTake(owner)) await semaphore.take(owner)
+  try {
+    return await run()
+  } finally {
+    semaphore.release(owner)
   }
 }
 
+type Way = <T>(run: () => Promise<T>) => Promise<T>
+
 /**
- * Two ways to run: `beside` others, and `alone`, which waits for those that run while newcomers wait for it. Who waits has no connection yet.
- * Of those that want to be alone one comes at a time: they stand in a line.
+ * A lock with two ways to run. `exclusive` waits for those that run, while newcomers wait for it; the caller runs one at a time.
+ * Whoever waits has no connection yet.
  */
-function openTrack(): { beside: Way; alone: Way } {
+function openLock(): { shared: Way; exclusive: Way } {
   const running = new Set<Promise<unknown>>()
   let free: Promise<void> | undefined
   return {
-    async beside(run) {
+    async shared(run) {
       while (free !== undefined) await free
       const one = run()
       const ended = one.catch(() => {}).finally(() => running.delete(ended))
       running.add(ended)
       return one
     },
-    async alone(run) {
+    async exclusive(run) {
       const { promise, resolve } = Promise.withResolvers<void>()
       free = promise
       try {

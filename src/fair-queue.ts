@@ -1,16 +1,15 @@
-/** A line in which owners take turns: who brings much waits behind its own, and nobody else does. */
-export type FairLine<T> = {
+/** A queue in which owners take turns: whoever brings much waits behind its own, and nobody else does. */
+export type FairQueue<T> = {
   size(): number
   sizeOf(owner: string): number
   push(owner: string, item: T): void
-  /** It waits no more. */
+  /** Takes an item out of the queue, wherever it stands. */
   remove(owner: string, item: T): void
-  /** The first of the owner whose turn it is; of those that `may` go, when it is said. */
+  /** Takes the first item of the owner whose turn it is. With `may`, of the first owner for which it says true. */
   shift(may?: (owner: string) => boolean): T | undefined
 }
 
-/** Nobody stands in it yet. */
-export function openFairLine<T>(): FairLine<T> {
+export function openFairQueue<T>(): FairQueue<T> {
   /** In the order of their turns. */
   const owners = new Map<string, T[]>()
   let size = 0
@@ -37,7 +36,7 @@ export function openFairLine<T>(): FairLine<T> {
         const item = own.shift()!
         size--
         owners.delete(owner)
-        // Behind all others now.
+        // The next turn of this owner comes after those of all others.
         if (own.length > 0) owners.set(owner, own)
         return item
       }
