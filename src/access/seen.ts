@@ -8,7 +8,7 @@ import { slices } from '../db/chunks.ts'
 const HOUR_MS = 3_600_000
 const PERIOD_MS = 60_000
 const KEPT_MS = 365 * 24 * HOUR_MS
-/** So many are remembered as written. Whoever is forgotten here is written once more. */
+/** How many are remembered as written. Those beyond it are written once more. */
 const KNOWN = 20_000
 
 export type Seen = {
@@ -38,7 +38,7 @@ export function openSeen(): Seen {
   }
 }
 
-/** Writes down who was seen since the last time. */
+/** Writes who was seen since the last time. */
 export async function writeSeen({ db, seen }: Pick<Deps, 'db' | 'seen'>): Promise<void> {
   for (const rows of slices(seen.take())) {
     await db.write((tx) =>
@@ -51,7 +51,7 @@ export async function writeSeen({ db, seen }: Pick<Deps, 'db' | 'seen'>): Promis
   }
 }
 
-/** Sweep: whoever was last seen more than a year ago. Lists then say nothing of when that was. */
+/** Sweep: forgets when people and tokens were last seen, after a year. Lists then show no such moment for them. */
 export async function forgetLongUnseen(ctx: OperatorCtx, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('seen')

@@ -1,7 +1,7 @@
 /**
- * HTTP to addresses that others chose: webhooks and log drains. No private network is reached by it: the literal, every
- * address that a name has, and the address that is really connected to are checked. No redirect is followed, and nothing
- * takes longer or is read further than said here. docs/spec/reliability.md 2f.
+ * HTTP to addresses that others chose, for webhooks and log drains. It reaches no private network: an address in the URL, every address of a
+ * name, and the address that is connected to in the end are checked. It follows no redirect, and time and size are limited.
+ * docs/spec/reliability.md 2f.
  */
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, buildConnector } from 'undici'
@@ -11,23 +11,23 @@ export type Post = {
   url: string
   headers: Record<string, string>
   body: string
-  /** The account that set the URL: names are looked up, and connections kept, for it alone. */
+  /** The account that set the URL. Names are looked up in its share of the places, and connections are kept for it alone. */
   accountId: string
 }
-/** What came back: a status with the first KiB of the answer, or a sentence that says why there is none. */
+/** The answer: a status with the first KiB of the body. Or a sentence that says why there is no answer. */
 export type Posted = { statusCode: number; response: string; retryAfter: string | undefined } | { error: string }
 
 export type Egress = {
-  /** Posts. Never throws: what goes wrong is the answer. `signal` gives up sooner than the time-out. */
+  /** Posts. It never throws: a failure is the `error` of the answer. `signal` can end it sooner than the time-out. */
   post(request: Post, signal: AbortSignal): Promise<Posted>
   close(): Promise<void>
 }
 
-/** All in all: name, connection, request and the whole answer. */
+/** For all of it: look-up, connection, request and the whole answer. */
 const TIMEOUT_MS = 15_000
 const MOST_READ = 64 * 1024
 const KEPT = 1024
-/** Idle connections are kept for the next delivery, shortly: a receiver that closes one at that moment fails a delivery. */
+/** How long an idle connection is kept for the next delivery. It is short, because a delivery fails if its receiver closes the connection at that moment. */
 const IDLE_MS = 2000
 
 class Forbidden extends Error {}
@@ -58,8 +58,8 @@ export function openEgress(dns: Dns, may: (address: string) => boolean, timeoutM
 type Undici = typeof import('undici')
 
 /**
- * The connections of each account, kept by an agent of its own: a connection says nothing of whom it is made for, and names have to be
- * looked up in the account's own share of the places (dns.ts).
+ * Keeps the connections of each account in an agent of its own. A connector does not learn for which request it connects, but it has to look names up
+ * in the share of one account (dns.ts).
  */
 function openAgents(dns: Dns, may: (address: string) => boolean) {
   const kept = new Map<string, { agent: Agent; posts: number; idle?: NodeJS.Timeout }>()
@@ -91,7 +91,7 @@ function openAgents(dns: Dns, may: (address: string) => boolean) {
   }
 }
 
-/** Why a URL is none that is posted to; undefined when it is one. */
+/** Why nothing can be posted to a URL; undefined: it can. */
 export function urlFault(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'the URL must begin with https:// or http://'
@@ -99,7 +99,7 @@ export function urlFault(text: string): string | undefined {
   return undefined
 }
 
-/** A connector that refuses before it connects, and once more, by the address that it is connected to, after. */
+/** A connector that checks the address before it connects, and checks the address that it is connected to afterwards. */
 function guarded(
   build: typeof buildConnector,
   dns: Dns,
@@ -125,7 +125,7 @@ function guarded(
   }
 }
 
-/** All addresses of a name, or none of them: one that may not be reached is enough to refuse. */
+/** A look-up that gives all addresses of a name. It fails when one of them may not be reached. */
 function guardedLookup(dns: Dns, may: (address: string) => boolean, accountId: string): LookupFunction {
   return (name, _options, callback) => {
     addressesOf(dns, name, accountId).then(
@@ -149,7 +149,7 @@ async function addressesOf(dns: Dns, name: string, accountId: string): Promise<s
   throw new Error(v4 && v6 ? 'the name has no address' : 'the name servers did not answer')
 }
 
-/** The beginning of an answer. One that is longer is cut off; one that ends before its end is none. */
+/** The first KiB of an answer. After 64 KiB the rest is not read. An answer that breaks off throws. */
 async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
   let kept = Buffer.alloc(0)
   let read = 0
@@ -158,11 +158,11 @@ async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
     read += chunk.length
     if (read > MOST_READ) break
   }
-  // What a store cannot keep as it is: NUL.
+  // PostgreSQL cannot store a NUL character.
   return kept.toString('utf8').replaceAll('\0', '\uFFFD')
 }
 
-/** What is kept of a failure: a sentence, never an address of ours. */
+/** A sentence about a failure. It names no address of this network. */
 function sentenceOf(error: unknown, timeoutMs: number): string {
   const { name, code, message } = error as { name: string; code?: string; message: string }
   if (error instanceof Forbidden) return 'the address is private, local or reserved, and is not connected to'

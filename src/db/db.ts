@@ -99,8 +99,8 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0035-repo-case': repoCase,
   '0042-released-proofs': releasedProofs,
   '0043-delivery-turns': deliveryTurns,
-  '0065-domains-of-environments': domainsOfEnvironments,
   '0060-drain-bytes': drainBytes,
+  '0065-domains-of-environments': domainsOfEnvironments,
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The log of deliveries: what was sent where, every attempt, and once more on request. The operator reads all, others those of their webhooks. */
+/** The log of deliveries: what was sent where, with every attempt, and how one is sent again. The operator sees all of them, others those of their webhooks. */
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Static } from 'typebox'
 import { permit } from '../access/authenticate.ts'
@@ -21,8 +21,8 @@ import { LEASE_MS } from './queue.ts'
 const KEPT_MS = 30 * 86_400_000
 
 /**
- * Lists deliveries with their attempts, newest first. No index finds a status: a page has what is among the next LOOKED_THROUGH
- * deliveries, and `next` leads on. docs/decisions/0124.
+ * Lists deliveries with their attempts, newest first. There is no index by status, so a page holds what is found among the next LOOKED_THROUGH
+ * deliveries, and `next` leads to the page after it. docs/webhooks.md: What was sent.
  */
 export async function listDeliveries(
   ctx: OperatorCtx,
@@ -35,7 +35,7 @@ export async function listDeliveries(
 }
 
 /**
- * Lists what was sent to a webhook, or waits, as `listDeliveries`. A token that is limited to some projects sees what was told of those.
+ * Lists the deliveries to a webhook as `listDeliveries` does. A token that is limited to some projects sees only events of those projects.
  */
 export async function listDeliveriesOf(
   ctx: Ctx,
@@ -80,7 +80,7 @@ async function pageOfDeliveries(
   return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
 }
 
-/** The projects that a token of a person is limited to; null: to none. What an installation registered hears what that was granted. */
+/** The projects that the token of a person is limited to; null: it sees all. An installation sees whatever its webhooks were sent. */
 function narrowTo({ who }: Ctx): readonly string[] | null {
   return who.installationId === null ? who.projectIds : null
 }
@@ -94,8 +94,8 @@ function withEvent(ctx: OperatorCtx) {
 }
 
 /**
- * The attempts of deliveries, by delivery. Where receivers on private networks are allowed, only the operator sees what they answered: an
- * account could read there what it cannot reach.
+ * The attempts of deliveries, by delivery. Where receivers on private networks are allowed, only the operator sees their answers. Otherwise an
+ * account could read from services that it cannot reach itself.
  */
 async function attemptsOf(ctx: OperatorCtx, rows: readonly Row<'delivery'>[]) {
   const ids = rows.map(({ id }) => id)
@@ -106,7 +106,7 @@ async function attemptsOf(ctx: OperatorCtx, rows: readonly Row<'delivery'>[]) {
   return Map.groupBy(hidden ? found.map((row) => ({ ...row, response: null })) : found, (row) => row.delivery_id)
 }
 
-/** Refuses: not_found 404. */
+/** Finds any delivery, with its event. Refuses: not_found 404. */
 export async function findDelivery(ctx: OperatorCtx, params: Params) {
   const id = params.id ?? ''
   const row = await withEvent(ctx).where('delivery.id', '=', id).executeTakeFirst()
@@ -114,7 +114,7 @@ export async function findDelivery(ctx: OperatorCtx, params: Params) {
   return row
 }
 
-/** A delivery to a webhook that the caller may know of. Refuses: not_found 404. */
+/** Finds a delivery to a webhook that the caller may know of. Refuses: not_found 404. */
 export async function findDeliveryOf(ctx: Ctx, params: Params) {
   const webhook = await findSentTo(ctx, params)
   const id = params.deliveryId ?? ''
@@ -134,8 +134,8 @@ export async function getDelivery(ctx: OperatorCtx, row: Awaited<ReturnType<type
 }
 
 /**
- * Sends a delivery once more, or one that waits for its next attempt now, with the same `webhook-id` and signed anew. When it fails it goes on in the schedule
- * where it was. Refuses: not_replayable 409 (its endpoint is gone or disabled, its lines are not kept, or it is under way or held).
+ * Sends a delivery again, or sends one now that waits for its next attempt. It keeps its `webhook-id` and gets a new signature. If it fails, it goes
+ * on in the schedule where it was. Refuses: not_replayable 409 (its endpoint is gone, disabled or held; its lines are not kept; it is under way or held).
  */
 export async function replayDelivery(
   ctx: OperatorCtx,
@@ -160,25 +160,25 @@ export async function replayDelivery(
     .where((eb) =>
       eb.or([
         eb.and([eb('due_at', 'is', null), eb('status', '!=', 'pending')]),
-        // It waits for its next attempt. What is due sooner is under way, or about to be.
+        // It waits for its next attempt. A delivery that is due sooner is under way, or will be in a moment.
         eb.and([eb('held_at', 'is', null), eb('due_at', '>', ctx.now + LEASE_MS)]),
       ]),
     )
     .returningAll()
     .executeTakeFirst()
-  if (again === undefined) refuse('not_replayable', 'The delivery is about to be made, or is held.')
+  if (again === undefined) refuse('not_replayable', 'The delivery is under way, is about to be sent, or is held.')
   ctx.deps.wakeups.deliveries()
   return getDelivery(ctx, { ...row, ...again })
 }
 
-/** As `replayDelivery`, of a webhook of the caller; what an integration is told, for who may change that. Refuses besides: missing_permission 403. */
+/** As `replayDelivery`, for a webhook of the caller. A delivery to an integration's webhook takes the right to change the integration. Refuses besides: missing_permission 403. */
 export async function replayDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
   const webhook = ctx.db.selectFrom('webhook').select('integration_id').where('id', '=', row.endpoint_id)
   if ((await webhook.executeTakeFirst())?.integration_id != null) permit(ctx.who, ['integration:write'])
   return replayDelivery(ctx, row)
 }
 
-/** Sweep: deliveries that are done with go 30 days after they were written, with their attempts. */
+/** Sweep: removes deliveries that are done, with their attempts, 30 days after they were written. */
 export async function forgetOldDeliveries(ctx: OperatorCtx, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('delivery')

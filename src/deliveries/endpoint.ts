@@ -1,4 +1,4 @@
-/** The endpoint of a delivery as it is now: what is sent is decided when it is sent, not when it was written. docs/spec/reliability.md T41. */
+/** What is sent, and whether, is decided when a delivery is attempted, by its endpoint as it is then. docs/spec/reliability.md T41. */
 
 import type { Post } from '../adapters/egress.ts'
 import { momentOf } from '../clock.ts'
@@ -12,12 +12,12 @@ import { openSafe } from '../secrets/data-keys.ts'
 import type { Leased } from './queue.ts'
 import { bodySignature, signatureHeaders } from './sign.ts'
 
-/** `gone`: the endpoint is, so nothing goes there. `drop`: this one is not sent. `hold`: not now. */
+/** `gone`: the endpoint was removed or disabled, so nothing is sent there. `drop`: this delivery is not sent. `hold`: it is sent later. `unreadable`: no secret opens. */
 export type Decision = { send: Post } | 'gone' | 'drop' | 'hold' | 'unreadable'
 
 const USER_AGENT = 'Berth-Webhooks/1.0'
 
-/** What to do with a delivery that is due. */
+/** Decides what happens with a delivery that is due. */
 export async function decide(deps: Deps, delivery: Leased): Promise<Decision> {
   return delivery.event_stamp === null ? decideLines(deps, delivery) : decideEvent(deps, delivery, delivery.event_stamp)
 }
@@ -31,7 +31,7 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
   if (event === undefined) return 'drop'
   const name = nameAskedFor(webhook.events_json, event.type)
   if (name === undefined) return 'drop'
-  // A webhook may have been narrowed since: whoever may change it now may not see what it heard before.
+  // The webhook may have been narrowed since the event. Whoever may change it now may not see events of other projects.
   if (event.project_id !== null && !listed(webhook.project_ids_json, event.project_id)) return 'drop'
   const stopped = await stoppedBy(deps, delivery, event)
   if (stopped !== undefined) return stopped
@@ -44,15 +44,18 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
   return { send: { url: webhook.url, headers, body, accountId: webhook.account_id } }
 }
 
-/** `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the name that was asked for. The same bytes at every attempt. */
+/** `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the name that the webhook asked for. Every attempt sends the same bytes. */
 function bodyOf(event: Row<'event'>, type: string): string {
   const head = { id: event.id, type, createdAt: momentOf(event.stamp), region: null }
   return `${JSON.stringify(head).slice(0, -1)},"payload":${event.payload_json}}`
 }
 
 /**
- * What the installation that hears it says: none any more hears its own end only; a disabled one the events of the table;
- * what was held for one that is active again waits for its turn; and a scope that was taken away is taken away.
+ * Why an installation is not sent an event, or not now; undefined: it is sent.
+ * - An installation that ended hears of its own end, and of nothing else.
+ * - One that is disabled hears the events that are `sentWhileDisabled`. The others are held.
+ * - After it is active again, events from before wait for their turn.
+ * - It hears nothing that its present scopes do not grant.
  */
 async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Promise<'drop' | 'hold' | undefined> {
   const { configuration_id: id } = delivery
@@ -74,7 +77,7 @@ async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Pro
   return needs.every((permission) => granted.has(permission)) ? undefined : 'drop'
 }
 
-/** A webhook's own secret, or the client secrets of its integration, the oldest first. */
+/** The secret of a webhook, or the client secrets of its integration, oldest first. */
 async function secretsOf(deps: Deps, webhook: Row<'webhook'>): Promise<string[]> {
   const safe = await openSafe({ db: deps.db.read, deps }, webhook.account_id)
   const { integration_id, sealed_secret } = webhook
@@ -92,7 +95,7 @@ function present(secrets: (string | undefined)[]): string[] {
   return secrets.filter((secret) => secret !== undefined)
 }
 
-/** Lines of a log drain. A drain whose installation is disabled, or lost the scope, hears nothing, then or later. */
+/** For lines of a log drain. When its installation is disabled or has lost the scope, lines are dropped, and not sent later. */
 async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
   const { read } = deps.db
   const drain = await read.selectFrom('log_drain').selectAll().where('id', '=', delivery.endpoint_id).executeTakeFirst()

@@ -1,4 +1,4 @@
-/** What an attempt came to: the delivery is done or due again, the attempt is kept, and an endpoint that only fails is disabled. */
+/** Writes down how an attempt ended: the delivery is done or due again, the attempt is kept, and an endpoint that only fails is disabled. */
 
 import type { Posted } from '../adapters/egress.ts'
 import type { Deps, OperatorCtx } from '../context.ts'
@@ -8,14 +8,14 @@ import { disable } from '../webhooks/disable.ts'
 import { type Leased, releaseNext } from './queue.ts'
 import { nextAttemptAt } from './schedule.ts'
 
-/** `url`: where it was sent; undefined when it was not. */
+/** `url`: where it was sent; undefined: it was not sent. */
 export type Attempt = { delivery: Leased; url: string | undefined; posted: Posted; durationMs: number; now: number }
 
 const FAILING_MS = 5 * 86_400_000
 const GONE = 410
 type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 
-/** Writes the outcome, and gives it, in one transaction. One whose lease has ended, or that was dropped meanwhile, is another's to write. */
+/** Writes the outcome in one transaction, and gives it. When the lease has ended, or the delivery was dropped meanwhile, nothing is written. */
 export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'delivered' | 'failed' | 'retried'> {
   const { delivery, url, posted, durationMs, now } = attempt
   const number = delivery.attempts + 1
@@ -32,7 +32,7 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'deli
       heldAt: dueAt === null ? null : delivery.held_at,
       status: outcome === 'retried' ? 'pending' : outcome,
       doneAt: dueAt === null ? now : null,
-      // The lines of a drain are kept until they arrive or are given up: what is done counts in no budget.
+      // The lines of a drain are kept until they arrive or are given up.
       body: dueAt === null ? null : delivery.body,
     })
     if (ours === undefined) return
@@ -55,8 +55,8 @@ export async function recordOutcome(deps: Deps, attempt: Attempt): Promise<'deli
 type Judged = { id: string; url: string | undefined; posted: Posted; delivered: boolean; attempts: number }
 
 /**
- * Keeps since when an endpoint fails, and disables it when it says 410 or nothing arrived in five days. What an address says
- * that was replaced meanwhile says nothing of the new one.
+ * Notes since when an endpoint fails. It is disabled when it answers 410, or when nothing arrived in five days. An answer from a URL that was
+ * replaced meanwhile does not count.
  */
 async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempts }: Judged): Promise<void> {
   const table = id.startsWith('ld_') ? 'log_drain' : 'webhook'
@@ -74,7 +74,7 @@ async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempt
   }
   const gone = 'statusCode' in posted && posted.statusCode === GONE
   const since = endpoint.failing_since ?? ctx.now
-  // A first attempt that fails after days of silence says little: the second one decides.
+  // After days without events, one failed attempt says little. The second attempt of an event decides.
   if (gone || (attempts > 1 && ctx.now - since >= FAILING_MS))
     return disable(ctx, table, endpoint, gone ? 'gone' : 'failing')
   if (endpoint.failing_since === null)

@@ -1,4 +1,4 @@
-/** The cap on what waits for an account: beyond it the endpoint that most of it waits for gives way. docs/webhooks.md: When too much waits. */
+/** The limit on deliveries that wait for an account. docs/webhooks.md: When too much waits. */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -8,13 +8,13 @@ import { disable, MOST_PENDING } from '../webhooks/disable.ts'
 
 const DROPPED_AT_ONCE = 1000
 
-/** `excess`: what the account has above the cap. */
+/** The endpoint that most deliveries of an account wait for. `excess`: how many the account has above the limit. */
 type Fullest = { account_id: string; endpoint_id: string; excess: number }
 
 /**
- * Sweep: of an account for which more than MOST_PENDING deliveries wait, the endpoint that most of them wait for is disabled, its people
- * are told, and what waits there is dropped. The webhook of an integration serves other accounts too, so it goes on: of this account what
- * is above the cap is dropped, the oldest first, and the owners of the integration are told. Gives 1, or 0 when no account has too much.
+ * Sweep: looks for an account for which more than MOST_PENDING deliveries wait. The endpoint that most of them wait for is disabled, its people
+ * get a letter, and what waits for it is dropped. The webhook of an integration serves other accounts too, so it is not disabled: the oldest
+ * deliveries of this account are dropped down to the limit, and the owners of the integration get a letter. Gives 1, or 0 when no account is over the limit.
  */
 export async function relieveOverflow(ctx: OperatorCtx): Promise<number> {
   const fullest = await fullestEndpoint(ctx)
@@ -28,7 +28,7 @@ export async function relieveOverflow(ctx: OperatorCtx): Promise<number> {
   return 1
 }
 
-/** Of the first account that has too much waiting; nothing of most stores is looked at when in all no more waits than one may have. */
+/** For the first account over the limit. In most stores fewer deliveries wait in all than one account may have, and one small query shows that. */
 async function fullestEndpoint(ctx: OperatorCtx): Promise<Fullest | undefined> {
   const waiting = ctx.db.selectFrom('delivery').where(PENDING)
   const some = waiting.select('account_id').offset(sql.lit(MOST_PENDING)).limit(sql.lit(1))
@@ -56,10 +56,10 @@ async function tellIntegration(ctx: OperatorCtx, webhook: Row<'webhook'>, accoun
     subject: `Deliveries to an integration are dropped: ${host}`,
     topic: `overflow ${webhook.id}`,
     text: [
-      `More than ${MOST_PENDING.toLocaleString('en')} deliveries wait on the account ${accountId}, most of them for the webhook ${webhook.id}`,
-      `of the integration ${webhook.integration_id}, which goes to ${host}. What is above that is dropped, the oldest first. The webhook goes on.`,
+      `More than ${MOST_PENDING.toLocaleString('en')} deliveries wait on the account ${accountId}. Most of them wait for the webhook ${webhook.id}`,
+      `of the integration ${webhook.integration_id}, which goes to ${host}. The oldest are dropped until the limit is kept. The webhook stays enabled.`,
       '',
-      `What was dropped is listed for 30 days, and is sent again when you ask: GET /v1/webhooks/${webhook.id}/deliveries?status=dropped`,
+      `Dropped deliveries are listed for 30 days. You can send each of them again: GET /v1/webhooks/${webhook.id}/deliveries?status=dropped`,
     ].join('\n'),
   })
 }
@@ -71,7 +71,7 @@ async function dropOldest(ctx: OperatorCtx, { account_id, endpoint_id }: Fullest
     .where(PENDING)
     .where('account_id', '=', account_id)
     .where('endpoint_id', '=', endpoint_id)
-    // What waits is found in its index, and put into order then.
+    // The index finds what waits, without its order. So all of it is read and sorted.
     .limit(sql.lit(2 * MOST_PENDING))
   const oldest = ctx.db.selectFrom(waiting.as('waiting')).select('id').orderBy('created_stamp').limit(count)
   await ctx.db

@@ -1,6 +1,6 @@
 /**
- * The queue of deliveries. Who attempts one takes it by one statement that pushes its `due_at` ahead: a lease, which ends by
- * itself when the process does. It is asked by account and endpoint, so that what waits for a slow one is in nobody's way.
+ * The queue of deliveries. A worker takes a delivery by one statement that moves its `due_at` ahead. That is a lease: when the process dies, it
+ * ends by itself. The queue is read by account and endpoint, so that deliveries to a slow endpoint hide no others.
  */
 import { sql } from 'kysely'
 import type { Deps } from '../context.ts'
@@ -8,25 +8,25 @@ import { prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { DROPPED, PENDING } from '../outbox/delivery.ts'
 
-/** Longer than an attempt can take with all that is around it. */
+/** Longer than an attempt can take, with reading and writing around it. */
 export const LEASE_MS = 20_000
-/** What is due sooner than this may be leased; also by an instance whose clock is some seconds ahead. */
+/** A delivery that is due sooner than this may be leased, also by an instance whose clock is some seconds ahead. */
 const UNDER_WAY_MS = 2 * LEASE_MS
 
-/** A delivery whose `due_at` says how long it is ours. */
+/** A delivery that this process has taken. `due_at`: when the lease ends. */
 export type Leased = Row<'delivery'> & { due_at: number }
-/** What an account has waiting for an endpoint. */
+/** The deliveries of one account that wait for one endpoint. */
 export type Queue = { account_id: string; endpoint_id: string; failing_since: number | null }
-/** Queues that something is due in, and where to look on; undefined behind the last one. */
+/** `due`: queues in which something is due. `next`: where the next look begins; undefined: this one saw the last queue. */
 export type Look = { due: Queue[]; next: Place | undefined }
 export type Place = { accountId: string; endpointId: string }
 
-/** Queues that one look passes at most. */
+/** How many queues one look passes at most. */
 const PASSED = 2000
 
 /**
- * Queues that something is due in, from behind a place on. Steps from one queue to the next in the index: what it costs is not
- * what waits there.
+ * Finds queues in which something is due, beginning after a place. It steps from one queue to the next in the index, so it costs the number of
+ * queues and not the number of deliveries in them.
  */
 export async function dueQueues(
   db: Queries,
@@ -56,7 +56,7 @@ export async function dueQueues(
   return { due: rows, next }
 }
 
-/** Leases what is due, of each queue at most as many as said. */
+/** Leases deliveries that are due. `wanted`: how many of each queue at most. */
 export async function lease(deps: Deps, wanted: ReadonlyMap<Queue, number>, now: number): Promise<Leased[]> {
   return deps.db.write(async (db) => {
     const taken: Leased[] = []
@@ -89,14 +89,14 @@ const takeDue = prepared<Taking, Leased>((db, value) =>
     .$narrowType<{ due_at: number }>(),
 )
 
-/** Puts a leased delivery back as it was, due at once: the service stops. */
+/** Makes a leased delivery due at once, because the service stops before its attempt ended. */
 export async function giveBack(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
   await deps.db.write((db) =>
     db.updateTable('delivery').set({ due_at: now }).where('id', '=', id).where('due_at', '=', due_at).execute(),
   )
 }
 
-/** Holds a delivery until its installation is active again, or somebody took its endpoint over, and it is its turn. */
+/** Holds a delivery. `releaseHeld` makes it due when its installation is active again, or somebody took its endpoint over. */
 export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
   const held = { due_at: null, held_at: now }
   await deps.db.write((db) =>
@@ -106,7 +106,7 @@ export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Pro
 
 const DROPPED_AT_ONCE = 500
 
-/** Drops a delivery that nobody may hear any more; with its endpoint gone, what else is due there. */
+/** Drops a delivery that may not be sent any more. `all`: its endpoint is gone, so others that wait for it are dropped too. */
 export async function drop(deps: Deps, leased: Leased, now: number, all: boolean): Promise<void> {
   const { id, due_at, account_id, endpoint_id } = leased
   const dropped = { ...DROPPED, done_at: now }
@@ -132,8 +132,8 @@ export async function drop(deps: Deps, leased: Leased, now: number, all: boolean
 }
 
 /**
- * Makes due what was held for an installation that is active again, or for an endpoint that somebody took over: the oldest delivery of each
- * endpoint, and the next one when that one is done. So deliveries arrive in the order of their events.
+ * Releases deliveries that were held for an installation that is active again, or for an endpoint that somebody took over. The oldest
+ * delivery of each endpoint becomes due, and the next one when that one is done. So they arrive in the order of their events.
  */
 export async function releaseHeld(deps: Deps, now: number): Promise<void> {
   const rows = [...(await heldForInstallations(deps.db.read)), ...(await heldForPeople(deps.db.read))]
@@ -162,7 +162,7 @@ async function heldForInstallations(db: Queries): Promise<Waiting[]> {
   return rows
 }
 
-/** Of endpoints that were taken over; and of those that are gone, for which it is dropped in its turn. */
+/** For endpoints that were taken over. Those that were removed are here too: a delivery that is due for one of them is dropped. */
 async function heldForPeople(db: Queries): Promise<Waiting[]> {
   const { rows } = await sql<Waiting>`
     with recursive holding(id) as (
@@ -183,8 +183,8 @@ async function heldForPeople(db: Queries): Promise<Waiting[]> {
 }
 
 /**
- * Makes the oldest delivery that is held due; nothing while that one has its turn. It waits while an older one is under way or about to
- * be: an attempt may be about to hold that one too, and then it goes first.
+ * Makes the oldest held delivery of an endpoint due, unless it is due already. It does nothing while an older delivery that is not held is under way
+ * or is due: the worker may be about to hold that one too, and then it has to go first.
  */
 export async function releaseNext(
   db: Queries,

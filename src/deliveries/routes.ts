@@ -1,4 +1,4 @@
-/** What was sent: the operator sees all of it, others what was sent to their webhooks. */
+/** Routes for the log of deliveries. The operator sees all deliveries, others those of their webhooks. */
 import { operatorRoute, route } from '../http/route.ts'
 import { Delivery, DeliveryList, ListDeliveriesOfQuery, ListDeliveriesQuery } from '../webhooks/schema.ts'
 import { findSentTo } from '../webhooks/webhooks.ts'
@@ -19,7 +19,7 @@ export const deliveryRoutes = [
     method: 'GET',
     path: '/v1/webhooks/:id/deliveries',
     operationId: 'getWebhookDeliveries',
-    summary: 'Read what was sent to a webhook, or waits, with every attempt',
+    summary: 'List the deliveries to a webhook, with every attempt',
     tag,
     needs: ['webhook:read'],
     query: ListDeliveriesOfQuery,
@@ -47,7 +47,7 @@ export const deliveryRoutes = [
     method: 'POST',
     path: '/v1/webhooks/:id/deliveries/:deliveryId/replay',
     operationId: 'replayWebhookDelivery',
-    summary: 'Send a delivery once more, or one that waits now',
+    summary: 'Send a delivery again, or send one now that waits',
     tag,
     needs: ['webhook:write'],
     load: findDeliveryOf,
@@ -60,7 +60,7 @@ export const deliveryRoutes = [
     method: 'GET',
     path: '/operator/v1/webhook-deliveries',
     operationId: 'operatorListDeliveries',
-    summary: 'Read what was sent to webhooks and log drains, with every attempt',
+    summary: 'List the deliveries to webhooks and log drains, with every attempt',
     tag: 'operator',
     query: ListDeliveriesQuery,
     run: listDeliveries,
@@ -72,7 +72,7 @@ export const deliveryRoutes = [
     method: 'POST',
     path: '/operator/v1/webhook-deliveries/:id/replay',
     operationId: 'operatorReplayDelivery',
-    summary: 'Send a delivery once more',
+    summary: 'Send a delivery again',
     tag: 'operator',
     load: findDelivery,
     run: replayDelivery,

@@ -15,11 +15,11 @@ const WAITS_MS = [
   20 * HOUR_MS,
   24 * HOUR_MS,
 ]
-/** Of a wait, at most: those that failed together are not all tried again in one moment. */
+/** A wait is up to this share longer, so that deliveries that failed together are not all attempted again at one moment. */
 const JITTER = 0.02
 const LONGEST_RETRY_AFTER_MS = 24 * HOUR_MS
 
-/** When the next attempt is due after the one with this number failed; undefined after the last. `Retry-After` may put it off. */
+/** When the next attempt is due after attempt number `attempt` failed; undefined after the last one. `Retry-After` can delay it. */
 export function nextAttemptAt(attempt: number, now: number, retryAfter: string | undefined): number | undefined {
   const wait = WAITS_MS[attempt - 1]
   if (wait === undefined) return undefined
@@ -27,7 +27,7 @@ export function nextAttemptAt(attempt: number, now: number, retryAfter: string |
   return now + Math.max(Math.floor(wait * (1 + Math.random() * JITTER)), asked)
 }
 
-/** Seconds, or a date. What cannot be read asks for nothing. */
+/** `Retry-After` is a number of seconds or a date. Anything else counts as no delay. */
 function retryAfterMs(text: string | undefined, now: number): number {
   if (text === undefined) return 0
   if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS

@@ -1,21 +1,21 @@
 /**
- * How many deliveries may be under way at once on an instance: for an endpoint, for an account, and in all. Accounts take turns, one
- * delivery each, and none ever has all the places that are free: so what hangs for one account leaves room for every other.
+ * How many deliveries may be under way at once on an instance: to one endpoint, for one account, and in all. Accounts take turns, one
+ * delivery each. No account ever gets all free places, so receivers of one account that hang leave room for every other account.
  */
 import type { Queue } from './queue.ts'
 
 const PER_ENDPOINT = 4
-/** An endpoint that fails is asked by one delivery at a time. */
+/** An endpoint that fails gets one delivery at a time. */
 const PER_FAILING_ENDPOINT = 1
 const PER_ACCOUNT = 48
 const IN_ALL = 256
 const FAILING_IN_ALL = IN_ALL / 2
-/** An account may have as many as a quarter of the places that are free, and always one. */
+/** An account may have a quarter of the free places, and always one. */
 const OF_FREE = 4
 
 export type Running = { accountId: string; endpointId: string; failing: boolean }
 
-/** How many of each queue are taken now. Where it begins is left to chance, so that nobody is always last. */
+/** How many deliveries of each queue are taken now. The first queue is random, so that no account is always last. */
 export function shareOut(due: readonly Queue[], running: readonly Running[]): Map<Queue, number> {
   const tally = tallyOf(running)
   const wanted = new Map<Queue, number>()
@@ -44,7 +44,7 @@ function tallyOf(running: readonly Running[]) {
   for (const one of running) add(one)
   const shareIn = (free: number) => Math.min(PER_ACCOUNT, Math.max(1, Math.floor(free / OF_FREE)))
   return {
-    /** Counts one more of the queue, when there is room for it. */
+    /** Counts one more delivery of the queue if there is room for it, and gives whether there was. */
     take({ account_id: accountId, endpoint_id: endpointId, failing_since }: Queue): boolean {
       const failing = failing_since !== null
       const free = IN_ALL - of('all')

@@ -1,11 +1,11 @@
 /**
- * The signatures of a delivery. Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, `v1,<base64>`, one for each live
- * secret. `x-vercel-signature`: hex HMAC-SHA1 of the raw body, for receivers that are there already. docs/webhooks.md: Two signatures.
+ * The signatures of a delivery. `webhook-signature` follows Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, written `v1,<base64>`, one for
+ * each live secret. `x-vercel-signature` is for receivers that exist already: hex HMAC-SHA1 of the raw body. docs/webhooks.md: Two signatures.
  */
 import { createHmac } from 'node:crypto'
 import { standardKey } from '../webhooks/secret.ts'
 
-/** `secrets`: all that are live, the oldest first; `seconds`: when this attempt is made. */
+/** The headers that sign a delivery. `secrets`: all live secrets, oldest first. `seconds`: when this attempt is made, since the epoch. */
 export function signatureHeaders(id: string, seconds: number, body: string, secrets: readonly string[]) {
   const signed = `${id}.${seconds}.${body}`
   const signatures = secrets.map((secret) => {
@@ -19,7 +19,7 @@ export function signatureHeaders(id: string, seconds: number, body: string, secr
   }
 }
 
-/** This header has room for one: the oldest secret signs for as long as it lives, so that no receiver is cut off by a new one. */
+/** The value of `x-vercel-signature`. It has room for one secret: the oldest live one, so that a new secret breaks no receiver. */
 export function bodySignature(body: string, secret: string): string {
   return createHmac('sha1', secret).update(body).digest('hex')
 }

@@ -1,4 +1,4 @@
-/** Delivers what is due, as many at once as `share.ts` says, so that a slow endpoint makes no other wait. docs/webhooks.md. */
+/** Delivers what is due, as many at once as `share.ts` allows, so that a slow endpoint makes no other endpoint wait. docs/webhooks.md. */
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Posted } from '../adapters/egress.ts'
 import type { Deps } from '../context.ts'
@@ -11,12 +11,12 @@ import { shareOut } from './share.ts'
 /** `failing`: whether its endpoint failed the last time. */
 type Piece = { delivery: Leased; failing: boolean }
 
-/** Delivers all that is due at `now`, to the end. Gives the number of attempts and decisions made. */
+/** Delivers everything that is due at `now`. Gives how many deliveries it attempted, held or dropped. */
 export function deliverDue(deps: Deps, now: number): Promise<number> {
   return workOff(deliveryWork(deps), now, new AbortController().signal)
 }
 
-/** Starts the loop; a wake-up makes it look soon. The function that it gives stops it: what is under way ends, or is given back. */
+/** Starts the loop. A wake-up makes it look soon. The function that it gives stops it: attempts that are under way end, or are given back. */
 export function startDeliveries(deps: Deps): () => Promise<void> {
   const { wake, stop } = startWorking(deps, deliveryWork(deps))
   deps.wakeups.deliveries = wake
@@ -36,7 +36,7 @@ function deliveryWork(deps: Deps): LeasedWork<Piece> {
       const running = pieces.map(({ delivery: { account_id: accountId, endpoint_id: endpointId }, failing }) => {
         return { accountId, endpointId, failing }
       })
-      // Once around: from where the last look stopped to there again.
+      // It looks at each queue once: from where the last look stopped to the end, and from the start to there.
       for (let atStart = place === undefined; ; ) {
         const { due, next } = await dueQueues(deps.db.read, now, place)
         const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.endpoint_id))
@@ -53,7 +53,7 @@ function deliveryWork(deps: Deps): LeasedWork<Piece> {
   }
 }
 
-/** One attempt. Never throws: what could not be written down is attempted again when its lease ends. */
+/** Makes one attempt. It never throws: a delivery whose outcome could not be written is attempted again when its lease ends. */
 async function attempt(deps: Deps, { delivery }: Piece, nowOf: () => number, stop: AbortSignal): Promise<void> {
   try {
     const decision = await decide(deps, delivery)
@@ -76,6 +76,9 @@ async function attempt(deps: Deps, { delivery }: Piece, nowOf: () => number, sto
     const url = decision === 'unreadable' ? undefined : decision.send.url
     count(await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() }))
   } catch (error) {
-    deps.log.warn({ err: error, deliveryId: delivery.id }, 'a delivery could not be written down; it is made again')
+    deps.log.warn(
+      { err: error, deliveryId: delivery.id },
+      'the outcome of a delivery could not be written; the delivery is attempted again',
+    )
   }
 }

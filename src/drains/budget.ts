@@ -7,10 +7,10 @@ const MIB = 1024 * 1024
 export const MOST_OF_DRAIN = 16 * MIB
 const MOST_OF_ACCOUNT = 64 * MIB
 
-/** The bytes that wait, by drain. */
+/** How many bytes wait, by drain. */
 export type Waiting = ReadonlyMap<string, number>
 
-/** Adds up what waits for the drains of an account. It walks an index of what waits, at most 10,000 entries of it. */
+/** Adds up what waits for the drains of an account. It reads at most 10,000 entries of an index, and no lines. */
 export async function readWaiting(db: Queries, accountId: string): Promise<Waiting> {
   const rows = await db
     .selectFrom('delivery')
@@ -24,8 +24,8 @@ export async function readWaiting(db: Queries, accountId: string): Promise<Waiti
 }
 
 /**
- * Says for one drain after the other whether so many bytes more may wait for it, and counts those that may. A drain has 16 MiB, and never more
- * than it leaves free of the 64 MiB of its account: so drains that take nothing leave room for one that does.
+ * Gives a function that says whether so many more bytes may wait for a drain, and counts them if they may. A drain has 16 MiB, and never more than
+ * it leaves free of the 64 MiB of its account. So drains whose receivers hang leave room for a drain that works.
  */
 export function openBudget(waiting: Waiting): (drainId: string, bytes: number) => boolean {
   const counts = new Map(waiting)

@@ -10,12 +10,12 @@ import { isKnown, MOST_ENDPOINTS, mustBeProjects, mustBeUrl } from '../webhooks/
 import { type DrainRow, ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './schema.ts'
 
 const MOST_HEADER_BYTES = 8192
-/** What the request itself says, and what belongs to a connection (RFC 9110, 7.6.1). */
+/** Headers that Berth sets itself, and those that belong to a connection (RFC 9110, 7.6.1). */
 const OWN_HEADERS =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|x-vercel-signature|user-agent|webhook-.*)$/
 
 /**
- * Makes a log drain; its secret, made when none is given, is in this answer and in no other. Refuses: bad_request 400,
+ * Makes a log drain. Its secret is made when none is given, and is in this answer and in no other. Refuses: bad_request 400,
  * unknown_project 400, missing_permission 403, too_many_endpoints 400.
  */
 export async function createDrain(
@@ -65,7 +65,7 @@ function withIntegration(ctx: Ctx) {
     .where('log_drain.account_id', '=', ctx.account.id)
 }
 
-/** The headers with their names in lower case; null when there are none. Their values may be credentials: they are never told. */
+/** The headers with their names in lower case; null: there are none. Their values may be credentials, so they are never shown. */
 function mustBeHeaders(headers: Record<string, string>): Record<string, string> | null {
   const kept: Record<string, string> = {}
   for (const [said, value] of Object.entries(headers)) {
@@ -80,12 +80,12 @@ function mustBeHeaders(headers: Record<string, string>): Record<string, string> 
 }
 
 function headerFault(name: string, value: string): string | undefined {
-  if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) return 'is no name of a header'
+  if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) return 'is not a valid header name'
   if (OWN_HEADERS.test(name)) return 'cannot be set'
   return /^[\x20-\x7e]*$/.test(value) ? undefined : 'should be visible ASCII characters'
 }
 
-/** The drain of the account, when the caller may know of it. Refuses: not_found 404. */
+/** Finds a drain of the account that the caller may know of. Refuses: not_found 404. */
 export async function findDrain(ctx: Ctx, params: Params): Promise<DrainRow> {
   const id = params.id ?? ''
   const row = await withIntegration(ctx).where('log_drain.id', '=', id).executeTakeFirst()
@@ -97,19 +97,19 @@ export function getDrain(_ctx: Ctx, row: DrainRow): Static<typeof OneLogDrain> {
   return { ...showDrain(row), secret: '' }
 }
 
-/** Lists the drains that the caller may know of, last made first. */
+/** Lists the drains that the caller may know of, newest first. */
 export async function listDrains(ctx: Ctx): Promise<LogDrain[]> {
   const rows = await withIntegration(ctx).orderBy('log_drain.created_stamp', 'desc').execute()
   return rows.filter((row) => isKnown(ctx, row)).map(showDrain)
 }
 
-/** Makes the caller, an OWNER, the owner of a drain; one that was held hears lines again. Refuses: bad_request 400, not_found 404. */
+/** Makes the caller, an OWNER, the owner of a drain. If it was held, it gets lines again. Refuses: bad_request 400, not_found 404. */
 export async function transferDrain(ctx: Ctx, row: Row<'log_drain'>): Promise<Static<typeof OneLogDrain>> {
   await takeOverEndpoint(ctx, 'log_drain', row)
   return getDrain(ctx, await findDrain(ctx, { id: row.id }))
 }
 
-/** Removes a drain. What waits for it is not sent. */
+/** Removes a drain. Lines that wait for it are dropped. */
 export async function deleteDrain(ctx: Ctx, row: Row<'log_drain'>): Promise<void> {
   await ctx.db.deleteFrom('log_drain').where('id', '=', row.id).execute()
 }

@@ -1,4 +1,4 @@
-/** Log lines as the platform hands them in, on their way to the drains that hear them. docs/spec/operator-api.md. */
+/** Takes log lines from the platform and queues them for the drains that hear them. docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx, Params } from '../context.ts'
 import { slices } from '../db/chunks.ts'
@@ -14,7 +14,7 @@ import type { Environment, LinesTaken, LogLines } from './schema.ts'
 type Line = LogLines['lines'][number]
 type Placed = Line & { environment: Environment }
 
-/** A project by its id, whoever has it. Refuses: not_found 404. */
+/** Finds a project by its id, on any account. Refuses: not_found 404. */
 export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<Row<'project'>> {
   const id = params.projectId ?? ''
   const row = await ctx.db.selectFrom('project').selectAll().where('id', '=', id).executeTakeFirst()
@@ -22,15 +22,15 @@ export async function findAnyProject(ctx: OperatorCtx, params: Params): Promise<
   return row
 }
 
-/** What waits for the drains of the project's account. It is read outside the transaction: requests that come together are in nobody's way. */
+/** Reads what waits for the drains of the project's account, outside the transaction: inside it, requests at the same moment would make each other run again. */
 export function readWaitingFor(ctx: OperatorCtx, project: Row<'project'>): Promise<Waiting> {
   return readWaiting(ctx.db, project.account_id)
 }
 
 /**
- * Takes lines of a project and writes one delivery for each drain that hears some of them. They are kept for nothing else: without a drain, and
- * while a drain is held or its installation is disabled, they are gone. Lines for a drain that has too much waiting are dropped: they are
- * counted in the answer and in `berth_drain_lines_dropped_total`, and a letter says so once a day.
+ * Takes lines of a project and writes one delivery for each drain that hears some of them. Lines are kept for
+ * nothing else: lines that no drain hears are gone, and so are lines for a drain that is held or whose installation is disabled. Lines for a drain
+ * for which too much waits are dropped. They are counted in the answer and in `berth_drain_lines_dropped_total`, and a letter tells of it once a day.
  */
 export async function takeLines(
   ctx: OperatorCtx,
@@ -75,7 +75,7 @@ export async function takeLines(
   return { lines: body.lines.length, drains: count, dropped }
 }
 
-/** Tells whoever made a drain, or else the owners, once a day. */
+/** Writes a letter to whoever made the drain, or else to the owners, once a day. */
 function tellDropped(ctx: OperatorCtx, drain: Row<'log_drain'>): Promise<void> {
   const host = URL.parse(drain.url)?.host ?? 'its address'
   const text = [
@@ -87,7 +87,7 @@ function tellDropped(ctx: OperatorCtx, drain: Row<'log_drain'>): Promise<void> {
   return mailPeopleOf(ctx, drain, { subject: `Log lines are dropped: ${host}`, topic: `full ${drain.id}`, text })
 }
 
-/** Lines that do not say their environment are of their deployment's, and without one of production. */
+/** A line that names no environment has the environment of its deployment, or production when it names no deployment. */
 async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines: readonly Line[]): Promise<Placed[]> {
   const ids = [...new Set(lines.flatMap((line) => line.deploymentId ?? []))]
   const targets = new Map<string, Environment>()
@@ -101,7 +101,7 @@ async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines
   }))
 }
 
-/** The drains of the account that may hear of the project: enabled, of an installation that is active, may see it and still has the scope. */
+/** The drains of the account that may hear of the project. They are enabled and not held. If an installation made one, it is active, may see the project and still has the scope. */
 async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
   const rows = await ctx.db
     .selectFrom('log_drain')

@@ -6,7 +6,7 @@ import { LinesTaken, LogDrainList, LogLines, NewDrain, NewIntegrationDrain, OneL
 
 const tag = 'log drains'
 
-/** Upstream has two families of paths for one thing. */
+/** Upstream has two families of paths for log drains. Both lead to the same operations. */
 const creating = {
   method: 'POST',
   tag,
@@ -68,7 +68,7 @@ export const drainRoutes: Route[] = [
     method: 'POST',
     path: '/v1/log-drains/:id/transfer-ownership',
     operationId: 'transferLogDrainOwnership',
-    summary: 'Become the owner of a log drain; one that was held hears lines again',
+    summary: 'Become the owner of a log drain. If it was held, it gets lines again',
     tag,
     needs: ['drain:write', 'installation:grant'],
     load: findDrain,

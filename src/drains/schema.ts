@@ -27,7 +27,9 @@ const wanted = {
       description: 'sent with every delivery',
     }),
   ),
-  secret: Type.Optional(Type.String({ minLength: 20, maxLength: 256, description: 'signs; made when not given' })),
+  secret: Type.Optional(
+    Type.String({ minLength: 20, maxLength: 256, description: 'signs what is sent; made when not given' }),
+  ),
 }
 /** `/v1/log-drains`. */
 export const NewDrain = Type.Object({
@@ -36,7 +38,7 @@ export const NewDrain = Type.Object({
   sources: Sources,
   name: Type.Optional(Name),
   samplingRate: Type.Optional(
-    Type.Unsafe<1>({ type: 'number', enum: [1], description: 'every line is sent: no other rate is taken' }),
+    Type.Unsafe<1>({ type: 'number', enum: [1], description: 'every line is sent: no other rate is accepted' }),
   ),
 })
 /** `/v2/integrations/log-drains`. */
@@ -60,7 +62,7 @@ const fields = {
   sources: Type.Optional(Type.Array(OneOf(...SOURCES))),
   environments: Type.Array(OneOf(...ENVIRONMENTS)),
   createdFrom: Type.Optional(OneOf('self-served', 'integration')),
-  /** Newer clients demand it. */
+  /** Newer clients require it. */
   source: Type.Object({
     kind: OneOf('self-served', 'integration'),
     integrationId: Type.Optional(Type.String()),
@@ -71,14 +73,14 @@ const fields = {
   deletedAt: Type.Null(),
   status: OneOf('enabled', 'disabled', 'errored'),
   firstErrorTimestamp: Type.Optional(Moment),
-  /** When nothing arrived any more; upstream's reasons for it are others, so none is told here. */
+  /** When it was disabled. Upstream has other reasons for this than Berth, so no reason is given. */
   disabledAt: Type.Optional(Moment),
   ...HeldFields,
 }
 export const LogDrain = Type.Object(fields, { title: 'LogDrain' })
 export type LogDrain = Static<typeof LogDrain>
 export const LogDrainList = Type.Array(LogDrain)
-/** Clients demand `secret` of one drain; it is shown when it is made and empty ever after. */
+/** Clients require `secret` in the answer for one drain. It is shown when the drain is made, and is empty afterwards. */
 export const OneLogDrain = Type.Object({ ...fields, secret: Type.String({ description: 'shown once, then empty' }) })
 
 /** A drain, and the integration whose installation made it. */
@@ -101,7 +103,7 @@ export function showDrain(row: DrainRow): LogDrain {
     ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) }),
     ...(row.sources_json !== null && { sources: JSON.parse(row.sources_json) }),
     environments: JSON.parse(row.environments_json),
-    // A client of upstream's older family reads both values; one of the newer only the first.
+    // A client of the older family of paths accepts both values, one of the newer family only `self-served`.
     ...(!ofInstallation && { createdFrom: 'self-served' as const }),
     createdAt: momentOf(row.created_stamp),
     updatedAt: row.updated_at,
@@ -125,7 +127,7 @@ export const LogLines = Type.Object({ lines: Type.Array(Line, { minItems: 1, max
 export type LogLines = Static<typeof LogLines>
 export const LinesTaken = Type.Object({
   lines: Type.Integer(),
-  drains: Type.Integer({ description: 'how many log drains hear some of them' }),
+  drains: Type.Integer({ description: 'for how many log drains some of the lines were queued' }),
   dropped: Type.Integer({
     description: 'lines that were dropped because too much waits for a drain, counted for each drain',
   }),

@@ -1,4 +1,4 @@
-/** Mail is queued in the transaction that gives the reason for it, and sent afterwards: `poster.ts`. */
+/** A letter is queued in the transaction that is the reason for it. After the commit `poster.ts` sends it. */
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
@@ -7,29 +7,29 @@ import { newId } from '../ids.ts'
 import { openSafe, openSafeToWrite } from '../secrets/data-keys.ts'
 import { lineOf } from './text.ts'
 
-/** What one person is told. `text` is plain text; a link stands on a line of its own. */
+/** A letter to one person. `text` is plain text; a link stands on a line of its own. */
 export type Letter = {
   recipient: string
   subject: string
   text: string
-  /** Somebody asked for it (a password, an invitation), so it has a budget that what Berth writes by itself does not use up. */
+  /** Somebody asked for it (a password, an invitation). Such letters have a daily budget of their own, apart from those that Berth writes by itself. */
   asked?: true
-  /** Told once a day: a second letter of it would lead to where the first one leads. */
+  /** A person gets one letter a day about a topic. A second one would say nothing new. */
   topic?: string
 }
 
-/** Letters to a person in a day, of those that somebody asked for and of the others. */
+/** How many letters a person gets in a day: so many that somebody asked for, and as many others. */
 const MOST_A_DAY = 50
 const DAY_MS = 86_400_000
 
-/** Whose data key seals letters: no account has this id. A link in a letter opens something, and backups carry what waits. */
+/** The data key of this owner seals letters; no account has this id. Letters are sealed because their links can open an account, and backups hold letters that wait. */
 const OWNER = 'mail'
 const SEALED = /^v1\.dk_/
 const MAIL_KEPT_MS = 30 * 86_400_000
 
 /**
- * Puts a letter in the queue. It leaves when the transaction commits, and never when it does not. What is over the budget of a person and
- * day, or tells of a topic that was told today, is not written: the log says so.
+ * Puts a letter in the queue. It is sent after the transaction commits, and never when it does not. A letter over the daily budget of its
+ * reader is not written, and the log says so. A second letter of the day about one topic is not written either.
  */
 export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, letter: Letter): Promise<void> {
   const asked = Number(letter.asked ?? false)
@@ -45,7 +45,7 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
   if (today.length >= MOST_A_DAY) {
     ctx.deps.log.warn(
       { subject: lineOf(letter.subject) },
-      'a letter is not written: its reader had 50 of its kind today',
+      'a letter is not written: its reader got 50 letters of this kind today',
     )
     return
   }
@@ -71,7 +71,7 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
   ctx.deps.wakeups.mail()
 }
 
-/** The text of a letter; undefined when it does not open. One from before texts were sealed is in clear. */
+/** Opens the text of a letter; undefined: it does not open. Letters from before texts were sealed are stored in clear. */
 export async function textOf(
   deps: Pick<OperatorCtx, 'deps'>['deps'],
   { id, body_text }: Pick<Row<'mail'>, 'id' | 'body_text'>,
@@ -80,7 +80,7 @@ export async function textOf(
   return (await openSafe({ db: deps.db.read, deps }, OWNER)).openSecret('mail', id, body_text)
 }
 
-/** Seals what an earlier version left waiting in clear. Once, when the service starts: no migration has the keyring. */
+/** Seals letters that an earlier version stored in clear. It runs once when the service starts, because a migration has no keyring. */
 export async function sealWaitingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): Promise<void> {
   const waiting = (db: Queries) => db.selectFrom('mail').select(['id', 'body_text']).where('due_at', '>=', 0).execute()
   const isClear = ({ body_text }: { body_text: string }) => !SEALED.test(body_text)
@@ -94,7 +94,7 @@ export async function sealWaitingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): 
   })
 }
 
-/** Sweep: what was sent, or given up, goes 30 days after it was queued. */
+/** Sweep: removes letters that were sent or given up, 30 days after they were queued. */
 export async function forgetOldMail(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db
     .selectFrom('mail')

@@ -1,8 +1,8 @@
-/** Letters to those who answer for a team. */
+/** Letters to the owners of a team. */
 import type { OperatorCtx } from '../context.ts'
 import { type Letter, queueMail } from './mail.ts'
 
-/** Writes to every OWNER that the team has now. One without an address gets nothing. */
+/** Writes a letter to every OWNER that the team has now. An OWNER without an address gets none. */
 export async function mailOwners(ctx: OperatorCtx, teamId: string, letter: Omit<Letter, 'recipient'>): Promise<void> {
   const owners = await ctx.db
     .selectFrom('member')

@@ -11,16 +11,16 @@ import { textOf } from './mail.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** For so long a letter belongs to whoever took it: longer than handing it over may take. */
+/** How long a letter belongs to the instance that took it. It is longer than sending can take. */
 const LEASE_MS = 5 * MINUTE_MS
 const LONGEST_POST_MS = MINUTE_MS
-/** After the first failure, the second, and so on; then the last again and again. */
+/** How long to wait after the first failure, the second, and so on. The last wait repeats. */
 const WAITS_MS = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS]
 const GIVE_UP_MS = 72 * HOUR_MS
-/** Letters that are handed over at the same time. */
+/** How many letters are sent at the same time. */
 const AT_ONCE = 5
 
-/** Starts to post. The function that it gives stops it, and waits a little for letters that are being handed over. */
+/** Starts to send letters. The function that it gives stops it, and waits up to 3 s for letters that are being sent. */
 export function startPoster(deps: Deps): () => Promise<void> {
   const { wake, stop } = startWorking(deps, letterWork(deps))
   deps.wakeups.mail = wake
@@ -30,7 +30,7 @@ export function startPoster(deps: Deps): () => Promise<void> {
   }
 }
 
-/** Posts all that is due now. Gives how many letters were taken. */
+/** Sends every letter that is due now. Gives how many letters it took. */
 export function postDue(deps: Deps, stop: AbortSignal = deps.stopping): Promise<number> {
   return workOff(letterWork(deps), deps.clock.now(), stop)
 }
@@ -46,13 +46,13 @@ function letterWork(deps: Deps): LeasedWork<Row<'mail'>> {
       postOne(deps, letter, stop).catch((error) => {
         deps.log.warn(
           { err: error, mailId: letter.id },
-          'how a letter ended could not be written down; it is posted again',
+          'the outcome of a letter could not be written; the letter is sent again',
         )
       }),
   }
 }
 
-/** An empty queue costs a read, not a transaction. */
+/** An empty queue costs one read and no transaction. */
 async function isAnyDue({ db }: Deps, now: number): Promise<boolean> {
   const due = await db.read.selectFrom('mail').select('id').where('due_at', '<=', now).limit(1).execute()
   return due.length > 0
@@ -86,7 +86,7 @@ async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Prom
       .updateTable('mail')
       .set(end)
       .where('id', '=', id)
-      // When the lease ended meanwhile and somebody else took it, that one writes how it ended.
+      // If the lease ended meanwhile and another instance took the letter, that instance writes the outcome.
       .where('attempts', '=', letter.attempts)
       .execute(),
   )
@@ -99,7 +99,7 @@ async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Prom
   else deps.log.warn(said, 'a letter could not be delivered; it is tried again')
 }
 
-/** The text of a letter that is done is removed: it may hold a link that opens something. */
+/** What is written of a letter after an attempt. When the letter is done, its text is removed: a link in it may open an account. */
 function columnsOf(posted: Posted, letter: Row<'mail'>, now: number): Partial<Row<'mail'>> {
   if (posted.end === 'sent') return { sent_at: now, due_at: null, last_error: null, body_text: '' }
   const due = now + (WAITS_MS[letter.attempts - 1] ?? WAITS_MS.at(-1)!)

@@ -1,8 +1,8 @@
-/** What others named, as it may stand in a letter. */
+/** Makes names that others chose safe for a letter. */
 
 const MOST = 200
 
-/** A name as part of one line: no line breaks, no other control or direction characters, not endless. */
+/** A name as part of one line: without line breaks and other control or direction characters, at most 200 characters. */
 export function lineOf(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

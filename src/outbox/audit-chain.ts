@@ -1,6 +1,6 @@
 /**
- * The audit log as a chain: each entry carries a hash of what it says and of the entry before, so that one that was changed,
- * taken out or put in between is found (operator/verify-audit.ts). The order is `position`, not the stamp. docs/decisions/0100.
+ * The audit log is a chain: each entry has a hash of its content and of the hash before it. So an entry that was changed, taken out or
+ * put in between is found (operator/verify-audit.ts). The order is `position`, not the stamp. docs/decisions/0100.
  */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -11,16 +11,16 @@ import type { Row } from '../db/schema.ts'
 export type Link = { position: number; hash: string }
 type Entry = Omit<Row<'audit'>, keyof Link>
 
-/** What the first entry follows. */
+/** The link before the first entry. */
 export const START: Link = { position: 0, hash: '' }
 export const LINK_SLICE = 500
-/** More that wait for the sweep are not counted. */
+/** Entries that wait for the sweep are counted up to this number. */
 const MOST_UNLINKED = 10_000
 
-/** The link of an entry that follows `previous`. Every column counts, and which is which. */
+/** The link of an entry that follows `previous`. The hash covers every column in a fixed order. */
 export function linkAfter(previous: Link, entry: Entry): Link {
   const position = previous.position + 1
-  const said = [
+  const content = [
     previous.hash,
     position,
     entry.stamp,
@@ -32,25 +32,25 @@ export function linkAfter(previous: Link, entry: Entry): Link {
     entry.subject_id,
     entry.fields_json,
   ]
-  return { position, hash: hash('sha256', JSON.stringify(said), 'base64url') }
+  return { position, hash: hash('sha256', JSON.stringify(content), 'base64url') }
 }
 
-/** The last entry of the chain. */
+/** The link of the last entry of the chain. */
 export async function headOf(db: Queries): Promise<Link> {
   const [head] = await selectHead(db, {})
   return head ?? START
 }
 
 /**
- * Writes an entry in the transaction of what it tells of. On SQLite, where writers come one after another, it is linked at
- * once; on PostgreSQL that would make every write wait for every other, so `linkEntries` does it once it is committed.
+ * Writes an entry in the transaction of the change that it records. On SQLite writers come one after another, so the entry is linked at once. On
+ * PostgreSQL that would make every write wait for every other, so `linkEntries` links it after the commit.
  */
 export async function addEntry({ db, deps }: Pick<OperatorCtx, 'db' | 'deps'>, entry: Entry): Promise<void> {
   const link = deps.db.engine === 'sqlite' ? linkAfter(await headOf(db), entry) : { position: null, hash: null }
   await insertEntry(db, { ...entry, ...link })
 }
 
-/** Sweep: links what is committed and is in the chain not yet, oldest first. */
+/** Sweep: links the entries that are committed and not in the chain yet, oldest first. */
 export async function linkEntries({ db }: OperatorCtx, limit: number): Promise<number> {
   const entries = await db
     .selectFrom('audit')
@@ -71,14 +71,14 @@ export async function linkEntries({ db }: OperatorCtx, limit: number): Promise<n
   return entries.length
 }
 
-/** How many entries wait for the sweep. */
+/** How many entries are not in the chain yet. */
 export async function countUnlinked(db: Queries): Promise<number> {
   const some = db.selectFrom('audit').select('stamp').where('position', 'is', null).limit(MOST_UNLINKED)
   const counted = db.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('count'))
   return (await counted.executeTakeFirstOrThrow()).count
 }
 
-/** The number is said, not bound: SQLite plans a statement anew each time that a bound limit is given. */
+/** The limit is written out and not bound: for a bound limit SQLite plans the statement again at each run. */
 const selectHead = prepared<Record<string, never>, Link>((db) =>
   db
     .selectFrom('audit')

@@ -1,14 +1,14 @@
-/** One thing to send to one endpoint: how it is written, how it is found while it waits, and how it is dropped. `deliveries/` sends it. */
+/** A delivery is one thing to send to one endpoint. Here is how it is written, found while it waits, and dropped. `deliveries/` sends it. */
 import { sql } from 'kysely'
 import { prepared } from '../db/db.ts'
 
-/** What waits to be sent. These are the words of the index `delivery_waiting`: no engine uses that index for a bound parameter. */
+/** The condition for a delivery that waits. It is written as in the index `delivery_waiting`, because no engine uses that index for a bound parameter. */
 export const PENDING = sql<boolean>`status = 'pending'`
 
 /** The columns of a delivery that is not sent any more. */
 export const DROPPED = { status: 'dropped', due_at: null, held_at: null, body: null } as const
 
-/** Writes a delivery. Lines of a log drain are no event, so they come with their `body`. */
+/** Writes a delivery. Lines of a log drain are not an event, so they bring their `body`. */
 export const insertDelivery = prepared<
   {
     id: string

@@ -1,6 +1,6 @@
 /**
- * TABLE what a webhook may name: event -> the SDK version from which on its answers may hold the name; null: no version, so that its
- * `getWebhooks` would throw. A dot and a hyphen are one: clients spell `project.domain.created` and `project.domain-created`.
+ * TABLE of the events that a webhook may name: event -> the first SDK version that knows the name; null: no version knows it, and `getWebhooks` of the SDK
+ * would throw at it. A dot and a hyphen mean the same: clients spell `project.domain.created` and `project.domain-created`.
  */
 import { EVENTS, type EventName } from '../events.ts'
 
@@ -33,7 +33,7 @@ const HAPPENS: Record<EventName, string | null> = {
   'deployment.cleanup': '1.11.4',
 }
 
-/** Of what Berth does not have (certificates, DNS records, a marketplace, flags): the Terraform provider names them, and they are never sent. */
+/** Events of things that Berth does not have (certificates, DNS records, a marketplace, flags). The Terraform provider names them; they are never sent. */
 const NEVER: Record<string, string | null> = {
   'deployment.check-rerequested': '1.1.0',
   'deployment.integration.action.start': '1.1.0',
@@ -82,7 +82,7 @@ function lettersOf(name: string): string {
   return name.replaceAll('-', '.')
 }
 
-/** The event that a name means, in whichever spelling; undefined when there is none. One that is no key of `EVENTS` never happens. */
+/** The event that a name means, in either spelling; undefined: there is none. An event that is not a key of `EVENTS` never happens. */
 export function eventNamed(said: string): string | undefined {
   return BY_LETTERS.get(lettersOf(said))
 }
@@ -91,7 +91,7 @@ export function happens(name: string): name is EventName {
   return Object.hasOwn(EVENTS, name)
 }
 
-/** By which name an endpoint asked for an event: undefined when it did not, Berth's own name when it hears all (`json` is null). */
+/** The name by which an endpoint asked for an event; undefined: it did not ask for it. When it hears all events (`json` is null), Berth's own name. */
 export function nameAskedFor(json: string | null, type: string): string | undefined {
   if (json === null) return type
   const letters = lettersOf(type)
@@ -99,8 +99,8 @@ export function nameAskedFor(json: string | null, type: string): string | undefi
 }
 
 /**
- * The events of a webhook as the caller can decode them. The SDKs, known by their `User-Agent`, throw away a whole answer for one
- * name that is not in their own list: they get what their version has, in its spelling. Everybody else gets what was asked for.
+ * The events of a webhook as the caller can decode them. An SDK rejects a whole answer when one name in it is not in its own list. So an SDK, known
+ * by its `User-Agent`, gets the names that its version has, in its spelling. All other callers get the names that were asked for.
  */
 export function namesFor(agent: string | undefined, asked: readonly string[]): string[] {
   const version = /^speakeasy-sdk\/typescript (\d+\.\d+\.\d+) /.exec(agent ?? '')?.[1]

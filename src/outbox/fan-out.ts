@@ -1,6 +1,6 @@
 /**
- * Who hears an event: asked in its own transaction, so that what is committed is told and nothing else is. The account's own
- * webhooks hear what they asked for; an installation what it was granted. Specification: Events; docs/webhooks.md: Who hears an event.
+ * Which endpoints hear an event. It is decided in the transaction of the event, so that every committed event is sent, and no other. The account's
+ * own webhooks hear what they asked for, and an installation hears what it was granted. Specification: Events; docs/webhooks.md: Who hears an event.
  */
 
 import { sql } from 'kysely'
@@ -15,7 +15,7 @@ import { nameAskedFor } from './event-names.ts'
 
 type Told = { type: EventName; about: EventAbout; owner: EventOwner; stamp: number }
 
-/** Writes a delivery for every endpoint that hears the event; wakes who delivers them when there is one. */
+/** Writes a delivery for every endpoint that hears the event, and wakes the worker when there is one. */
 export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told): Promise<void> {
   const { accountId, aboutId } = { accountId: event.owner.id, aboutId: event.about.installationId ?? '' }
   const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId })
@@ -50,7 +50,7 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
   const { projectId, installationId: aboutId } = about
   if (projectId !== undefined && !listed(endpoint.project_ids_json, projectId)) return false
   if (endpoint.configuration_id === null) return true
-  // An event about one installation goes, of all installations, to that one only, whatever it was granted.
+  // Of all installations, only the one that the event is about hears it, whatever it was granted.
   if (aboutId !== undefined) return endpoint.configuration_id === aboutId
   if (!isGranted(endpoint, event)) return false
   if (projectId === undefined || endpoint.project_selection === 'all') return true
@@ -59,12 +59,12 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
   return selected.length > 0
 }
 
-/** Whether a list, kept as JSON, has it; without a list everything is in it. */
+/** Whether a list, kept as JSON, holds a value. Null stands for all values. */
 export function listed(json: string | null, wanted: string): boolean {
   return json === null || (JSON.parse(json) as string[]).includes(wanted)
 }
 
-/** Of variables, those of others are told only to who may see them. */
+/** Whether an installation was granted the event. An event about variables that others made takes the scope to see all variables. */
 function isGranted(endpoint: Endpoint, { type, about }: Told): boolean {
   if (endpoint.scopes_json === null) return false
   const granted = permissionsOf('OWNER', endpoint.scopes_json)
@@ -72,7 +72,7 @@ function isGranted(endpoint: Endpoint, { type, about }: Told): boolean {
   return about.madeBy === undefined || about.madeBy === endpoint.configuration_id || granted.has('env:all')
 }
 
-/** An endpoint and, when it is an installation's, the installation. */
+/** An endpoint, and its installation when it has one. */
 type Endpoint = Pick<Row<'webhook'>, 'id' | 'events_json' | 'project_ids_json' | 'held_at'> & {
   configuration_id: string | null
   scopes_json: string | null
@@ -87,14 +87,14 @@ const OF_INSTALLATION = [
   'configuration.disabled_at',
 ] as const
 
-/** One query an event, for most accounts all that webhooks cost. An installation that ended in this transaction hears of its end. */
+/** One query for each event: for most accounts that is all that webhooks cost. An installation that ended in this transaction hears of its end. */
 const selectEndpoints = prepared<{ accountId: string; aboutId: string }, Endpoint>((db, value) =>
   db
     .selectFrom('webhook')
     .leftJoin('configuration', 'configuration.id', 'webhook.configuration_id')
     .select([...OF_WEBHOOK, 'webhook.configuration_id', ...OF_INSTALLATION])
     .where('webhook.account_id', '=', value.accountId)
-    // Said so that no engine looks for it in the index of integrations, where all other webhooks are null.
+    // `coalesce` keeps the engines from using the index by integration, in which all these webhooks are null.
     .where(sql`coalesce(webhook.integration_id, '')`, '=', '')
     .where('webhook.disabled_at', 'is', null)
     .where((eb) => eb.or([eb('webhook.ended_at', 'is', null), eb('webhook.configuration_id', '=', value.aboutId)]))

@@ -1,27 +1,27 @@
 /**
- * Works off a queue that is kept in the store: takes what is due, does each piece by itself, and looks again. Deliveries and letters go this way.
- * Whoever takes a piece has a lease: until it ends nobody else takes that piece, also on another instance, and after it somebody else does.
+ * Works off a queue in the store: it takes pieces that are due, does each of them, and looks again. Deliveries and letters are sent this way.
+ * Taking a piece is a lease. Until it ends no other instance takes the piece; when it ends, because an instance died, another one does.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deps } from '../context.ts'
 
 export type LeasedWork<T> = {
-  /** What the pieces are called, in the log. */
+  /** The word for the pieces in the log. */
   name: string
-  /** Leases what is due at `now`, as much as there is room for beside what is `running`, and gives it. */
+  /** Leases pieces that are due at `now`, as many as there is room for beside those that are `running`. */
   take(now: number, running: readonly T[]): Promise<T[]>
-  /** Does one piece and writes down how it ended. It never throws. `stop` is aborted when the service waits for it no longer. */
+  /** Does one piece and writes its outcome. It never throws. `stop` is aborted when the service stops and waits no longer. */
   run(piece: T, now: () => number, stop: AbortSignal): Promise<void>
 }
 
-/** Other instances write too, and what was put off comes due: the queue is looked at this often. */
+/** How often to look without a wake-up: other instances write too, and pieces that were delayed come due. */
 const POLL_MS = 1000
-/** A wake-up comes from a transaction that is about to commit: look shortly after it, and once more should it have taken longer. */
+/** A wake-up comes from a transaction that is about to commit. So the loop looks a moment later, and once more in case the commit took longer. */
 const SOON_MS = [15, 150]
 /** How long pieces that are under way may go on once the service stops. */
 const STOP_MS = 3000
 
-/** Does all that is due at `now`, to the end. Gives how many pieces it took. */
+/** Does every piece that is due at `now`. Gives how many pieces it took. */
 export async function workOff<T>(work: LeasedWork<T>, now: number, stop: AbortSignal): Promise<number> {
   const pool = openPool(work, () => now, stop)
   for (let taken = 0; ; ) {
@@ -33,7 +33,7 @@ export async function workOff<T>(work: LeasedWork<T>, now: number, stop: AbortSi
   }
 }
 
-/** Starts the loop. `wake` makes it look soon; `stop` ends it: pieces that are under way end, or are told to give up after 3 s. */
+/** Starts the loop. `wake` makes it look soon. `stop` ends it: pieces that are under way have 3 s to end, then they are told to give up. */
 export function startWorking<T>(
   { clock, log }: Pick<Deps, 'clock' | 'log'>,
   work: LeasedWork<T>,
@@ -81,7 +81,7 @@ export function startWorking<T>(
   }
 }
 
-/** The pieces that are under way. `onEnd`: one has ended, so there is room for another. */
+/** The pieces that are under way. `onEnd` is called when one has ended, so that there is room for another. */
 function openPool<T>({ take, run }: LeasedWork<T>, now: () => number, stop: AbortSignal, onEnd = () => {}) {
   const running = new Map<Promise<void>, T>()
   let ended = 0
@@ -94,7 +94,7 @@ function openPool<T>({ take, run }: LeasedWork<T>, now: () => number, stop: Abor
     running.set(one, piece)
   }
   return {
-    /** Takes what is due and starts it. Gives how many pieces that were. */
+    /** Takes pieces that are due and starts them. Gives how many. */
     async begin(at: number): Promise<number> {
       const taken = await take(at, [...running.values()])
       for (const piece of taken) start(piece)
@@ -102,7 +102,7 @@ function openPool<T>({ take, run }: LeasedWork<T>, now: () => number, stop: Abor
     },
     /** How many have ended so far. */
     ended: () => ended,
-    /** Waits until one has ended; false, at once, when none is under way. */
+    /** Waits until one has ended. Gives false at once when none is under way. */
     async oneEnded(): Promise<boolean> {
       if (running.size === 0) return false
       await Promise.race(running.keys())

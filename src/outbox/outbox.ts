@@ -1,4 +1,4 @@
-/** What a write leaves behind in its own transaction: the events that will be told, and the line of the audit log. */
+/** What a write adds in its own transaction: the events that will be sent, and the entry of the audit log. */
 
 import type { EventAbout, EventOwner, OperatorCtx, Who } from '../context.ts'
 import { prepared } from '../db/db.ts'
@@ -9,7 +9,7 @@ import { fanOut } from './fan-out.ts'
 
 export type Outgoing = { type: EventName; payload: object; about: EventAbout; owner: EventOwner | undefined }
 
-/** What `emit` was given, as it is kept until the end of the operation. */
+/** An event that was given to `emit`, as it is kept until the operation ends. */
 export function outgoingOf(
   type: EventName,
   payload: object,
@@ -44,7 +44,7 @@ const insertEvent = prepared<
   }),
 )
 
-/** Writes the audit line of an operation and its events. `fields`: the names of what was sent, never a value. */
+/** Writes the events of an operation and its audit entry. `fields`: the names of the fields that were sent, never a value. */
 export async function record(
   ctx: OperatorCtx & { who?: Who },
   outgoing: Outgoing[],
@@ -66,8 +66,8 @@ export async function record(
 }
 
 /**
- * What one request did to many variables is one event for each kind of change, project and maker, with all of them in `envVars`: a
- * delivery for each variable would let a small request make its account's receivers, and everybody's queue, very busy.
+ * Joins the events of one request about many variables. For each kind of change, project and maker one event remains, with all variables in `envVars`.
+ * With one delivery for each variable, a small request could keep the receivers of its account, and the queue of all accounts, busy for long.
  */
 function together(outgoing: readonly Outgoing[]): Outgoing[] {
   const groups = Map.groupBy(outgoing, (one) => ('envVar' in one.payload ? groupOf(one) : one))
@@ -83,7 +83,7 @@ function groupOf({ type, about, owner }: Outgoing): string {
   return [type, owner?.id, about.projectId, about.madeBy].join()
 }
 
-/** Writes events into the outbox, and a delivery for each endpoint that hears them. The user is told to the account that the user acted for, and to no other. */
+/** Writes events, and a delivery for each endpoint that hears them. The acting user is named only to the account that the user acted for. */
 export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?: Who }, outgoing: Outgoing[]) {
   const account = ctx.who?.account
   for (const { type, payload, about, owner = account } of together(outgoing)) {
@@ -105,7 +105,7 @@ export async function writeEvents(ctx: Pick<OperatorCtx, 'db' | 'deps'> & { who?
   }
 }
 
-/** The names of what a request sent, of one thing or of several: never a value. */
+/** The names of the fields that a request sent, for one item or several. It never gives a value. */
 export function fieldsOf(body: unknown): string[] {
   const items = Array.isArray(body) ? body : [body]
   const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))

@@ -1,18 +1,18 @@
-/** An endpoint that is not worth sending to any more: it is disabled, and its people are told. docs/webhooks.md. */
+/** Disables an endpoint that cannot be sent to any more, and writes a letter about it. docs/webhooks.md: When it fails, When too much waits. */
 import type { OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { type Letter, queueMail } from '../mail/mail.ts'
 import { KIND, type Table } from './held.ts'
 
-/** Deliveries of an account that may wait, whatever they wait for. docs/webhooks.md: Why. */
+/** How many deliveries of an account may wait, pending and held together. docs/webhooks.md: When too much waits. */
 export const MOST_PENDING = 10_000
 
 type Reason = NonNullable<Row<'webhook'>['disabled_reason']>
 type Writing = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
 type Endpoint = Pick<Row<'webhook'>, 'id' | 'account_id' | 'url' | 'created_by'>
 
-/** Disables an endpoint, once, and tells who made it, or else the owners of its account. */
+/** Disables an endpoint and writes a letter to its people. An endpoint that is disabled already stays as it is, and nobody gets a letter. */
 export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, reason: Reason): Promise<void> {
   const done = await ctx.db
     .updateTable(table)
@@ -27,13 +27,13 @@ export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, re
   const text = [
     `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
     '',
-    'Nothing is sent to it any more. What happens meanwhile is not sent later.',
+    'Nothing is sent to it any more. Events that happen meanwhile are not sent later.',
     ...('sealed_headers' in done ? [] : howToGoOn(done)),
   ].join('\n')
   await mailPeopleOf(ctx, endpoint, { subject: `A ${what} is disabled: ${host}`, text })
 }
 
-/** Writes to whoever made an endpoint, while they are still there, and otherwise to the owners of its account. */
+/** Writes a letter to whoever made an endpoint. When they have left the account, its owners get the letter. */
 export async function mailPeopleOf(
   ctx: Writing,
   { account_id, created_by }: Pick<Endpoint, 'account_id' | 'created_by'>,
@@ -50,14 +50,14 @@ function howToGoOn({ id, integration_id }: Row<'webhook'>): string[] {
       : `set the webhookUrl of the integration ${integration_id} again`
   return [
     `Once it works again, enable it: ${enable}.`,
-    `What was not delivered is listed for 30 days, and is sent again when you ask: GET /v1/webhooks/${id}/deliveries`,
+    `Deliveries that failed or were dropped are listed for 30 days. You can send each of them again: GET /v1/webhooks/${id}/deliveries`,
   ]
 }
 
 const WHY: Record<Reason, string> = {
   gone: 'it answered 410, which says that it is gone for good',
   failing: 'nothing could be delivered to it in five days',
-  overflow: `more than ${MOST_PENDING.toLocaleString('en')} deliveries of the account waited, and most of them for it. What waited is dropped`,
+  overflow: `more than ${MOST_PENDING.toLocaleString('en')} deliveries of the account waited, most of them for this endpoint. Those were dropped`,
 }
 
 async function addressesOf(db: Queries, account_id: string, created_by: string | null): Promise<string[]> {

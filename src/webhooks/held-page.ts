@@ -1,4 +1,4 @@
-/** Held webhooks and log drains on the page of what is installed, each with a button by which an OWNER takes it over. */
+/** The held webhooks and log drains on the page `/integrations/installed`, each with a button by which an OWNER takes it over. */
 import { actFor, findOwnAccount, type OwnAccount } from '../pages/acting.ts'
 import { day, type Html, html } from '../pages/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
@@ -11,13 +11,13 @@ export const heldScreens: readonly Screen[] = [
   personScreen({ method: 'POST', path: PATH, name: 'takeOverEndpoint', run: takeOver, refuses: ['owner_only'] }),
 ]
 
-/** What is held on an account; undefined when nothing is. */
+/** The section of the page; undefined when nothing is held on the account. */
 export async function heldSection(ctx: PersonCtx, account: OwnAccount): Promise<Html | undefined> {
   const held = await heldOn(ctx, account.id)
   if (held.length === 0) return undefined
   return html`<h3>Webhooks and log drains without an owner</h3>
-<p class="notice bad">Whoever made them left the team, or may not have them any more. Nothing is sent to them. An OWNER of the team can take
-them over; take over only what you know.</p>
+<p class="notice bad">Whoever made these left the team, or may not have them any more. Nothing is sent to them. An OWNER of the team can take
+them over. Take over only those whose address you know.</p>
 <ul class="plain rows">${held.map((one) => {
     const goes = html`<p>The ${KIND[one.table]} to <strong>${one.host}</strong> (${one.id}). It is removed after ${day(one.goesAt)}.</p>`
     const button =
@@ -32,7 +32,8 @@ async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown>
   const account = await findOwnAccount(ctx, params.accountId!)
   if (account.role !== 'OWNER') refuse('owner_only')
   const one = (await heldOn(ctx, account.id)).find(({ id }) => id === params.endpointId)
-  if (one === undefined) refuse('not_found', 'Nothing of that name is held: it was taken over, or removed.')
+  if (one === undefined)
+    refuse('not_found', 'No webhook or log drain with this id is held. It may have been taken over or removed.')
   const by = actFor(ctx, account)
   await takeOverEndpoint(by, one.table, one)
   return { to: '/integrations/installed', done: { by, subjectId: one.id } }

@@ -1,6 +1,6 @@
 /**
- * Webhooks and log drains of people who have no access any more: held, so that nothing goes to where nobody of the team may look, and
- * removed after 30 days unless an OWNER takes them over. docs/webhooks.md.
+ * Webhooks and log drains of people who have lost their access. They are held: nothing is sent to an address that perhaps nobody of the team
+ * knows. After 30 days they are removed, unless an OWNER takes them over. docs/webhooks.md: When the maker has lost access.
  */
 import { sql } from 'kysely'
 import type { Ctx, OperatorCtx } from '../context.ts'
@@ -16,12 +16,13 @@ export type Table = 'webhook' | 'log_drain'
 const HELD_KEPT_MS = 30 * 86_400_000
 const TABLES = ['webhook', 'log_drain'] as const
 
-/** What an endpoint is called, to people. */
+/** The word for an endpoint in letters and messages. */
 export const KIND: Record<Table, string> = { webhook: 'webhook', log_drain: 'log drain' }
 
 /**
- * Holds the endpoints that a user made on a team, and mails the owners that the team has now. What is held already stays as it is: its
- * 30 days run from when it was. Those of installations are held with their installation; those of integrations are the integration's.
+ * Holds the endpoints that a user made on a team, and writes a letter to the present owners of the team. An endpoint that is held already
+ * stays as it is: its 30 days run from the first time. Endpoints of installations are not held here, because their installation is
+ * disabled. Webhooks of integrations belong to the integration and go on.
  */
 export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: string, reason: Reason): Promise<void> {
   const held: string[] = []
@@ -32,7 +33,7 @@ export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: stri
       .where('account_id', '=', team.id)
       .where('created_by', '=', userId)
       .where('configuration_id', 'is', null)
-      // A suspension can be taken back; an end of access takes its place.
+      // A suspension may end again. A lasting loss of access replaces it as the reason.
       .where((eb) =>
         reason === 'disabled-by-admin'
           ? eb('held_at', 'is', null)
@@ -46,7 +47,7 @@ export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: stri
   if (held.length + apps.length > 0) await tellOwners(ctx, team, userId, reason, held, apps)
 }
 
-/** The integrations of the team that are told of their installations where this user said. They go on: they are the team's. */
+/** The integrations of the team whose webhook URL this user set. They go on, because they belong to the team. */
 async function appsHeardBy(ctx: OperatorCtx, team: Team, userId: string): Promise<string[]> {
   const rows = await ctx.db
     .selectFrom('webhook')
@@ -56,7 +57,7 @@ async function appsHeardBy(ctx: OperatorCtx, team: Team, userId: string): Promis
     .where('webhook.created_by', '=', userId)
     .orderBy('integration.id')
     .execute()
-  return rows.map(({ id, url }) => `  integration ${id}, which is told at ${hostOf(url)}`)
+  return rows.map(({ id, url }) => `  integration ${id}, whose webhook goes to ${hostOf(url)}`)
 }
 
 async function tellOwners(
@@ -68,20 +69,20 @@ async function tellOwners(
   apps: string[],
 ): Promise<void> {
   const user = await ctx.db.selectFrom('account').select('slug').where('id', '=', userId).executeTakeFirst()
-  const said = `${user?.slug ?? userId}, who ${WHY[reason]},`
+  const person = user?.slug ?? userId
   const ofPeople = [
-    `${said} had made on the team ${team.slug}:`,
+    `${person} ${WHY[reason]}. ${person} made these webhooks and log drains of the team ${team.slug}:`,
     '',
     ...held,
     '',
-    'It is held: nothing is sent to it. Events wait, log lines are not kept. An owner of the team can take it over, and what waits is then sent;',
-    `${reason === 'disabled-by-admin' ? 'until then it stays' : 'after 30 days it is removed'}. Take over what you know, and only that:`,
+    'They are held: nothing is sent to them. Events wait; log lines are not kept. When an owner of the team takes one over, the events that wait are sent.',
+    `${reason === 'disabled-by-admin' ? 'Until then they stay held' : 'After 30 days they are removed'}. Take over only those whose address you know:`,
     `${ctx.deps.origin()}/integrations/installed?teamId=${team.id}`,
     '',
   ]
   const ofApps = [
-    `${said} had said where these integrations of the team ${team.slug} are told of their installations. They go on:`,
-    'see whether the address is one of yours.',
+    `${person} ${WHY[reason]}. ${person} set the webhook URL of these integrations of the team ${team.slug}. Their webhooks go on.`,
+    'Check that you know the address:',
     '',
     ...apps,
   ]
@@ -100,8 +101,8 @@ const WHY: Record<Reason, string> = {
 }
 
 /**
- * Makes the caller the owner of an endpoint. One that was held hears again, and of its events those that waited are sent, oldest first.
- * Refuses: bad_request 400 (it is an installation's), not_found 404 (removed meanwhile).
+ * Makes the caller the owner of an endpoint. When it was held, it is sent to again, and the events that waited are sent oldest first.
+ * Refuses: bad_request 400 (it belongs to an installation), not_found 404 (it was removed meanwhile).
  */
 export async function takeOverEndpoint(
   ctx: Ctx,
@@ -111,7 +112,7 @@ export async function takeOverEndpoint(
   if (configuration_id !== null) {
     refuse(
       'bad_request',
-      `Invalid request: the ${KIND[table]} is of the installation ${configuration_id}: take that over.`,
+      `Invalid request: the ${KIND[table]} belongs to the installation ${configuration_id}. Take the installation over.`,
     )
   }
   const done = await ctx.db
@@ -125,7 +126,7 @@ export async function takeOverEndpoint(
   ctx.deps.wakeups.deliveries()
 }
 
-/** What is held on an account, by kind, oldest first: for the page of its owners. */
+/** The held endpoints of an account, webhooks before log drains, each oldest first. */
 export async function heldOn(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
   const found = []
   for (const table of TABLES) {
@@ -143,7 +144,7 @@ export async function heldOn(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
   return found
 }
 
-/** Sweep: endpoints that nobody took over in 30 days are removed. What waited for them is dropped by who would have sent it. */
+/** Sweep: removes endpoints that nobody took over in 30 days. The worker drops the deliveries that waited for them. */
 export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<number> {
   let count = 0
   for (const table of TABLES) {
@@ -151,7 +152,7 @@ export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<n
       .selectFrom(table)
       .select('id')
       .where('held_at', '<=', ctx.now - HELD_KEPT_MS)
-      // Who is suspended may come back to all of it.
+      // Whoever is suspended may come back, and finds everything again.
       .where('held_reason', '!=', 'disabled-by-admin')
       .limit(limit - count)
     const gone = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
@@ -161,13 +162,13 @@ export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<n
   return count
 }
 
-/** Sweep: the webhooks of an installation that ended are removed once nothing waits for them any more. */
+/** Sweep: removes the webhooks of installations that ended, once no delivery waits for them any more. */
 export async function forgetEndedWebhooks(ctx: OperatorCtx, limit: number): Promise<number> {
   const rows = await ctx.db
     .selectFrom('webhook')
     .select('id')
     .where('ended_at', '>=', 0)
-    // A scalar, which PostgreSQL asks for each webhook: it would join `not exists` with all deliveries.
+    // A scalar subquery is run for each webhook. PostgreSQL would turn `not exists` into a join with all deliveries.
     .where((eb) => {
       const waiting = eb.selectFrom('delivery').select('delivery.id').where(PENDING)
       const itsOwn = waiting.whereRef('delivery.account_id', '=', 'webhook.account_id')

@@ -72,7 +72,7 @@ export const webhookRoutes = [
     method: 'POST',
     path: '/v1/webhooks/:id/transfer-ownership',
     operationId: 'transferWebhookOwnership',
-    summary: 'Become the owner of a webhook; one that was held goes on',
+    summary: 'Become the owner of a webhook. If it was held, it is sent to again',
     tag,
     needs: ['webhook:write', 'installation:grant'],
     load: findWebhook,

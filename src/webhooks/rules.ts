@@ -1,4 +1,4 @@
-/** What an endpoint may be: its URL, its projects, and that who registers it may itself see what goes there. */
+/** What an endpoint may be: its URL, its events and its projects. Whoever registers it must be allowed to see what is sent there. */
 import { isIP } from 'node:net'
 import { permit } from '../access/authenticate.ts'
 import { seesProject } from '../access/guards.ts'
@@ -9,13 +9,10 @@ import { EVENTS } from '../events.ts'
 import { eventNamed, happens, WEBHOOK_EVENT_NAMES } from '../outbox/event-names.ts'
 import { refuse } from '../refusal.ts'
 
-/** Endpoints of one kind that people register on an account, and that one installation does there. */
+/** How many webhooks, and how many log drains, the people of an account may register, and each installation on it. */
 export const MOST_ENDPOINTS = 20
 
-/**
- * Refuses: bad_request 400 for a URL that nothing could be posted to. Names are looked up when something is sent: what they
- * mean can change.
- */
+/** Refuses: bad_request 400 for a URL that nothing can be posted to. A host name is looked up when something is sent, because its addresses can change. */
 export function mustBeUrl(ctx: Ctx, text: string): void {
   const fault = urlFault(text) ?? (ctx.deps.config.allowPrivateWebhooks ? undefined : privateFault(text))
   if (fault !== undefined) refuse('bad_request', `Invalid request: \`url\`: ${fault}.`)
@@ -28,8 +25,8 @@ function privateFault(text: string): string | undefined {
 }
 
 /**
- * The names, each once and as they were said. Nobody subscribes to what they may not see, and a token of some projects to nothing
- * that is not of one project. Refuses: bad_request 400 with the names there are, missing_permission 403.
+ * Gives the names of events, each once, as the caller spelled them. Nobody subscribes to events that they may not see. A token that is limited
+ * to some projects subscribes only to events that tell of one project. Refuses: bad_request 400 (it lists the names), missing_permission 403.
  */
 export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
   const unknown = names.find((name) => eventNamed(name) === undefined)
@@ -37,14 +34,14 @@ export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
     const said = JSON.stringify(unknown.slice(0, 100))
     refuse(
       'bad_request',
-      `Invalid request: \`events\`: there is no event ${said}; there are ${WEBHOOK_EVENT_NAMES.join(', ')}.`,
+      `Invalid request: \`events\`: there is no event ${said}. The events are ${WEBHOOK_EVENT_NAMES.join(', ')}.`,
     )
   }
   for (const said of names) {
     const name = eventNamed(said)!
     if (!happens(name)) continue
     permit(ctx.who, EVENTS[name].needs)
-    // An installation hears of its own variables only; a person's webhook hears of all.
+    // A webhook of an installation hears of the installation's own variables only. A person's webhook hears of all variables.
     if (name.startsWith('project.env-variable.') && ctx.who.installationId === null) permit(ctx.who, ['env:all'])
     if (isNarrow(ctx) && !('project' in EVENTS[name].payload.properties)) {
       refuse(
@@ -56,14 +53,14 @@ export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
   return [...new Set(names)]
 }
 
-/** Whether the caller is a person whose token is limited to some projects. An installation hears of itself, whatever it sees. */
+/** Whether the caller is a person whose token is limited to some projects. The events of an installation are limited when they are sent. */
 function isNarrow({ who }: Ctx): boolean {
   return who.projectIds !== null && who.installationId === null
 }
 
 /**
- * The projects that an endpoint is limited to; null: all. A token that is itself limited to some makes nothing that hears of
- * others. (Of an installation the selection is asked at every event.) Refuses: unknown_project 400, missing_permission 403.
+ * Gives the projects that an endpoint is limited to; null: it hears of all. A token that is limited to some projects cannot register an
+ * endpoint that hears of others. (The selection of an installation is read at every event.) Refuses: unknown_project 400, missing_permission 403.
  */
 export async function mustBeProjects(ctx: Ctx, ids: readonly string[] | null | undefined): Promise<string[] | null> {
   if (ids === null || ids === undefined) {
@@ -84,8 +81,8 @@ export async function mustBeProjects(ctx: Ctx, ids: readonly string[] | null | u
 }
 
 /**
- * Whether the caller may know of an endpoint: an installation of those it registered, a token that is limited to some
- * projects of those that hear of no others.
+ * Whether the caller may know that an endpoint exists. An installation knows of those that it registered. A token that is limited to some projects
+ * knows of those that hear of no other project.
  */
 export function isKnown(
   { who }: Ctx,

@@ -10,7 +10,7 @@ import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields
 const Id = Type.String({ minLength: 1, maxLength: 100 })
 export const Url = Type.String({ minLength: 1, maxLength: 2048, description: 'https:// or http://' })
 export const ProjectIds = Type.Array(Id, { minItems: 1, maxItems: 50 })
-/** The names are checked by the operation, which says which there are. */
+/** The operation checks the names, and its refusal lists all of them. */
 const Events = Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 100 })
 
 export const NewWebhook = Type.Object({ url: Url, events: Events, projectIds: Type.Optional(Nullable(ProjectIds)) })
@@ -24,7 +24,7 @@ export const PatchWebhook = Type.Object({
 export type PatchWebhook = Static<typeof PatchWebhook>
 export const ListWebhooksQuery = Type.Object({ projectId: Type.Optional(Id) })
 
-/** Nothing is sent until an OWNER takes it over; 30 days after `heldAt` it is removed. */
+/** While these are there, nothing is sent until an OWNER takes the endpoint over. It is removed 30 days after `heldAt`. */
 export const HeldFields = {
   heldAt: Type.Optional(Moment),
   heldReason: Type.Optional(
@@ -51,7 +51,7 @@ export type Webhook = Static<typeof Webhook>
 export const WebhookList = Type.Array(Webhook)
 export const MadeWebhook = Type.Object({ ...fields, secret: Type.String({ description: 'shown once' }) })
 
-/** `agent`: the `User-Agent` of who gets the answer. */
+/** The webhook as it is answered. `agent`: the `User-Agent` of the caller. */
 export function showWebhook(row: Row<'webhook'>, agent: string | undefined): Webhook {
   return {
     id: row.id,
@@ -77,7 +77,7 @@ const STATUSES = ['pending', 'held', 'delivered', 'failed', 'dropped'] as const
 const LoggedQuery = {
   ...PageQuery,
   status: Type.Optional(OneOf(...STATUSES)),
-  type: Type.Optional(Type.String({ maxLength: 100, description: 'the event that is told, in either spelling' })),
+  type: Type.Optional(Type.String({ maxLength: 100, description: 'the event, with dots or with hyphens' })),
 }
 export const ListDeliveriesQuery = Type.Object({ ...LoggedQuery, endpointId: Type.Optional(Id) })
 export const ListDeliveriesOfQuery = Type.Object(LoggedQuery)

@@ -17,7 +17,7 @@ import {
 } from './schema.ts'
 import { newWebhookSecret } from './secret.ts'
 
-/** Registers a webhook; its secret is in this answer and in no other. Refuses: bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400. */
+/** Registers a webhook. Its secret is in this answer and in no other. Refuses: bad_request 400, unknown_project 400, missing_permission 403, too_many_endpoints 400. */
 export async function createWebhook(
   ctx: Ctx,
   _: undefined,
@@ -53,13 +53,13 @@ export async function createWebhook(
   return { ...showWebhook(row, agent), secret }
 }
 
-/** People on an account have room for so many, and each installation there for as many. Refuses: too_many_endpoints 400. */
+/** Refuses: too_many_endpoints 400, when the people of the account, or the installation that asks, have MOST_ENDPOINTS webhooks already. */
 async function mustHaveRoom(ctx: Ctx): Promise<void> {
   const own = (await allOf(ctx)).filter((row) => row.configuration_id === ctx.who.installationId)
   if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
 }
 
-/** The webhooks of the account, last made first; without those of integrations that it runs. */
+/** The webhooks of the account, newest first, without those of its integrations. */
 async function allOf(ctx: Ctx): Promise<Row<'webhook'>[]> {
   const rows = await ctx.db
     .selectFrom('webhook')
@@ -71,7 +71,7 @@ async function allOf(ctx: Ctx): Promise<Row<'webhook'>[]> {
   return rows.filter((row) => row.integration_id === null)
 }
 
-/** The webhook of the account, when the caller may know of it. That of an integration is with the integration. Refuses: not_found 404. */
+/** Finds a webhook of the account that the caller may know of. The webhook of an integration is shown with the integration. Refuses: not_found 404. */
 export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
   const id = params.id ?? ''
   const row = await ctx.db
@@ -87,8 +87,8 @@ export async function findWebhook(ctx: Ctx, params: Params): Promise<Row<'webhoo
 }
 
 /**
- * A webhook whose deliveries the caller may see: one that `findWebhook` gives, or that of an integration of the team, for persons who may
- * see its integrations, and all of its projects. Refuses: not_found 404.
+ * Finds a webhook whose deliveries the caller may see: one that `findWebhook` gives, or the webhook of an integration of the team. The latter is
+ * for people who may see the team's integrations and all of its projects. Refuses: not_found 404.
  */
 export async function findSentTo(ctx: Ctx, params: Params): Promise<Row<'webhook'>> {
   const { permissions, projectIds, installationId } = ctx.who
@@ -108,7 +108,7 @@ export function getWebhook(_ctx: Ctx, row: Row<'webhook'>, { agent }: Input): We
   return showWebhook(row, agent)
 }
 
-/** Lists the webhooks that the caller may know of, last made first; with `projectId`, those that hear of that project. */
+/** Lists the webhooks that the caller may know of, newest first. With `projectId` it lists those that hear of that project. */
 export async function listWebhooks(
   ctx: Ctx,
   _: undefined,
@@ -156,13 +156,13 @@ export async function updateWebhook(
   return showWebhook(changed, agent)
 }
 
-/** Makes the caller, an OWNER, the owner of a webhook; one that was held goes on. Refuses: bad_request 400, not_found 404. */
+/** Makes the caller, an OWNER, the owner of a webhook. If it was held, it is sent to again. Refuses: bad_request 400, not_found 404. */
 export async function transferWebhook(ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Promise<Webhook> {
   await takeOverEndpoint(ctx, 'webhook', row)
   return showWebhook(await findWebhook(ctx, { id: row.id }), agent)
 }
 
-/** Removes a webhook. What waits for it is not sent. */
+/** Removes a webhook. Deliveries that wait for it are dropped. */
 export async function deleteWebhook(ctx: Ctx, row: Row<'webhook'>): Promise<void> {
   await ctx.db.deleteFrom('webhook').where('id', '=', row.id).execute()
 }

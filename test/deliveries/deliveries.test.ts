@@ -1,4 +1,4 @@
-/** What was sent to a webhook, as those see it whose webhook it is: listed, shown with attempts, and sent once more. docs/webhooks.md. */
+/** The deliveries to a webhook, as its owners see them: listed, shown with attempts, and sent again. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
 import { makeProject } from '../support/place.ts'
@@ -19,7 +19,7 @@ const ofTeam =
   (method, url, ...rest) =>
     call(method, `${url}${url.includes('?') ? '&' : '?'}teamId=${world.credentials.teamId}`, ...rest)
 
-onBothEngines('a webhook that was narrowed sends nothing of other projects that waited for it', async (world) => {
+onBothEngines('a webhook that was narrowed is not sent events of other projects that waited for it', async (world) => {
   const kept = await makeProject(world, 'kept')
   await makeProject(world, 'other')
   const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
@@ -33,7 +33,7 @@ onBothEngines('a webhook that was narrowed sends nothing of other projects that 
 })
 
 onBothEngines(
-  'who may see a webhook lists what was sent to it, by status and event, page by page, and sends one again',
+  'whoever may see a webhook lists its deliveries, by status and event, page by page, and sends one again',
   async (world, t) => {
     const hook = await receiver(t)
     hook.answer((response) => response.writeHead(500).end('no'))
@@ -50,7 +50,7 @@ onBothEngines(
     )
     assert.ok(all.deliveries.every((one: { endpointId: string }) => one.endpointId === id))
     assert.equal(all.deliveries[0].attempts[0].statusCode, 500)
-    // A receiver on a private network is not read through Berth.
+    // Nobody reads a service of a private network through Berth.
     assert.equal(all.deliveries[0].attempts[0].response, null)
     for (const type of ['project.removed', 'project-removed'])
       assert.equal((await listed(world.call, id, `?type=${type}`)).deliveries.length, 1)
@@ -91,7 +91,7 @@ onBothEngines(
   LOCAL,
 )
 
-onBothEngines('what a receiver answered is shown where private networks are refused', async (world) => {
+onBothEngines('the answer of a receiver is shown where private networks are refused', async (world) => {
   const { id } = await register(world, 'https://hooks.example.com', BOTH)
   await makeProject(world, 'a')
   const [{ id: deliveryId }] = (await listed(world.call, id)).deliveries
@@ -106,7 +106,7 @@ onBothEngines('what a receiver answered is shown where private networks are refu
 })
 
 onBothEngines(
-  'roles, narrow tokens and installations see and send again what they may of the webhook itself, and nobody anything of others',
+  'each role, limited token and installation sees and resends the deliveries of the webhooks that it may see and change, and no others',
   async (world) => {
     const team = ofTeam(world, world.call)
     const url = 'https://hooks.example.com'
@@ -130,7 +130,7 @@ onBothEngines(
     assert.equal((await billing('GET', path)).status, 403)
     assert.equal((await member('POST', `${path}/replay`)).status, 202)
 
-    // A token that is limited to a project knows of no webhook that hears of others; and of one that heard of others, not what it heard of them.
+    // A token that is limited to a project sees no webhook that hears of others. Of one that heard of others before, it does not see those events.
     const narrow = ofTeam(world, await world.token({ projectIds: [projectId], teamId: world.credentials.teamId }))
     assert.equal((await narrow('GET', `/v1/webhooks/${id}/deliveries`)).status, 404)
     await team('PATCH', `/v1/webhooks/${id}`, { projectIds: [projectId] })
@@ -162,7 +162,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a team sees what its integration was told, and who may change the integration sends it again',
+  'a team sees the deliveries to its integration, and whoever may change the integration sends them again',
   async (world) => {
     const app = await makeIntegration(world, { webhookUrl: 'https://hooks.example.com' })
     const { call } = await makeInstallation(world, { app })
@@ -184,7 +184,7 @@ onBothEngines(
     assert.equal((await asMember('GET', path)).status, 200)
     assert.equal((await asMember('POST', `${path}/replay`)).status, 403)
     assert.equal((await team('POST', `${path}/replay`)).status, 202)
-    // A token that is limited to a project, or another account that has it installed, does not see it.
+    // A token that is limited to a project does not see it, and neither does another account that installed the integration.
     const [{ id: projectId }] = (await team('GET', '/v9/projects')).body.projects
     const narrow = ofTeam(world, await world.token({ projectIds: [projectId], teamId: world.credentials.teamId }))
     assert.equal((await narrow('GET', path)).status, 404)

@@ -1,4 +1,4 @@
-/** What waits for one account is in no other's way, and has a cap. docs/webhooks.md, docs/limits.md. */
+/** Deliveries that wait for one account delay no other account, and their number is limited. docs/webhooks.md, docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { onBothEngines, type World } from '../support/world.ts'
 
 const MOST_PENDING = 10_000
 
-/** Writes so many deliveries of an event that is there, as fan-out would, each due since `dueAt`. */
+/** Writes `count` deliveries of an event that exists, as fan-out would, each due since `dueAt`. */
 async function pile(world: World, count: number, said: { accountId: string; endpointIds: string[]; dueAt?: number }) {
   const { dueAt = Date.now(), accountId, endpointIds } = said
   const { stamp } = await world.deps.db.read
@@ -48,7 +48,7 @@ const count = async (world: World, endpointId: string, status: 'pending' | 'drop
 const relieve = (world: World) => world.operator('POST', '/operator/v1/timers/delivery-overflow/run', {})
 
 onBothEngines(
-  'while 20 endpoints of one account hang with thousands waiting, what another account is told arrives within two seconds',
+  'while 20 endpoints of one account hang and thousands of deliveries wait, events of another account arrive within two seconds',
   async (world, t) => {
     const [hangs, good] = await Promise.all([receiver(t), receiver(t)])
     hangs.answer(() => {})
@@ -70,7 +70,7 @@ onBothEngines(
       await good.until(at + 1, 5000)
       const { body, at: arrived } = good.got[at]!
       assert.ok(arrived - body.createdAt < 2000, `arrived after ${arrived - body.createdAt} ms`)
-      // Over the whole time-out of 15 s, and beyond it, when the endpoints are known to fail.
+      // It goes on for longer than the time-out of 15 s, after which the endpoints are known to fail.
       await sleep(2200)
     }
     assert.ok(hangs.mostOpen() <= 48, `${hangs.mostOpen()} were under way at once`)
@@ -79,7 +79,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an account for which too much waits loses its fullest endpoint, with a reason and a letter, and nothing else',
+  'when too many deliveries wait for an account, its fullest endpoint is disabled with a reason and a letter, and nothing else',
   async (world) => {
     await makeProject(world, 'first')
     const url = 'http://127.0.0.1:9/hook'
@@ -107,7 +107,7 @@ onBothEngines(
       letters.map(({ subject }) => subject),
       ['A webhook is disabled: 127.0.0.1:9'],
     )
-    // What waited there is dropped, and said so; it is sent again once the endpoint is enabled and somebody asks.
+    // What waited for it is listed as dropped, and can be sent again after the endpoint is enabled.
     assert.ok((await count(world, full.id, 'dropped')) >= 1000)
     await relieve(world)
     assert.equal((await world.deps.db.read.selectFrom('mail').select('id').execute()).length, 1)
@@ -120,7 +120,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'too much for the webhook of an integration is dropped of that account alone, and the webhook goes on',
+  'when too many deliveries of an account wait for the webhook of an integration, some of that account are dropped, and the webhook goes on',
   async (world) => {
     await makeProject(world, 'first')
     const webhookUrl = 'http://127.0.0.1:9/app'
@@ -175,7 +175,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what is due is found behind thousands of queues in which nothing is',
+  'a delivery that is due is found behind thousands of queues in which nothing is due',
   async (world, t) => {
     const hook = await receiver(t)
     await register(world, hook.url, ['project.created'])
@@ -197,7 +197,7 @@ onBothEngines(
   LOCAL,
 )
 
-test('however many accounts have receivers that hang or fail, the next account has room, and each has its share', () => {
+test('however many accounts have receivers that hang or fail, the next account has room, and each account has a fair share', () => {
   const queuesOf = (account: number, failing_since: number | null) =>
     Array.from({ length: 40 }, (_, at) => ({
       ...{ account_id: `a${account}`, endpoint_id: `a${account}e${at}`, failing_since },
@@ -215,7 +215,7 @@ test('however many accounts have receivers that hang or fail, the next account h
       assert.ok(Math.max(...each) - Math.min(...each) <= 1, `${each}`)
       assert.ok(Math.max(...each) <= 48 && running.length <= (failingSince === null ? 256 : 128), `${each}`)
       assert.ok(accounts !== 8 || running.length >= 64, `${running.length} of 8 accounts`)
-      // Asked again while those hang: they get no more, and another account does.
+      // While those hang they get no more places, and another account gets one.
       const next = shareOut([...due, ...queuesOf(99, failingSince)], running)
       assert.ok((next.get([...next.keys()].find((one) => one.account_id === 'a99')!) ?? 0) > 0, `of ${accounts}`)
     }

@@ -1,4 +1,4 @@
-/** What is held goes in the order in which it happened, also where an older delivery is held later than a newer one. */
+/** Held deliveries are sent in the order of their events, also where an older one is held later than a newer one. */
 import assert from 'node:assert/strict'
 import { dueQueues, hold, lease, releaseHeld } from '../../src/deliveries/queue.ts'
 import { install } from '../support/installed.ts'
@@ -7,14 +7,14 @@ import { makeProject } from '../support/place.ts'
 import { LOCAL, receiver } from '../support/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
-/** Which deliveries are due, oldest first. */
+/** When each delivery is due, oldest first; null: it is held. */
 async function due({ deps }: World): Promise<(number | null)[]> {
   const rows = await deps.db.read.selectFrom('delivery').select('due_at').orderBy('created_stamp').execute()
   return rows.map((row) => row.due_at)
 }
 
 onBothEngines(
-  'a delivery that is held waits while an older one of its endpoint is under way, which may be held too',
+  'a held delivery waits while an older one of its endpoint is under way, because that one may be held too',
   async (world, t) => {
     const { deps, credentials } = world
     const hook = await receiver(t)
@@ -42,7 +42,7 @@ onBothEngines(
     await hold(deps, older!, now)
     await releaseHeld(deps, now)
     assert.deepEqual(await due(world), [now, null])
-    // One that failed and is attempted again in minutes holds up nothing.
+    // A delivery that failed and is attempted again in minutes delays no other.
     const later = { due_at: now + 5 * 60_000, held_at: null }
     await deps.db.write((db) => db.updateTable('delivery').set(later).where('id', '=', older!.id).execute())
     await releaseHeld(deps, now)

@@ -1,4 +1,4 @@
-/** Webhooks of the real program: killed, stopped and in two instances. docs/spec/reliability.md D13, F21, F22. */
+/** Webhooks of the real program, which is killed, stopped, and run in two instances. docs/spec/reliability.md D13, F21, F22. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -35,7 +35,7 @@ async function hookOn(running: Running, home: Home, url: string, events: string[
 
 type Work = { name: string; made: boolean; removed: boolean }
 
-/** Creates and removes projects until there are none left or the service is gone. A broken answer says nothing: it is asked again. */
+/** Creates and removes projects until all are done or the service is gone. After a broken answer the request is sent again. */
 async function storm(running: Running, token: string, todo: Work[]): Promise<void> {
   const lane = async () => {
     for (let work = todo.pop(); work !== undefined; work = todo.pop()) {
@@ -73,7 +73,7 @@ for (const engine of ENGINES) {
     const running = await start(t, home, LOCAL)
     await storm(running, credentialsOf(home).token, todo)
     assert.equal(todo.length, 0)
-    // What was in the hands of a killed process is attempted again when its lease ends.
+    // Deliveries that a killed process had leased are attempted again when the lease ends.
     const distinct = () => new Set(hook.got.map(({ body }) => body.id))
     for (let waited = 0; distinct().size < 2 * PROJECTS && waited < 40_000; waited += 50) await sleep(50)
     await sleep(200)
@@ -119,7 +119,7 @@ processOnBothEngines('an event is on its way at once, with no one asking', async
 })
 
 processOnBothEngines(
-  'a stop gives back what a receiver does not answer, and the next start sends it at once',
+  'at a stop, deliveries without an answer are given back, and the next start sends them at once',
   async (t, engine) => {
     const { running, home, hook } = await withHook(t, engine)
     hook.answer(() => {})
@@ -140,7 +140,7 @@ processOnBothEngines(
   },
 )
 
-test('of two instances on one PostgreSQL one makes each delivery, also when one of them stops', {
+test('two instances on one PostgreSQL make each delivery once, also when one of them stops', {
   timeout: 60_000,
 }, async (t) => {
   const { running: one, home, hook } = await withHook(t, 'postgres')

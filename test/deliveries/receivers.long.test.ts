@@ -1,11 +1,11 @@
-/** Receivers that do wrong: the documented outcome of each, and nobody else waits for them. docs/webhooks.md; docs/spec/reliability.md F18. */
+/** Receivers that misbehave: each has its documented outcome, and nobody else waits for them. docs/webhooks.md; docs/spec/reliability.md F18. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeProject } from '../support/place.ts'
 import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../support/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
-/** Registers the receiver, makes one event and gives what came of its first attempt. */
+/** Registers the receiver, makes one event and gives the outcome of its first attempt. */
 async function attempted(world: World, hook: Receiver, name: string) {
   const { id } = await register(world, hook.url, ['project.created'])
   await makeProject(world, name)
@@ -16,7 +16,7 @@ async function attempted(world: World, hook: Receiver, name: string) {
 }
 
 onBothEngines(
-  'each kind of bad answer has its documented outcome, and one KiB of it is kept',
+  'each kind of bad answer has its documented outcome, and its first KiB is kept',
   async (world, t) => {
     const hook = await receiver(t)
     const elsewhere = await receiver(t)
@@ -71,7 +71,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'receivers that hang, drip and fail hold up no other by more than a second, and have at most 4 attempts at once',
+  'receivers that hang, answer slowly or fail delay no other by more than a second, and get at most 4 attempts at once',
   async (world, t) => {
     const [hangs, drips, fails, good] = await Promise.all([receiver(t), receiver(t), receiver(t), receiver(t)])
     hangs.answer(() => {})
@@ -89,7 +89,7 @@ onBothEngines(
     for (const { at, body } of good.got) {
       assert.ok(at - body.createdAt < 1000, `${body.id} arrived after ${at - body.createdAt} ms`)
     }
-    // Both time out after 15 s in all, whatever they send meanwhile.
+    // Both time out after 15 s in all, whatever they send in that time.
     for (let waited = 0; ; waited += 200) {
       const ended = await deliveries(world)
       const timedOut = ended.filter((one: { attempts: { error: string }[] }) =>
@@ -103,13 +103,13 @@ onBothEngines(
       await sleep(200)
     }
     assert.ok(Date.now() - before >= 15_000)
-    // While they hung, new events went past them.
+    // While they hung, new events were delivered to others.
     await makeProject(world, 'late')
     await good.until(21)
     assert.ok(good.got.at(-1)!.at - good.got.at(-1)!.body.createdAt < 1000)
     for (const hook of [hangs, drips, fails]) assert.ok(hook.mostOpen() <= 4, String(hook.mostOpen()))
     assert.equal(new Set(good.got.map((one) => one.body.id)).size, 21)
-    // The last one has arrived; that it did is written down a moment later.
+    // The last event has arrived; its outcome is written a moment later.
     const waiting = async () =>
       (await deliveries(world, `&endpointId=${goods.id}`)).filter(
         (one: { status: string }) => one.status !== 'delivered',

@@ -14,7 +14,7 @@ const WAITS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOU
 const mails = lettersOf
 
 onBothEngines(
-  'what fails is attempted ten times over 75 h 35 min with one webhook-id, then given up',
+  'a delivery that fails is attempted ten times over 75 h 35 min with one webhook-id, then given up',
   async (world, t) => {
     const hook = await receiver(t)
     hook.answer((response) => response.writeHead(503).end())
@@ -45,7 +45,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever looks while an attempt may still be answered does not make it again',
+  'while an attempt may still be answered, nobody makes another one',
   async (world, t) => {
     const hook = await receiver(t)
     let release = () => {}
@@ -57,7 +57,7 @@ onBothEngines(
     const now = world.deps.clock.now()
     const attempt = deliver(world, now)
     await hook.until(1)
-    // As long as an attempt may take, and what is around it.
+    // This is longer than an attempt may take.
     await deliver(world, now + 16 * SECOND)
     assert.equal(hook.got.length, 1)
     release()
@@ -69,14 +69,14 @@ onBothEngines(
 )
 
 onBothEngines(
-  'Retry-After puts an attempt off, for a day at the most, and never brings it forward',
+  'Retry-After delays an attempt, by a day at most, and never makes it sooner',
   async (world, t) => {
     const hook = await receiver(t)
     const { id } = await register(world, hook.url, ['project.created'])
     const waits = async (retryAfter: string) => {
       hook.answer((response) => response.writeHead(429, { 'retry-after': retryAfter }).end())
       await makeProject(world, `p${hook.got.length}`)
-      // Each its own first failure: what failed before is not yet due.
+      // Each event fails for the first time; those that failed before are not due yet.
       await deliver(world)
       const [told] = await deliveries(world, `&endpointId=${id}`)
       return told.dueAt - told.attempts[0].at
@@ -94,7 +94,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  '410 disables the endpoint at once, mails its owner once, and PATCH enables it again',
+  '410 disables the endpoint at once, its owner gets one letter, and PATCH enables it again',
   async (world, t) => {
     const hook = await receiver(t)
     const { id } = await register(world, hook.url)
@@ -130,7 +130,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'five days of nothing but failures disable an endpoint; one success in between begins anew',
+  'an endpoint that only fails for five days is disabled; one success in between starts the five days again',
   async (world, t) => {
     const hook = await receiver(t)
     const { id } = await register(world, hook.url, ['project.created'])
@@ -139,7 +139,7 @@ onBothEngines(
     hook.answer((response) => response.writeHead(up ? 200 : 500).end())
     const tryAt = async (moment: number, name: string) => {
       await makeProject(world, name)
-      // Only the newest is looked at: what failed before is put out of the way.
+      // Only the newest delivery matters here, so those that failed before are moved away.
       const [newest] = await deliveries(world, `&endpointId=${id}`)
       await world.deps.db.write((tx) =>
         tx.updateTable('delivery').set({ due_at: null, status: 'failed' }).where('id', '!=', newest.id).execute(),
@@ -155,7 +155,7 @@ onBothEngines(
     assert.equal((await tryAt(start + 5 * DAY, 'd')).failingSince, start + 5 * DAY)
     assert.equal('disabledAt' in (await tryAt(start + 10 * DAY - 1, 'e')), false)
     assert.deepEqual(await mails(world), [])
-    // After a silence the first attempt of one event decides nothing; its second one does.
+    // After days without events the first attempt decides nothing; the second attempt does.
     assert.equal('disabledAt' in (await tryAt(start + 10 * DAY, 'f')), false)
     await deliver(world, start + 10 * DAY + MINUTE)
     const disabled = (await world.call('GET', `/v1/webhooks/${id}`)).body
@@ -166,14 +166,14 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a replay sends the same webhook-id signed anew; deliveries and their events are kept 30 days',
+  'a replay sends the same webhook-id with new signatures; deliveries and their events are kept for 30 days',
   async (world, t) => {
     const hook = await receiver(t)
     const { secret } = await register(world, hook.url, ['project.created'])
     await makeProject(world, 'web')
     const [{ id }] = await deliveries(world)
     const replay = `/operator/v1/webhook-deliveries/${id}/replay`
-    assert.equal((await world.operator('POST', replay)).status, 409, 'it is still to be made')
+    assert.equal((await world.operator('POST', replay)).status, 409, 'it is still to be sent')
     await deliver(world)
     const answers = await Promise.all(Array.from({ length: 10 }, () => world.operator('POST', replay)))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [202, ...Array.from({ length: 9 }, () => 409)])
@@ -191,7 +191,7 @@ onBothEngines(
       (await world.deps.db.read.selectFrom('delivery').select('id').execute()).length,
       (await world.deps.db.read.selectFrom('delivery_attempt').select('at').execute()).length,
     ]
-    // One that is still to be made keeps its event, however old.
+    // A delivery that is still to be sent keeps its event, however old it is.
     hook.answer((response) => response.writeHead(500).end())
     await makeProject(world, 'other')
     await deliver(world)
@@ -209,7 +209,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what an address answers after it was replaced says nothing of the new one',
+  'an answer from a URL that was replaced meanwhile does not count for the new URL',
   async (world, t) => {
     const old = await receiver(t)
     const next = await receiver(t)
@@ -233,7 +233,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a delivery that waits for its next attempt is sent now when that is asked',
+  'a delivery that waits for its next attempt is sent at once on request',
   async (world, t) => {
     const hook = await receiver(t)
     await register(world, hook.url, ['project.created'])

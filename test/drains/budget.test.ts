@@ -1,4 +1,4 @@
-/** What waits for log drains has a limit in bytes, for a drain and for an account. docs/limits.md. */
+/** The bytes that wait for log drains are limited, for a drain and for an account. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBudget } from '../../src/drains/budget.ts'
@@ -12,7 +12,7 @@ const MIB = 1024 * 1024
 const LINES = Array.from({ length: 4 }, () => ({ timestamp: 1, message: 'x'.repeat(240_000), source: 'lambda' }))
 
 onBothEngines(
-  'at most 16 MiB of lines wait for a drain; more are dropped, counted and told once, until the drain takes what waits',
+  'at most 16 MiB of lines wait for a drain; more are dropped, counted and told once, until the drain takes lines again',
   async (world, t) => {
     const hook = await receiver(t)
     hook.answer((response) => response.writeHead(500).end())
@@ -37,7 +37,7 @@ onBothEngines(
     )
     assert.ok(letters[0]!.body_text.includes(id))
 
-    // One that failed waits, and counts, until it arrives.
+    // Lines whose attempt failed still wait, and count, until they arrive.
     await deliver(world)
     assert.deepEqual(await hand(), { lines: 4, drains: 0, dropped: 4 })
     hook.answer((response) => response.end())

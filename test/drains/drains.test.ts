@@ -1,4 +1,4 @@
-/** Log drains: made, listed and removed by both families of paths; which lines they hear, in which form, and how it is signed. */
+/** Log drains: made, listed and removed by both families of paths; which lines they get, in which format, and how requests are signed. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { install } from '../support/installed.ts'
@@ -25,7 +25,7 @@ function hand(world: World, projectId: string, lines: object[]) {
 }
 
 onBothEngines(
-  'lines arrive as JSON or NDJSON, signed, with the headers that were set, to those that hear them',
+  'lines arrive at the drains that want them, as JSON or NDJSON, signed, with the headers that were set',
   async (world, t) => {
     const [json, lined, filtered, preview, other] = await Promise.all([0, 1, 2, 3, 4].map(() => receiver(t)))
     const web = await makeProject(world, 'web')
@@ -79,7 +79,7 @@ onBothEngines(
     const kept = await world.deps.db.read.selectFrom('delivery').select('body').execute()
     assert.ok(
       kept.every(({ body }) => body === null),
-      'what arrived is not kept',
+      'delivered lines are not kept',
     )
     const drains = await world.deps.db.read.selectFrom('log_drain').selectAll().execute()
     for (const secret of ['canary-credential', 'a-secret-of-twenty-chars', two.secret]) {
@@ -91,7 +91,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a line that does not say its environment is of the one that its deployment has',
+  'a line without an environment has the environment of its deployment',
   async (world, t) => {
     const hook = await receiver(t)
     await drain(world, { url: hook.url, environments: ['preview'] })
@@ -120,7 +120,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'both families of paths make, list and remove the same drains, and each answer is whole',
+  'both families of paths make, list and remove the same drains, and each answer is complete',
   async (world) => {
     const url = 'https://logs.example.com/in'
     const one = await drain(world, { url, name: 'first' })
@@ -147,7 +147,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('what is no drain is refused with the field and the reason', async (world) => {
+onBothEngines('an invalid drain is refused with the field and the reason', async (world) => {
   const good = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
   const wrong: [object, RegExp][] = [
     [{ ...good, url: 'ftp://a' }, /`url`/],
@@ -160,7 +160,7 @@ onBothEngines('what is no drain is refused with the field and the reason', async
     [{ ...good, headers: { 'Content-Length': '1' } }, /cannot be set/],
     [{ ...good, headers: { 'X-Vercel-Signature': 'x' } }, /cannot be set/],
     [{ ...good, headers: { Host: 'x' } }, /cannot be set/],
-    [{ ...good, headers: { 'a b': 'x' } }, /no name of a header/],
+    [{ ...good, headers: { 'a b': 'x' } }, /not a valid header name/],
     [{ ...good, headers: { a: 'x\r\nb: y' } }, /visible ASCII/],
     [{ ...good, headers: { a: '1', A: '2' } }, /given twice/],
     [{ ...good, headers: { a: 'x'.repeat(9000) } }, /8 KiB/],
@@ -192,7 +192,7 @@ onBothEngines('what is no drain is refused with the field and the reason', async
 })
 
 onBothEngines(
-  'a drain of a disabled installation hears nothing, then or later',
+  'a drain of a disabled installation gets no lines, and does not get them later',
   async (world, t) => {
     const { teamId, userId } = world.credentials
     const team = `?teamId=${teamId}`
@@ -237,7 +237,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a drain of an installation whose log-drain scope was taken away hears nothing more, nor what was waiting',
+  'a drain of an installation that lost the log-drain scope gets no more lines, also none that waited',
   async (world, t) => {
     const { teamId } = world.credentials
     const team = `?teamId=${teamId}`
@@ -258,7 +258,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a drain of an installation on selected projects hears no line of the others',
+  'a drain of an installation on selected projects gets no lines of other projects',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
@@ -279,7 +279,7 @@ onBothEngines(
   LOCAL,
 )
 
-onBothEngines('the deployment of another project says nothing about the environment of a line', async (world) => {
+onBothEngines('the deployment of another project does not decide the environment of a line', async (world) => {
   await drain(world, { url: 'https://logs.example.com', environments: ['preview'] })
   const [one, two] = [await makeProject(world, 'one'), await makeProject(world, 'two')]
   const said = { url: 'two.example.net', target: 'preview', readyState: 'READY' }
@@ -289,6 +289,6 @@ onBothEngines('the deployment of another project says nothing about the environm
   assert.equal(
     (await hand(world, one, [line])).body.drains,
     0,
-    'a line without a deployment of its own is of production',
+    'a line without a deployment of its project is of production',
   )
 })

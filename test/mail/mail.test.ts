@@ -1,4 +1,4 @@
-/** Mail: queued in the transaction, sent at least once by a real mail server or as files, and given up after three days. */
+/** Letters: queued in the transaction, sent at least once by a real mail server or as files, and given up after three days. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ const to = (recipient: string) => smtp.received.filter((letter) => letter.to.inc
 const moveClock = ({ deps }: World, ms: number) => deps.clock.set(deps.clock.now() + ms)
 
 onBothEngines(
-  'a letter arrives once as it was written, with who sent it, and its text is forgotten',
+  'a letter arrives once as it was written, with its sender, and its text is removed',
   async (world) => {
     const recipient = `grace.${world.engine}@example.com`
     const text = `Dear Grace,\n\nüñí — 日本 ${'long '.repeat(60)}\n.\n..\nFrom here: https://x.example/a?b=c&d=e\n`
@@ -55,7 +55,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'nothing is sent of a write that was undone, and what is queued leaves soon after its commit',
+  'a letter of a write that was undone is not sent, and others are sent soon after the commit',
   async (world) => {
     const [undone, told] = [`undone.${world.engine}@example.com`, `told.${world.engine}@example.com`]
     const { deps } = world
@@ -64,7 +64,7 @@ onBothEngines(
       throw new Error('undone')
     })
     await assert.rejects(write, /undone/)
-    // The loop looks once a second; the hint makes it sooner.
+    // The loop looks once a second; a wake-up makes it look sooner.
     const began = performance.now()
     const took: number[] = []
     for (let n = 0; n < 4; n++) {
@@ -81,7 +81,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a letter that the server does not take now is tried again later, and taken then',
+  'a letter that the server does not accept now is sent again later, and arrives then',
   async (world) => {
     const recipient = `grey.${world.engine}@example.com`
     const tries: number[] = []
@@ -129,29 +129,32 @@ onBothEngines(
   SMTP,
 )
 
-onBothEngines('while the server is down no request waits for it; up again, it gets the letter', async (world) => {
-  const down = await openSmtp()
-  await down.close()
-  const there = await openWorld(world.engine, { BERTH_SMTP_URL: down.url, BERTH_MAIL_FROM: 'b@acme.example' })
-  try {
-    const began = performance.now()
-    await queue(there, {})
-    assert.ok(performance.now() - began < 2000)
-    await postDue(there.deps)
-    const again = await openSmtp({ port: down.port })
-    there.deps.clock.set(there.deps.clock.now() + 2 * MINUTE)
-    await postDue(there.deps)
-    assert.deepEqual(
-      again.received.map(({ to }) => to),
-      [['ada@example.com']],
-    )
-    await again.close()
-  } finally {
-    await there.close()
-  }
-})
+onBothEngines(
+  'while the mail server is down no request waits for it; when it is back, it gets the letter',
+  async (world) => {
+    const down = await openSmtp()
+    await down.close()
+    const there = await openWorld(world.engine, { BERTH_SMTP_URL: down.url, BERTH_MAIL_FROM: 'b@acme.example' })
+    try {
+      const began = performance.now()
+      await queue(there, {})
+      assert.ok(performance.now() - began < 2000)
+      await postDue(there.deps)
+      const again = await openSmtp({ port: down.port })
+      there.deps.clock.set(there.deps.clock.now() + 2 * MINUTE)
+      await postDue(there.deps)
+      assert.deepEqual(
+        again.received.map(({ to }) => to),
+        [['ada@example.com']],
+      )
+      await again.close()
+    } finally {
+      await there.close()
+    }
+  },
+)
 
-onBothEngines('a server that is down for three days: the letter is given up (logs a fault)', async (world) => {
+onBothEngines('when the mail server is down for three days, the letter is given up (logs a fault)', async (world) => {
   const down = await openSmtp()
   await down.close()
   const there = await openWorld(world.engine, { BERTH_SMTP_URL: down.url, BERTH_MAIL_FROM: 'b@acme.example' })
@@ -174,28 +177,31 @@ onBothEngines('a server that is down for three days: the letter is given up (log
   }
 })
 
-onBothEngines('a login is used, is tried again when it fails, and is in no line of the log', async (world) => {
-  const login = await openSmtp({ login: 'berth:p@ss/word' })
-  const url = (password: string) => `smtp://berth:${encodeURIComponent(password)}@127.0.0.1:${login.port}`
-  for (const [password, received] of [
-    ['wrong-canary', 0],
-    ['p@ss/word', 1],
-  ] as const) {
-    const settings = { BERTH_SMTP_URL: url(password), BERTH_MAIL_FROM: 'b@acme.example' }
-    const there = await openWorld(world.engine, settings)
-    await queue(there, {})
-    await postDue(there.deps)
-    assert.equal(login.received.length, received)
-    const [row] = await rows(there)
-    assert.deepEqual([row!.sent_at !== null, row!.failed_at], [received === 1, null], row!.last_error ?? '')
-    for (const line of ['canary', 'p@ss', 'p%40ss']) assert.equal(there.logged().includes(line), false)
-    await there.close()
-  }
-  await login.close()
-})
+onBothEngines(
+  'the login of the mail server is used, is tried again when it fails, and is in no line of the log',
+  async (world) => {
+    const login = await openSmtp({ login: 'berth:p@ss/word' })
+    const url = (password: string) => `smtp://berth:${encodeURIComponent(password)}@127.0.0.1:${login.port}`
+    for (const [password, received] of [
+      ['wrong-canary', 0],
+      ['p@ss/word', 1],
+    ] as const) {
+      const settings = { BERTH_SMTP_URL: url(password), BERTH_MAIL_FROM: 'b@acme.example' }
+      const there = await openWorld(world.engine, settings)
+      await queue(there, {})
+      await postDue(there.deps)
+      assert.equal(login.received.length, received)
+      const [row] = await rows(there)
+      assert.deepEqual([row!.sent_at !== null, row!.failed_at], [received === 1, null], row!.last_error ?? '')
+      for (const line of ['canary', 'p@ss', 'p%40ss']) assert.equal(there.logged().includes(line), false)
+      await there.close()
+    }
+    await login.close()
+  },
+)
 
 onBothEngines(
-  'what others named makes no header, no second recipient and no command (logs a fault)',
+  'names that others chose make no header, no second recipient and no command (logs a fault)',
   async (world) => {
     const recipient = `victim.${world.engine}@example.com`
     const before = smtp.received.length
@@ -226,7 +232,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'without a mail server letters are files that only their owner reads, and the log says so',
+  'without a mail server letters are files that only the user of the service can read, and the log says so',
   async (world) => {
     const folder = join(world.folder, 'mail')
     const text = 'Zeile mit Ümlaut\nhttps://x.example/integrations/confirm/icfg_1?a=b'
@@ -245,14 +251,14 @@ onBothEngines(
     )
     assert.equal(letter.text, text)
     assert.match(world.logged(), /files in .*mail, because BERTH_SMTP_URL is not set/)
-    // Handed over twice, it is the same file.
+    // Sent twice, it is one file.
     await world.deps.db.write((db) => db.updateTable('mail').set({ due_at: 1, sent_at: null }).execute())
     await postDue(world.deps)
     assert.deepEqual(readdirSync(folder), names)
   },
 )
 
-/** A service over a store that is there, without its loops. */
+/** A service over an existing store, without its loops. */
 function open(folder: string, database: string, lines: string[] = []): Promise<Service> {
   const config = readConfig({ BERTH_DATA: folder, DATABASE_URL: database, BERTH_TIMERS: 'off', ...SMTP })
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
@@ -261,7 +267,7 @@ function open(folder: string, database: string, lines: string[] = []): Promise<S
   })
 }
 
-test('of two instances on one database, each letter is sent by one [postgres]', async () => {
+test('two instances on one database send each letter once [postgres]', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
   const url = await newDatabase()
   const lines: string[] = []
@@ -282,7 +288,7 @@ test('of two instances on one database, each letter is sent by one [postgres]', 
 })
 
 processOnBothEngines(
-  'a letter in hand when the process is killed is sent again, with the same id',
+  'a letter that was being sent when the process was killed is sent again, with the same id',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const database = home.env.DATABASE_URL!
@@ -302,7 +308,7 @@ processOnBothEngines(
     await running.kill('SIGKILL')
     hold.resolve()
     const again = await open(home.folder, database)
-    assert.equal(await postDue(again.deps), 0, 'who died has the letter alone for a while')
+    assert.equal(await postDue(again.deps), 0, 'the lease of the instance that died has not ended yet')
     again.deps.clock.set(Date.now() + 6 * MINUTE)
     assert.equal(await postDue(again.deps), 1)
     assert.equal(await postDue(again.deps), 0)
@@ -313,24 +319,27 @@ processOnBothEngines(
   },
 )
 
-onBothEngines('what is done goes 30 days after it was queued, and what still waits does not', async (world) => {
-  const old = world.deps.clock.now()
-  world.deps.clock.set(old - 30 * 1440 * MINUTE - MINUTE)
-  await queue(world, { recipient: 'sent@example.com' })
-  await queue(world, { recipient: 'waits@example.com' })
-  world.deps.clock.set(undefined)
-  await queue(world, { recipient: 'young@example.com' })
-  await world.deps.db.write((db) =>
-    db.updateTable('mail').set({ due_at: null, sent_at: 1 }).where('recipient', '!=', 'waits@example.com').execute(),
-  )
-  const run = () => world.operator('POST', '/operator/v1/timers/old-mail/run', {})
-  assert.deepEqual((await run()).body, { swept: 1 })
-  assert.deepEqual((await run()).body, { swept: 0 })
-  assert.deepEqual(
-    (await rows(world)).map((row) => row.recipient),
-    ['waits@example.com', 'young@example.com'],
-  )
-})
+onBothEngines(
+  'letters that are done are removed 30 days after they were queued, and those that wait are not',
+  async (world) => {
+    const old = world.deps.clock.now()
+    world.deps.clock.set(old - 30 * 1440 * MINUTE - MINUTE)
+    await queue(world, { recipient: 'sent@example.com' })
+    await queue(world, { recipient: 'waits@example.com' })
+    world.deps.clock.set(undefined)
+    await queue(world, { recipient: 'young@example.com' })
+    await world.deps.db.write((db) =>
+      db.updateTable('mail').set({ due_at: null, sent_at: 1 }).where('recipient', '!=', 'waits@example.com').execute(),
+    )
+    const run = () => world.operator('POST', '/operator/v1/timers/old-mail/run', {})
+    assert.deepEqual((await run()).body, { swept: 1 })
+    assert.deepEqual((await run()).body, { swept: 0 })
+    assert.deepEqual(
+      (await rows(world)).map((row) => row.recipient),
+      ['waits@example.com', 'young@example.com'],
+    )
+  },
+)
 
 test('settings of mail are checked, and a password in them is never repeated', () => {
   const from = { BERTH_MAIL_FROM: 'b@acme.example' }
@@ -357,7 +366,7 @@ test('settings of mail are checked, and a password in them is never repeated', (
 })
 
 onBothEngines(
-  'the text of a letter that waits is sealed, also one that an earlier version left (logs a fault)',
+  'the text of a letter that waits is sealed, also when an earlier version wrote it (logs a fault)',
   async (world) => {
     const { deps } = world
     const secret = 'https://berth.example.com/password?link=very-secret'
@@ -376,19 +385,19 @@ onBothEngines(
       assert.doesNotMatch(JSON.stringify(row), /very-secret/)
       assert.equal(await textOf(deps, row), secret)
     }
-    // Moved to another letter, it does not open.
+    // A sealed text that is moved to another letter does not open.
     assert.equal(await textOf(deps, { ...sealed[0]!, id: sealed[1]!.id }), undefined)
     await sealWaitingMail(deps)
-    assert.deepEqual(await waiting(), sealed, 'what is sealed stays as it is')
+    assert.deepEqual(await waiting(), sealed, 'a sealed text stays as it is')
   },
 )
 
 onBothEngines(
-  'a person gets so many letters a day, those that somebody asked for apart, and a topic once',
+  'a person gets a limited number of letters a day, apart from those that somebody asked for, and one a day about a topic',
   async (world) => {
     const waiting = () => world.deps.db.read.selectFrom('mail').select(['recipient', 'subject', 'asked']).execute()
     for (let at = 0; at < 3; at++) await queue(world, { topic: 'scopes oac_1', subject: `told ${at}` })
-    assert.equal((await waiting()).length, 1, 'a topic is told once a day')
+    assert.equal((await waiting()).length, 1, 'there is one letter a day about a topic')
     await queue(world, { topic: 'scopes oac_2' })
     await queue(world, { topic: 'scopes oac_1', recipient: 'bob@example.com' })
     assert.equal((await waiting()).length, 3)

@@ -1,4 +1,4 @@
-/** The chain of the audit log: what was changed, taken out, put in or cut off is found. docs/operations.md. */
+/** The chain of the audit log: entries that were changed, taken out, put in or cut off are found. docs/operations.md. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
@@ -6,7 +6,7 @@ import pg from 'pg'
 import { STAMPS_PER_MS } from '../../src/clock.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
-/** Creates side by side, some of them refused, and links what is not linked at once. */
+/** Creates projects at the same time, some of them refused, and links the entries that are not linked at once. */
 async function fill(world: World, names: string, count: number): Promise<void> {
   const create = (at: number) => world.call('POST', '/v10/projects', { name: `${names}-${at % (count - 5)}` })
   const answers = await Promise.all(Array.from({ length: count }, (_, at) => create(at)))
@@ -18,7 +18,7 @@ async function link(world: World): Promise<number> {
   return (await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})).body.swept
 }
 
-/** Says this on a connection of its own: the service hears nothing of it. */
+/** Runs a statement on a connection of its own, so that the service does not notice it. */
 async function elsewhere({ deps }: World, statement: string): Promise<void> {
   const { database } = deps.config
   if (database.engine === 'sqlite') {
@@ -42,7 +42,7 @@ function entryAt({ deps }: World, position: number) {
   return deps.db.read.selectFrom('audit').selectAll().where('position', '=', position).executeTakeFirstOrThrow()
 }
 
-onBothEngines('every write that stood is one entry of the chain, and one that was refused is none', async (world) => {
+onBothEngines('every committed write is one entry of the chain, and a refused one is none', async (world) => {
   await fill(world, 'web', 65)
   const entries = await world.deps.db.read.selectFrom('audit').selectAll().orderBy('position').execute()
   // On PostgreSQL the call that linked them is an entry itself, and not linked yet.
@@ -72,7 +72,7 @@ onBothEngines('on SQLite an entry is linked by the write itself; on PostgreSQL b
   assert.equal(await link(world), unlinked)
 })
 
-onBothEngines('sweeps that run at once link every entry once', async (world) => {
+onBothEngines('sweeps that run at the same time link every entry once', async (world) => {
   for (let round = 0; round < 3; round++) {
     await world.deps.db.write((tx) => tx.updateTable('audit').set({ position: null, hash: null }).execute())
     const create = (at: number) => world.call('POST', '/v10/projects', { name: `web-${round}-${at}` })
@@ -100,7 +100,7 @@ const CHANGES = {
   hash: (value: string) => value.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
 } as const
 
-onBothEngines('an entry of which one column was changed is named', async (world) => {
+onBothEngines('an entry with one changed column is named', async (world) => {
   await fill(world, 'web', 25)
   for (const [column, change] of Object.entries(CHANGES)) {
     const before = await entryAt(world, 9)
@@ -120,7 +120,7 @@ onBothEngines('an entry of which one column was changed is named', async (world)
   assert.equal((await verify(world)).verified, true)
 })
 
-onBothEngines('what another process changed is found at once', async (world) => {
+onBothEngines('a change by another process is found at once', async (world) => {
   await fill(world, 'web', 25)
   assert.equal((await verify(world)).verified, true)
   await elsewhere(world, "update audit set type = 'nothing' where position = 9")
@@ -173,7 +173,7 @@ onBothEngines('an entry that was put in before the first position is found', asy
 })
 
 onBothEngines(
-  'an end that was cut off, and a chain that was made anew, are seen against a head that was kept',
+  'an end that was cut off, and a chain that was rebuilt, are found by a head that was kept',
   async (world) => {
     await fill(world, 'web', 25)
     const { head, entries } = await verify(world)
@@ -186,7 +186,7 @@ onBothEngines(
         .where('position', '>', entries - 3)
         .execute(),
     )
-    assert.equal((await verify(world)).verified, true, 'nothing in the store says that more was there')
+    assert.equal((await verify(world)).verified, true, 'the store alone does not show that there was more')
     const cut = await verify(world, head)
     assert.deepEqual([cut.verified, cut.firstBroken], [false, { position: entries - 2, stamp: null, why: 'missing' }])
 
@@ -222,29 +222,32 @@ onBothEngines('an entry that was put in with an old date is counted as late', as
   assert.deepEqual([verified, late], [true, 1])
 })
 
-onBothEngines('a long chain is walked and linked in slices, and others are answered meanwhile', async (world) => {
-  const rows = Array.from({ length: 500 }, (_, at) => at)
-  const entry = { account_id: null, actor_kind: 'operator', actor_id: 'operator', token_id: null, subject_id: null }
-  for (let slice = 0; slice < 5; slice++) {
-    const values = rows.map((at) => ({
-      ...entry,
-      stamp: (slice * 500 + at + 1) * STAMPS_PER_MS,
-      type: 'x',
-      fields_json: '[]',
-      position: null,
-      hash: null,
-    }))
-    await world.deps.db.write((tx) => tx.insertInto('audit').values(values).execute())
-  }
-  assert.equal(await link(world), 2500)
-  const order: string[] = []
-  const walked = verify(world).then((seen) => {
-    order.push('verified')
-    return seen
-  })
-  for (let at = 0; at < 3; at++) await world.call('GET', '/v9/projects').then(() => order.push('answered'))
-  const { verified, entries, late } = await walked
-  assert.ok(verified && entries >= 2500)
-  assert.equal(late, 0, 'entries from before the chain are not late')
-  assert.equal(order[0], 'answered')
-})
+onBothEngines(
+  'a long chain is verified and linked in slices, and other requests are answered meanwhile',
+  async (world) => {
+    const rows = Array.from({ length: 500 }, (_, at) => at)
+    const entry = { account_id: null, actor_kind: 'operator', actor_id: 'operator', token_id: null, subject_id: null }
+    for (let slice = 0; slice < 5; slice++) {
+      const values = rows.map((at) => ({
+        ...entry,
+        stamp: (slice * 500 + at + 1) * STAMPS_PER_MS,
+        type: 'x',
+        fields_json: '[]',
+        position: null,
+        hash: null,
+      }))
+      await world.deps.db.write((tx) => tx.insertInto('audit').values(values).execute())
+    }
+    assert.equal(await link(world), 2500)
+    const order: string[] = []
+    const walked = verify(world).then((seen) => {
+      order.push('verified')
+      return seen
+    })
+    for (let at = 0; at < 3; at++) await world.call('GET', '/v9/projects').then(() => order.push('answered'))
+    const { verified, entries, late } = await walked
+    assert.ok(verified && entries >= 2500)
+    assert.equal(late, 0, 'entries from before the chain are not late')
+    assert.equal(order[0], 'answered')
+  },
+)

@@ -1,4 +1,4 @@
-/** What a write leaves in its own transaction: its events and its line of the audit log; and that a refused one leaves nothing. */
+/** What a write adds in its own transaction: its events and its audit entry. A refused write adds nothing. */
 import assert from 'node:assert/strict'
 import { digest } from '../support/place.ts'
 import { onBothEngines, type World } from '../support/world.ts'
@@ -13,7 +13,7 @@ async function audits({ deps }: World) {
 }
 
 onBothEngines(
-  'create, rename and delete leave one event each, with who, which team and which project',
+  'create, rename and delete write one event each, which names the person, the team and the project',
   async (world) => {
     const { call, credentials } = world
     const { userId, teamId } = credentials
@@ -46,7 +46,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('of 20 racing creates and renames one event is told each', async (world) => {
+onBothEngines('of 20 creates and 20 renames at the same time, one each writes an event', async (world) => {
   const { call } = world
   await Promise.all(Array.from({ length: 20 }, () => call('POST', '/v10/projects', { name: 'web' })))
   await Promise.all(Array.from({ length: 20 }, () => call('PATCH', '/v9/projects/web', { name: 'site' })))
@@ -57,7 +57,7 @@ onBothEngines('of 20 racing creates and renames one event is told each', async (
   assert.equal((await audits(world)).filter((line) => line.type === 'createProject').length, 1)
 })
 
-onBothEngines('every refused write leaves no row of any table', async (world) => {
+onBothEngines('a refused write adds no row to any table', async (world) => {
   const { call, operator, credentials } = world
   await call('POST', '/v10/projects', { name: 'web' })
   await call('POST', '/v10/projects', { name: 'two' })
@@ -84,7 +84,7 @@ onBothEngines('every refused write leaves no row of any table', async (world) =>
 })
 
 onBothEngines(
-  'every write has one audit line: who, with which token, which operation, on what id, which fields',
+  'every write has one audit entry: who, with which token, which operation, on which id, which fields',
   async (world) => {
     const { call, operator, credentials, deps } = world
     const { userId } = credentials

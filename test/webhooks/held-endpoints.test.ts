@@ -29,7 +29,7 @@ async function openEndpoints(world: World, url: string) {
 }
 
 onBothEngines(
-  'what the endpoints of who left would be sent waits, and is sent in order once an OWNER takes them over',
+  'events for the endpoints of a person who left wait, and are sent in order after an OWNER takes them over',
   async (world, t) => {
     const target = await receiver(t)
     const { eve, on, make, log, hookId, drainId } = await openEndpoints(world, target.url)
@@ -37,7 +37,7 @@ onBothEngines(
     await log(first, 'before')
     await deliver(world)
     await target.until(2)
-    // One that was told before, and is still to be made.
+    // This event happened before the person left, and was not sent yet.
     await make('pending')
     await leave(world, eve.id)
     for (const name of ['held-1', 'held-2']) await make(name)
@@ -51,7 +51,7 @@ onBothEngines(
     const [drain] = (await world.call('GET', on('/v1/log-drains'))).body
     assert.deepEqual([drain.status, drain.heldReason], ['disabled', 'original-owner-left-the-team'])
     const [letter, ...more] = await letters(world)
-    assert.equal(more.length, 0, 'one letter for all of it')
+    assert.equal(more.length, 0, 'one letter names all endpoints')
     for (const said of [hookId, drainId, 'eve', '30 days', '/integrations/installed?teamId='])
       assert.ok(letter!.body_text.includes(said), said)
 
@@ -75,7 +75,7 @@ onBothEngines(
       ['pending', 'held-1', 'held-2'],
     )
     assert.equal((await log(first, 'again')).body.drains, 1)
-    // They are the owner's now: who made them first has nothing more to do with them.
+    // They belong to the owner now, so the first maker's access no longer matters.
     await setRole(world, eve.id, 'VIEWER')
     await leave(world, eve.id)
     assert.equal((await world.call('GET', on(`/v1/webhooks/${hookId}`))).body.heldAt, undefined)
@@ -84,7 +84,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a role below MEMBER holds what one made on that team, and nothing of others or elsewhere',
+  'when a role falls below MEMBER, the endpoints of that person on that team are held, and no others',
   async (world) => {
     const { eve, on, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
     const body = { url: 'https://hooks.example.com/', events: ['project.created'] }
@@ -105,7 +105,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('who gives a webhook another address is its maker from then on', async (world) => {
+onBothEngines('whoever gives a webhook another URL is its maker from then on', async (world) => {
   const { eve, on } = await openEndpoints(world, 'https://hooks.example.com/')
   const made = await world.call('POST', on('/v1/webhooks'), {
     url: 'https://a.example.com/',
@@ -114,7 +114,7 @@ onBothEngines('who gives a webhook another address is its maker from then on', a
   const path = on(`/v1/webhooks/${made.body.id}`)
   assert.equal((await eve.call('PATCH', path, { events: ['project.removed'] })).status, 200)
   await leave(world, eve.id)
-  assert.equal((await world.call('GET', path)).body.heldAt, undefined, 'other events are no other reader')
+  assert.equal((await world.call('GET', path)).body.heldAt, undefined, 'other events do not change the maker')
   await setRole(world, eve.id, 'MEMBER')
   await eve.call('PATCH', path, { url: 'https://eve.example.com/' })
   await leave(world, eve.id)
@@ -138,7 +138,7 @@ onBothEngines(
       assert.ok(refused.body.error.message.includes(`POST /v1/webhooks/${hookId}/transfer-ownership`))
     }
     assert.deepEqual((await world.call('GET', path)).body, before, 'a refused request changes nothing')
-    // Its own URL is no new one, and what else is changed sends nothing elsewhere.
+    // The URL that it has is no new URL, and other fields may be changed.
     const kept = await member.call('PATCH', path, { url: before.url, events: ['project.removed'] })
     assert.deepEqual([kept.status, kept.body.heldAt], [200, before.heldAt])
     assert.equal((await suspend(false)).status, 200)
@@ -146,33 +146,36 @@ onBothEngines(
       [(await world.call('GET', path)).body].map(({ url, heldAt }) => [url, heldAt]),
       [[before.url, undefined]],
     )
-    // Once an OWNER has taken it over, it is changed as any other.
+    // After an OWNER has taken it over, it can be changed like any other webhook.
     await suspend(true)
     assert.equal((await world.call('POST', on(`/v1/webhooks/${hookId}/transfer-ownership`))).status, 200)
     assert.equal((await member.call('PATCH', path, { url: 'https://mel.example.com/' })).status, 200)
   },
 )
 
-onBothEngines('what nobody takes over in 30 days is removed, and what waited is dropped', async (world) => {
-  const { eve, on, make, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
-  await leave(world, eve.id)
-  for (let at = 0; at < 5; at++) await make(`held-${at}`)
-  const sweep = (now: number) => world.operator('POST', '/operator/v1/timers/held-endpoints/run', { now })
-  const since = (await world.call('GET', on(`/v1/webhooks/${hookId}`))).body.heldAt
-  assert.equal((await sweep(since + 30 * DAY - 1)).body.swept, 0)
-  assert.equal((await sweep(since + 30 * DAY)).body.swept, 2)
-  assert.equal((await world.call('GET', on(`/v1/webhooks/${hookId}`))).status, 404)
-  assert.deepEqual((await world.call('GET', on('/v1/log-drains'))).body, [])
-  await deliver(world)
-  const rows = await world.deps.db.read.selectFrom('delivery').select(['status', 'held_at', 'due_at']).execute()
-  assert.deepEqual(
-    rows.map((row) => ({ ...row })),
-    Array(5).fill({ status: 'dropped', held_at: null, due_at: null }),
-  )
-})
+onBothEngines(
+  'endpoints that nobody takes over in 30 days are removed, and their events are dropped',
+  async (world) => {
+    const { eve, on, make, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
+    await leave(world, eve.id)
+    for (let at = 0; at < 5; at++) await make(`held-${at}`)
+    const sweep = (now: number) => world.operator('POST', '/operator/v1/timers/held-endpoints/run', { now })
+    const since = (await world.call('GET', on(`/v1/webhooks/${hookId}`))).body.heldAt
+    assert.equal((await sweep(since + 30 * DAY - 1)).body.swept, 0)
+    assert.equal((await sweep(since + 30 * DAY)).body.swept, 2)
+    assert.equal((await world.call('GET', on(`/v1/webhooks/${hookId}`))).status, 404)
+    assert.deepEqual((await world.call('GET', on('/v1/log-drains'))).body, [])
+    await deliver(world)
+    const rows = await world.deps.db.read.selectFrom('delivery').select(['status', 'held_at', 'due_at']).execute()
+    assert.deepEqual(
+      rows.map((row) => ({ ...row })),
+      Array(5).fill({ status: 'dropped', held_at: null, due_at: null }),
+    )
+  },
+)
 
 onBothEngines(
-  'an OWNER takes them over on the page of what is installed; others see them and have no button',
+  'an OWNER takes held endpoints over on the page of installations; others see them without a button',
   async (world) => {
     const { eve, on, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
     await leave(world, eve.id)

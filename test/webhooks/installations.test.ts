@@ -1,4 +1,4 @@
-/** What installations hear, and when: scopes, selections, disabled and taken over, removed; and how an integration's webhook is signed. */
+/** Which events installations hear, by scope and selection, while disabled, after a takeover and at their end; and how an integration's webhook is signed. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
@@ -35,7 +35,7 @@ async function setConfiguration({ deps }: World, id: string, columns: Partial<Ro
 }
 
 onBothEngines(
-  'an installation hears what it was granted, of the projects that it may see, and of its own variables',
+  'an installation hears the events that its scopes grant, of the projects that it may see, and of its own variables',
   async (world, t) => {
     const { teamId } = world.credentials
     const team = `?teamId=${teamId}`
@@ -70,7 +70,7 @@ onBothEngines(
       const { token } = await install(world, integration, onTeam(world, { scopes, projects }))
       if (slug === 'maker') maker = token
     }
-    // On another account: it hears nothing of this one.
+    // An installation on another account hears nothing of this account.
     const foreign = await receiver(t)
     const { integration } = await appWithHook(world, foreign, 'foreign')
     const personal = { id: world.credentials.userId, kind: 'user' as const }
@@ -117,26 +117,26 @@ onBothEngines(
     await makeProject(world, 'mine')
     await world.call('PATCH', '/v9/projects/mine', { name: 'mine-2' })
     for (let round = 0; round < 3; round++) await deliver(world)
-    // Also what was written before it was disabled is held when it is only sent now.
+    // An event from before the installation was disabled is held too, if it is sent only now.
     assert.deepEqual(types(hook).sort(), ['project.created', 'project.created', 'project.created', 'project.renamed'])
     assert.equal((await deliveries(world, '&status=held')).length, 31)
 
     hook.got.length = 0
     let failures = 0
     hook.answer((response, got) => {
-      // The first time, the fifth fails: those behind it wait.
+      // The fifth event fails once, so those after it wait.
       const fails = got.body.payload.project.name === 'n4' && failures++ === 0
       response.writeHead(fails ? 500 : 200).end()
     })
     await setConfiguration(world, configuration.id, { disabled_at: null, resumed_at: world.deps.clock.now() })
-    // What happens in the very millisecond of the takeover counts as before it.
+    // An event in the same millisecond as the takeover counts as before it.
     world.deps.clock.set(world.deps.clock.now() + 1000)
     await deliver(world)
     const names = () => hook.got.map(({ body }) => body.payload.project.name)
     assert.deepEqual(names(), ['n0', 'n1', 'n2', 'n3', 'n4'])
     await makeProject(world, 'fresh', team)
     await deliver(world)
-    assert.deepEqual(names().slice(5), ['fresh'], 'what happens now does not wait')
+    assert.deepEqual(names().slice(5), ['fresh'], 'a new event does not wait')
     await deliver(world, world.deps.clock.now() + 6000)
     const expected = Array.from({ length: 31 }, (_, at) => `n${at}`)
     assert.deepEqual(names(), [...expected.slice(0, 5), 'fresh', ...expected.slice(4)])
@@ -147,7 +147,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what happened before the takeover and was not tried meanwhile is sent after it, in order, one after another',
+  'events from before the takeover that were not attempted meanwhile are sent after it, in order, one after another',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
@@ -166,13 +166,13 @@ onBothEngines(
     for (let round = 0; round < 3; round++) await deliver(world)
     const names = hook.got.map(({ body }) => body.payload.project.name)
     assert.deepEqual(names, ['n1', 'n2', 'n3', 'n4', 'n5', 'n6'])
-    assert.deepEqual([before, hook.mostOpen()], [1, 1], 'none is sent beside another')
+    assert.deepEqual([before, hook.mostOpen()], [1, 1], 'no two are sent at once')
   },
   LOCAL,
 )
 
 onBothEngines(
-  'the end of an installation is told to it and to the account, to no other installation, and drops what it waited for',
+  'the end of an installation is told to it and to the account, to no other installation, and what waited for it is dropped',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const [leaving, staying, people] = await Promise.all([receiver(t), receiver(t), receiver(t)])
@@ -222,7 +222,7 @@ onBothEngines(
     }
     const verifies = (got: Awaited<ReturnType<typeof sent>>, secret: string) => {
       try {
-        // As a person holds it: its bytes are the key, given raw or as base64.
+        // The bytes of the secret are the key; the library takes them raw or as base64.
         new Webhook(secret, { format: 'raw' }).verify(got.text, got.headers)
         new Webhook(Buffer.from(secret).toString('base64')).verify(got.text, got.headers)
         return true
@@ -248,13 +248,13 @@ onBothEngines(
       [verifies(last, app.clientSecret), verifies(last, newer.clientSecret), old(last, newer)],
       [false, true, true],
     )
-    assert.equal((await world.call('GET', `/v1/webhooks${team}`)).body.length, 0, 'it is no webhook of the account')
+    assert.equal((await world.call('GET', `/v1/webhooks${team}`)).body.length, 0, 'it is not a webhook of the account')
   },
   LOCAL,
 )
 
 onBothEngines(
-  'an installation registers webhooks of its own, sees no others, and they hear what it may hear',
+  'an installation registers webhooks of its own, sees no others, and hears by them what it was granted',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const hook = await receiver(t)
@@ -298,7 +298,7 @@ onBothEngines(
         .execute(),
     )
     await world.call('PATCH', `/v9/projects/b${team}`, { name: 'c' })
-    // A scope that is taken away before it is sent is taken away.
+    // The scope is taken away before the event is sent, so it is not sent.
     await setConfiguration(world, configuration.id, { scopes_json: '[]' })
     await deliver(world)
     assert.equal(heard(), 0)
@@ -311,7 +311,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a webhook that is removed before it is sent hears nothing',
+  'a webhook that is removed before an event is sent hears nothing',
   async (world, t) => {
     const hook = await receiver(t)
     const { id } = await register(world, hook.url)
@@ -325,7 +325,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a variable of others that waits is not told once the scope to see it was taken away; an own one is',
+  'an event about a variable of others is not sent after the scope for it was taken away; an event about an own variable is',
   async (world, t) => {
     const { teamId } = world.credentials
     const team = `?teamId=${teamId}`
@@ -354,7 +354,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a webhook that an installation registered hears the end of that installation, then nothing, and goes once it is told',
+  'a webhook that an installation registered hears of the end of that installation, then nothing, and is removed after that',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const own = await receiver(t)
@@ -379,9 +379,9 @@ onBothEngines(
         ({ id }) => id,
       )
     const sweep = () => world.operator('POST', '/operator/v1/timers/ended-webhooks/run', {})
-    // `made` still waits for its delivery. It ended first, and a slice of one must not stop at it.
+    // A delivery still waits for `made`, which ended first. A sweep of one row must not stop at it.
     assert.equal(await asOperation(world, (ctx) => forgetEndedWebhooks(ctx, 1)), 1)
-    assert.deepEqual(await hooks(), [made.body.id], 'what is still to be told is told')
+    assert.deepEqual(await hooks(), [made.body.id], 'a webhook that waits for a delivery stays')
     await sweep()
     assert.deepEqual(await hooks(), [made.body.id])
     own.answer((response) => response.end())

@@ -1,4 +1,4 @@
-/** By which names events are asked for, told, and shown to clients that know only some of them. docs/webhooks.md. */
+/** By which names events are asked for and sent, and which names a client is shown that knows only some of them. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../src/events.ts'
 import { WEBHOOK_EVENT_NAMES } from '../../src/outbox/event-names.ts'
@@ -31,7 +31,7 @@ const OF_THE_PROVIDER = [
   ...['approved', 'completed', 'aborted', 'started'].map((end) => `project.rolling-release.${end}`),
 ]
 
-onBothEngines('every name of the Terraform provider is taken, and read back as it was sent', async (world) => {
+onBothEngines('every event name of the Terraform provider is accepted, and read back as it was sent', async (world) => {
   assert.equal(new Set(OF_THE_PROVIDER).size, 55)
   const made = await register(world, 'https://hooks.example.com', OF_THE_PROVIDER)
   const headers = { 'user-agent': 'terraform-provider-vercel/4.0.0' }
@@ -47,7 +47,7 @@ onBothEngines('every name of the Terraform provider is taken, and read back as i
 })
 
 onBothEngines(
-  'an event is told once, by the name that the subscriber asked for',
+  'an event is sent once, by the name that the subscriber asked for',
   async (world, t) => {
     const names: Record<string, string[]> = {
       provider: ['project.domain-created'],
@@ -78,7 +78,7 @@ onBothEngines(
   { ...LOCAL, BERTH_PLATFORM_SUFFIX: 'apps.example.net' },
 )
 
-onBothEngines('in the other spelling too, nobody subscribes to what they may not see', async (world) => {
+onBothEngines('nobody subscribes to events that they may not see, in the other spelling either', async (world) => {
   const hooks = await world.token({ scopes: ['read-write:integration-configuration', 'read:project'] })
   const status = async (...events: string[]) =>
     (await hooks('POST', '/v1/webhooks', { url: 'https://hooks.example.com', events })).status
@@ -98,38 +98,41 @@ const SDKS = {
   '1.28.35': async () => (await import('sdk-1.28.35/models/getwebhooksop.js')).GetWebhooksResponseBodyEvents,
 }
 
-onBothEngines('an SDK is shown the names that its version knows, and all others every name', async (world) => {
-  const asked = [...WEBHOOK_EVENT_NAMES, ...OF_THE_PROVIDER.filter((name) => !WEBHOOK_EVENT_NAMES.includes(name))]
-  const { id } = await register(world, 'https://hooks.example.com', asked.slice(0, 100))
-  const shownTo = async (agent: string | undefined) => {
-    const headers = agent === undefined ? {} : { 'user-agent': agent }
-    const one = (await world.call('GET', `/v1/webhooks/${id}`, undefined, headers)).body.events
-    const [listed] = (await world.call('GET', '/v1/webhooks', undefined, headers)).body
-    assert.deepEqual(listed.events, one)
-    return one
-  }
-  for (const [version, load] of Object.entries(SDKS)) {
-    const known: string[] = Object.values(await load())
-    const shown = await shownTo(`speakeasy-sdk/typescript ${version} 2.461.4 0.0.1 @vercel/sdk`)
+onBothEngines(
+  'an SDK is shown the names that its version knows, and other clients are shown every name',
+  async (world) => {
+    const asked = [...WEBHOOK_EVENT_NAMES, ...OF_THE_PROVIDER.filter((name) => !WEBHOOK_EVENT_NAMES.includes(name))]
+    const { id } = await register(world, 'https://hooks.example.com', asked.slice(0, 100))
+    const shownTo = async (agent: string | undefined) => {
+      const headers = agent === undefined ? {} : { 'user-agent': agent }
+      const one = (await world.call('GET', `/v1/webhooks/${id}`, undefined, headers)).body.events
+      const [listed] = (await world.call('GET', '/v1/webhooks', undefined, headers)).body
+      assert.deepEqual(listed.events, one)
+      return one
+    }
+    for (const [version, load] of Object.entries(SDKS)) {
+      const known: string[] = Object.values(await load())
+      const shown = await shownTo(`speakeasy-sdk/typescript ${version} 2.461.4 0.0.1 @vercel/sdk`)
+      assert.deepEqual(
+        shown,
+        WEBHOOK_EVENT_NAMES.filter((name) => known.includes(name)),
+        version,
+      )
+    }
+    const newer = await shownTo('speakeasy-sdk/typescript 1.100.0 3.0.0 0.0.1 @vercel/sdk')
+    assert.ok(newer.includes('project.renamed') && !newer.includes('project.transfer.started'))
+    for (const agent of [undefined, 'vercel 64.0.2 node-v24 linux (x64)', 'curl/8', 'speakeasy-sdk/python 1.1.0 2 3'])
+      assert.deepEqual(await shownTo(agent), asked.slice(0, 100), String(agent))
     assert.deepEqual(
-      shown,
-      WEBHOOK_EVENT_NAMES.filter((name) => known.includes(name)),
-      version,
+      EVENT_NAMES.filter((name) => !WEBHOOK_EVENT_NAMES.includes(name)),
+      [],
     )
-  }
-  const newer = await shownTo('speakeasy-sdk/typescript 1.100.0 3.0.0 0.0.1 @vercel/sdk')
-  assert.ok(newer.includes('project.renamed') && !newer.includes('project.transfer.started'))
-  for (const agent of [undefined, 'vercel 64.0.2 node-v24 linux (x64)', 'curl/8', 'speakeasy-sdk/python 1.1.0 2 3'])
-    assert.deepEqual(await shownTo(agent), asked.slice(0, 100), String(agent))
-  assert.deepEqual(
-    EVENT_NAMES.filter((name) => !WEBHOOK_EVENT_NAMES.includes(name)),
-    [],
-  )
-  const only = { url: 'https://hooks.example.com', events: ['project.transfer.started'] }
-  const headers = { 'user-agent': 'speakeasy-sdk/typescript 1.28.35 2.9.1 0.0.1 @vercel/sdk' }
-  const made = await world.call('POST', '/v1/webhooks', only, headers)
-  assert.deepEqual([made.status, made.body.events], [200, []])
-  const enabled = await world.call('PATCH', `/v1/webhooks/${made.body.id}`, { enabled: true }, headers)
-  assert.deepEqual(enabled.body.events, [])
-  assert.deepEqual((await world.call('GET', `/v1/webhooks/${made.body.id}`)).body.events, only.events)
-})
+    const only = { url: 'https://hooks.example.com', events: ['project.transfer.started'] }
+    const headers = { 'user-agent': 'speakeasy-sdk/typescript 1.28.35 2.9.1 0.0.1 @vercel/sdk' }
+    const made = await world.call('POST', '/v1/webhooks', only, headers)
+    assert.deepEqual([made.status, made.body.events], [200, []])
+    const enabled = await world.call('PATCH', `/v1/webhooks/${made.body.id}`, { enabled: true }, headers)
+    assert.deepEqual(enabled.body.events, [])
+    assert.deepEqual((await world.call('GET', `/v1/webhooks/${made.body.id}`)).body.events, only.events)
+  },
+)

@@ -9,7 +9,7 @@ const url = 'https://hooks.example.com/in'
 const events = ['project.created']
 
 onBothEngines(
-  'what is no webhook is refused with the field, and an unknown event with those there are',
+  'an invalid webhook is refused with the name of the field, and an unknown event with the list of events',
   async (world) => {
     const { call } = world
     const wrong: [unknown, RegExp][] = [
@@ -24,7 +24,7 @@ onBothEngines(
       [{ url, events: 'project.created' }, /`events`/],
       [
         { url, events: ['project.created', 'project.exploded'] },
-        /no event "project\.exploded"; there are project\.created/,
+        /no event "project\.exploded"\. The events are project\.created/,
       ],
       [{ url, events: ['__proto__'] }, /no event/],
       [{ url, events, projectIds: [] }, /`projectIds`/],
@@ -53,7 +53,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an account has at most 20, also when 25 are registered at once; each secret is its own',
+  'an account has at most 20 webhooks, also when 25 are registered at once, and each has a secret of its own',
   async (world) => {
     const answers = await Promise.all(
       Array.from({ length: 25 }, () => world.call('POST', '/v1/webhooks', { url, events })),
@@ -76,7 +76,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'it hears of its projects only, and the list can be asked by project',
+  'a webhook hears of its projects only, and the list can be filtered by project',
   async (world, t) => {
     const hook = await receiver(t)
     const [one, two] = [await makeProject(world, 'one'), await makeProject(world, 'two')]
@@ -108,31 +108,36 @@ onBothEngines(
   LOCAL,
 )
 
-onBothEngines('a narrow token registers and turns nothing to what it may not see itself', async (world) => {
-  const one = await makeProject(world, 'one')
-  const two = await makeProject(world, 'two')
-  const narrow = await world.token({ projectIds: [one] })
-  assert.equal((await narrow('POST', '/v1/webhooks', { url, events })).status, 403)
-  assert.equal((await narrow('POST', '/v1/webhooks', { url, events, projectIds: [two] })).status, 400)
-  const own = await narrow('POST', '/v1/webhooks', { url, events, projectIds: [one] })
-  assert.equal(own.status, 200)
-  assert.equal((await narrow('PATCH', `/v1/webhooks/${own.body.id}`, { projectIds: null })).status, 403)
-  const wide = await register(world, url)
-  assert.equal((await narrow('PATCH', `/v1/webhooks/${wide.id}`, { url: 'https://evil.example' })).status, 404)
-  assert.deepEqual(
-    (await narrow('GET', '/v1/webhooks')).body.map(({ id }: { id: string }) => id),
-    [own.body.id],
-  )
+onBothEngines(
+  'a token that is limited to some projects neither registers nor changes a webhook to hear of others',
+  async (world) => {
+    const one = await makeProject(world, 'one')
+    const two = await makeProject(world, 'two')
+    const narrow = await world.token({ projectIds: [one] })
+    assert.equal((await narrow('POST', '/v1/webhooks', { url, events })).status, 403)
+    assert.equal((await narrow('POST', '/v1/webhooks', { url, events, projectIds: [two] })).status, 400)
+    const own = await narrow('POST', '/v1/webhooks', { url, events, projectIds: [one] })
+    assert.equal(own.status, 200)
+    assert.equal((await narrow('PATCH', `/v1/webhooks/${own.body.id}`, { projectIds: null })).status, 403)
+    const wide = await register(world, url)
+    assert.equal((await narrow('PATCH', `/v1/webhooks/${wide.id}`, { url: 'https://evil.example' })).status, 404)
+    assert.deepEqual(
+      (await narrow('GET', '/v1/webhooks')).body.map(({ id }: { id: string }) => id),
+      [own.body.id],
+    )
 
-  const hooks = await world.token({ scopes: ['read-write:integration-configuration', 'read:project'] })
-  assert.equal((await hooks('POST', '/v1/webhooks', { url, events })).status, 200)
-  const variables = { url, events: ['project.env-variable.created'] }
-  assert.equal((await hooks('POST', '/v1/webhooks', variables)).status, 403)
-  const ownOnly = await world.token({ scopes: ['read-write:integration-configuration', 'read-write:project-env-vars'] })
-  assert.equal((await ownOnly('POST', '/v1/webhooks', variables)).status, 403)
-  const secret = await register(world, url, ['project.env-variable.created'])
-  assert.equal((await hooks('PATCH', `/v1/webhooks/${secret.id}`, { url: 'https://evil.example' })).status, 403)
-})
+    const hooks = await world.token({ scopes: ['read-write:integration-configuration', 'read:project'] })
+    assert.equal((await hooks('POST', '/v1/webhooks', { url, events })).status, 200)
+    const variables = { url, events: ['project.env-variable.created'] }
+    assert.equal((await hooks('POST', '/v1/webhooks', variables)).status, 403)
+    const ownOnly = await world.token({
+      scopes: ['read-write:integration-configuration', 'read-write:project-env-vars'],
+    })
+    assert.equal((await ownOnly('POST', '/v1/webhooks', variables)).status, 403)
+    const secret = await register(world, url, ['project.env-variable.created'])
+    assert.equal((await hooks('PATCH', `/v1/webhooks/${secret.id}`, { url: 'https://evil.example' })).status, 403)
+  },
+)
 
 onBothEngines(
   'no value, token or secret is in any delivery, answer or log line',

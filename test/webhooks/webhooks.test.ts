@@ -5,7 +5,7 @@ import { deliver, deliveries, LOCAL, receiver, register, verify } from '../suppo
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines(
-  'an event arrives once, with the body of the wire and two signatures that verify',
+  'an event arrives once, with the specified body and two signatures that verify',
   async (world, t) => {
     const hook = await receiver(t)
     const { secret, id } = await register(world, hook.url)
