@@ -3,7 +3,7 @@ import { waitForWritesOf } from '../access/installation.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import { slices } from '../db/chunks.ts'
 import { removal, storeVariables } from '../env/store.ts'
-import { DROPPED } from '../outbox/delivery.ts'
+import { dropPendingOf } from '../outbox/delivery.ts'
 import { tellSelection } from './selection.ts'
 
 /** The events that `removeInstallation` may emit. A route that calls it declares these. */
@@ -28,7 +28,7 @@ export async function removeInstallation(ctx: OperatorCtx, { id }: { id: string 
   await ctx.db.deleteFrom('token').where('configuration_id', '=', id).execute()
   await ctx.db.deleteFrom('authorization_code').where('configuration_id', '=', id).execute()
   await removeVariablesOf(ctx, owner, id)
-  await endEndpointsOf(ctx, id)
+  await endEndpointsOf(ctx, removed.account_id, id)
   const configuration = await tellSelection(ctx.db, removed)
   await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', id).execute()
   ctx.emit('integration-configuration.removed', { configuration }, { installationId: id }, owner)
@@ -50,7 +50,7 @@ async function removeVariablesOf(ctx: OperatorCtx, owner: EventOwner, installati
 }
 
 /** Ends the webhooks and log drains of an installation, and drops what is pending for it, also at the webhook of its integration. */
-async function endEndpointsOf(ctx: OperatorCtx, installationId: string): Promise<void> {
+async function endEndpointsOf(ctx: OperatorCtx, accountId: string, installationId: string): Promise<void> {
   // The webhooks are only marked: the removal event still needs their URL and secret. `forgetEndedWebhooks` removes them.
   await ctx.db
     .updateTable('webhook')
@@ -58,10 +58,5 @@ async function endEndpointsOf(ctx: OperatorCtx, installationId: string): Promise
     .where('configuration_id', '=', installationId)
     .execute()
   await ctx.db.deleteFrom('log_drain').where('configuration_id', '=', installationId).execute()
-  await ctx.db
-    .updateTable('delivery')
-    .set({ ...DROPPED, done_at: ctx.now })
-    .where('configuration_id', '=', installationId)
-    .where('status', '=', 'pending')
-    .execute()
+  await dropPendingOf(ctx, accountId, installationId)
 }

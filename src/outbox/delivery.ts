@@ -1,5 +1,7 @@
 /** A delivery is one thing to send to one endpoint. Here is how it is written, found while it waits, and dropped. `deliveries/` sends it. */
 import { sql } from 'kysely'
+import type { OperatorCtx } from '../context.ts'
+import { openPace } from '../db/chunks.ts'
 import { prepared } from '../db/db.ts'
 
 /** The condition for a delivery that waits. It is written as in the index `delivery_waiting`, because no engine uses that index for a bound parameter. */
@@ -7,6 +9,39 @@ export const PENDING = sql<boolean>`status = 'pending'`
 
 /** The columns of a delivery that is not sent any more. */
 export const DROPPED = { status: 'dropped', due_at: null, held_at: null, body: null } as const
+
+const DROPPED_AT_ONCE = 500
+
+/**
+ * Drops every delivery of an account that waits for an installation, in steps, so that other requests run in between. It reads what waits for the
+ * account, which is at most some 10,000 rows, and not what was sent to the installation before.
+ */
+export async function dropPendingOf(
+  { db, now }: Pick<OperatorCtx, 'db' | 'now'>,
+  accountId: string,
+  installationId: string,
+): Promise<void> {
+  const pace = openPace()
+  for (;;) {
+    const rows = await db
+      .selectFrom('delivery')
+      .select('id')
+      .where(PENDING)
+      .where('account_id', '=', accountId)
+      // `coalesce` keeps the engines from using the index by installation, which also holds what was sent long ago.
+      .where(sql`coalesce(configuration_id, '')`, '=', installationId)
+      .limit(sql.lit(DROPPED_AT_ONCE))
+      .execute()
+    if (rows.length === 0) return
+    const ids = rows.map(({ id }) => id)
+    await db
+      .updateTable('delivery')
+      .set({ ...DROPPED, done_at: now })
+      .where('id', 'in', ids)
+      .execute()
+    await pace()
+  }
+}
 
 /** Writes a delivery. Lines of a log drain are not an event, so they bring their `body`. */
 export const insertDelivery = prepared<

@@ -9,7 +9,12 @@ import { onBothEngines, type World } from '../support/world.ts'
 
 /** When each delivery is due, oldest first; null: it is held. */
 async function due({ deps }: World): Promise<(number | null)[]> {
-  const rows = await deps.db.read.selectFrom('delivery').select('due_at').orderBy('created_stamp').execute()
+  const rows = await deps.db.read
+    .selectFrom('delivery')
+    .select('due_at')
+    .where('created_stamp', '>', 2)
+    .orderBy('created_stamp')
+    .execute()
   return rows.map((row) => row.due_at)
 }
 
@@ -40,6 +45,16 @@ onBothEngines(
     await releaseHeld(deps, now)
     assert.deepEqual(await due(world), [older!.due_at, null], 'the older one may be about to be held')
     await hold(deps, older!, now)
+    // Deliveries of other accounts and endpoints delay nothing, though they are older and due.
+    await deps.db.write((db) =>
+      db
+        .insertInto('delivery')
+        .values([
+          { ...older!, due_at: now, id: 'dlv_account', account_id: 'team_other', created_stamp: 1 },
+          { ...older!, due_at: now, id: 'dlv_endpoint', endpoint_id: 'hook_other', created_stamp: 2 },
+        ])
+        .execute(),
+    )
     await releaseHeld(deps, now)
     assert.deepEqual(await due(world), [now, null])
     // A delivery that failed and is attempted again in minutes delays no other.
