@@ -225,6 +225,20 @@ onBothEngines('upsert changes in place, keeps the id, and takes only the targets
   assert.equal((await world.call('GET', `/v9/projects/web/env/${twice.body.created[0].id}`)).body.value, '2')
 })
 
+onBothEngines('an upsert that keeps the type of what is there refuses what that type refuses', async (world) => {
+  await web(world)
+  const made = await world.call('POST', URL, [
+    { ...PLAIN, key: 'SYS', value: 'VERCEL_URL', type: 'system' },
+    { ...PLAIN, key: 'SECRET', type: 'sensitive', target: ['preview'] },
+  ])
+  assert.equal(made.body.created.length, 2)
+  const upsert = (item: object) => world.call('POST', `${URL}?upsert=true`, { ...PLAIN, type: undefined, ...item })
+  assert.deepEqual(told(await upsert({ key: 'SYS', value: 'hello' })), [400, 'SYSTEM_ENV_WITH_VALUE'])
+  const wider = { key: 'SECRET', target: ['preview', 'development'] }
+  assert.deepEqual(told(await upsert(wider)), [400, 'bad_request'])
+  assert.equal((await upsert({ key: 'SYS', value: 'VERCEL_ENV' })).body.created.type, 'system')
+})
+
 onBothEngines('an upsert that does not fit leaves everything as it was', async (world) => {
   await web(world)
   await world.call('POST', URL, [
