@@ -1,6 +1,6 @@
 /**
  * The walk-through of docs/developing.md, typed into a copy of the repository: each of its blocks is applied, and its commands run.
- * A block of `ts` is a new file. In a block of `diff` the lines with `+` are added below the lines that are there.
+ * A block of `ts` is a new file. In a block of `diff` the lines with `+` are added between those around them.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -28,7 +28,7 @@ function copyOfTree(t: TestContext): string {
   return folder
 }
 
-/** Adds the lines with `+` to a file: below the lines that stand before them, which must stand together in the file, and once. */
+/** Adds the lines with `+` to a file. The others must stand there together, and once. */
 function apply(file: string, text: string): void {
   const lines = text.replace(/\n$/, '').split('\n')
   const known = lines.filter((line) => line.startsWith(' ')).map((line) => line.slice(1))
@@ -70,7 +70,7 @@ test('whoever follows docs/developing.md has a new endpoint, with its tests, its
       writeFileSync(file, text)
     }
     if (kind === 'diff') apply(join(folder, place), text)
-    if (kind === 'sh' && place.startsWith('not run here: test/project/developing.test.ts')) {
+    if (kind === 'sh' && place.startsWith('not run here: test/project/developing.long.test.ts')) {
       for (const line of text.trim().split('\n')) {
         run(folder, line)
         commands++
