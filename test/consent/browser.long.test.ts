@@ -225,7 +225,7 @@ inChromium('by keyboard alone and on a phone: sign in, choose, approve, confirm,
     const row = await world.deps.db.read.selectFrom('configuration').select('scopes_json').executeTakeFirstOrThrow()
     assert.deepEqual(JSON.parse(row.scopes_json).sort(), [...scopes].sort())
     await press('Uninstall Sentinel Monitoring')
-    await page.getByText('This cannot be undone').waitFor()
+    await page.getByText('You cannot undo this').waitFor()
     await mustFit(page, 390)
     await press('Uninstall')
     await page.getByRole('heading', { name: 'Installed integrations' }).waitFor()

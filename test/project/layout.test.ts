@@ -24,8 +24,6 @@ const ORDER = [
 const BACK_UP: Readonly<Record<string, string>> = {
   'context.ts': 'it names the types of what a process opens, and imports nothing at run time',
   env: 'its routes stand beside those of files of variables',
-  integrations: 'an edit of its scopes reaches its installations',
-  oauth: 'authorize leads to the consent page',
 }
 
 type Import = { from: string; to: string; file: string }
