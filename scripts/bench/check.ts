@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { slices } from '../../src/db/chunks.ts'
+import { chunks } from '../../src/db/chunks.ts'
 import { openPostgres } from '../../src/db/postgres/open.ts'
 import { openSqlite } from '../../src/db/sqlite/open.ts'
 import { ask } from './ask.ts'
@@ -78,7 +78,7 @@ async function seedDomains(env: NodeJS.ProcessEnv, { id, accountId }: Project): 
       .values({ account_id: accountId, project_id: id, created_stamp: 1, ...deployment, ...state })
       .execute(),
   )
-  for (const numbers of slices(Array.from({ length: DOMAINS }, (_, n) => n))) {
+  for (const numbers of chunks(Array.from({ length: DOMAINS }, (_, n) => n))) {
     const rows = numbers.map((n) => ({ ...common, name: hostOf(n), created_stamp: n + 1 }))
     await db.write(async (tx) => {
       const verified = { apex_name: 'example.com', challenge_token: 'x', verified_at: 1 }

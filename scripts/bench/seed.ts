@@ -4,7 +4,7 @@
  * so that the values do not open.
  */
 import { sql } from 'kysely'
-import { slices } from '../../src/db/chunks.ts'
+import { chunks } from '../../src/db/chunks.ts'
 import type { Db, Queries } from '../../src/db/db.ts'
 import { fingerprint } from '../../src/ids.ts'
 
@@ -55,7 +55,7 @@ function digits(n: number, length: number): string {
 
 async function seedAccounts(db: Db, count: number): Promise<void> {
   const none = { name: null, default_team_id: null, add_ons_json: '[]', plan: 'pro', kind: 'user' } as const
-  for (const numbers of slices(Array.from({ length: count }, (_, n) => n))) {
+  for (const numbers of chunks(Array.from({ length: count }, (_, n) => n))) {
     const accounts = numbers.map((n) => ({
       ...none,
       id: accountId(n),

@@ -15,10 +15,10 @@ export type Credentials = { authorization: string | undefined; teamId: string | 
 
 type ById = { hash: string; team: string | null }
 type BySlug = { hash: string; slug: string }
-const findByTeamId = prepared<ById, Found>((db, value) => withRole(byTeamId(db, value)), { remember: true })
-const findBySlug = prepared<BySlug, Found>((db, value) => withRole(bySlug(db, value)), { remember: true })
-const holdByTeamId = prepared<ById, Found>((db, value) => withRoleHeld(byTeamId(db, value)))
-const holdBySlug = prepared<BySlug, Found>((db, value) => withRoleHeld(bySlug(db, value)))
+const findByTeamId = prepared<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)), { remember: true })
+const findBySlug = prepared<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)), { remember: true })
+const holdByTeamId = prepared<ById, TokenRow>((db, value) => withRoleHeld(byTeamId(db, value)))
+const holdBySlug = prepared<BySlug, TokenRow>((db, value) => withRoleHeld(bySlug(db, value)))
 
 /**
  * Says who acts. The answer is the same for a team that does not exist and one that the user is not in; membership is read
@@ -72,7 +72,7 @@ export function bearerOf(authorization: string | undefined): string | undefined 
 }
 
 /** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */
-function mayActFor(found: Found, slug: string | undefined): boolean {
+function mayActFor(found: TokenRow, slug: string | undefined): boolean {
   if (found.team_id !== null && found.account_id !== found.team_id) return false
   if (slug !== undefined && found.slug !== slug) return false
   if (found.kind === 'team') return found.role !== null
@@ -81,7 +81,7 @@ function mayActFor(found: Found, slug: string | undefined): boolean {
 }
 
 /** An installation acts for the one account that it is on. */
-function isInstalledOn(found: Found, slug: string | undefined): boolean {
+function isInstalledOn(found: TokenRow, slug: string | undefined): boolean {
   if (slug !== undefined && found.slug !== slug) return false
   return found.team_id !== null ? found.account_id === found.team_id : found.account_id === found.user_id
 }
@@ -212,4 +212,4 @@ type AccountColumns = {
 }
 type Role = Who['role']
 type Acting = TokenColumns & AccountColumns & { role: Role | null }
-type Found = TokenColumns & { [K in keyof AccountColumns]: AccountColumns[K] | null } & { role: Role | null }
+type TokenRow = TokenColumns & { [K in keyof AccountColumns]: AccountColumns[K] | null } & { role: Role | null }

@@ -1,7 +1,7 @@
 /** The installation of an integration behind a token: what it was granted, where, and whether it may act at all. Specification: Authentication, States and transitions. */
 import { sql } from 'kysely'
 import type { Who } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import type { Permission } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
@@ -77,7 +77,7 @@ function bucketOf(id: string | ReturnType<typeof sql.ref>) {
  */
 export async function waitForWritesOf(db: Queries, installationIds: readonly string[]): Promise<void> {
   if (!db.isTransaction) return
-  for (const slice of slices(installationIds)) {
+  for (const slice of chunks(installationIds)) {
     const buckets = db
       .selectFrom('configuration')
       .select(bucketOf(sql.ref('id')).as('bucket'))

@@ -3,7 +3,7 @@
  * a write. After a year it is forgotten.
  */
 import type { Deps, OperatorCtx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 
 const HOUR_MS = 3_600_000
 const PERIOD_MS = 60_000
@@ -40,7 +40,7 @@ export function openSeen(): Seen {
 
 /** Writes who was seen since the last time. */
 export async function writeSeen({ db, seen }: Pick<Deps, 'db' | 'seen'>): Promise<void> {
-  for (const rows of slices(seen.take())) {
+  for (const rows of chunks(seen.take())) {
     await db.write((tx) =>
       tx
         .insertInto('seen')

@@ -11,7 +11,7 @@ export const SESSION_IDLE_MS = 12 * HOUR_MS
 /** What is used is written down at most this often, so that reading a page is not a write. */
 export const SESSION_TOUCH_MS = 5 * 60_000
 
-const select = prepared<{ hash: string }, Found>((db, value) =>
+const select = prepared<{ hash: string }, SessionRow>((db, value) =>
   db
     .selectFrom('session')
     .innerJoin('account', 'account.id', 'session.user_id')
@@ -38,4 +38,4 @@ export async function touchSession(db: Queries, sessionHash: string, now: number
     .execute()
 }
 
-type Found = { user_id: string; slug: string; name: string | null; used_at: number; expires_at: number }
+type SessionRow = { user_id: string; slug: string; name: string | null; used_at: number; expires_at: number }

@@ -1,6 +1,6 @@
 /** Domains of an account: an apex that is proven once for all its projects. docs/domains.md: Domains of the account are derived, Proving an apex for the whole account. */
 import { guard } from '../access/guards.ts'
-import type { Found as Records } from '../adapters/dns.ts'
+import type { DnsAnswer as Records } from '../adapters/dns.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'

@@ -2,7 +2,7 @@
 
 import { guard, notInTransfer } from '../access/guards.ts'
 import type { Ctx, Params } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { endReleasedProofs } from '../domain-proof/released-proof.ts'
 import { stopRedirects } from '../domains/domains.ts'
@@ -65,7 +65,7 @@ export const noProjectInTransfer = guard(notInTransfer.refuses, async (ctx: Ctx,
 /** Removes a domain of the account, its proof, and every name under it from its project. Redirects to them end. */
 export async function removeAccountDomain(ctx: Ctx, { name, claim, groups }: Removed): Promise<{ uid: string }> {
   for (const { project, domains } of groups) {
-    for (const slice of slices(domains)) {
+    for (const slice of chunks(domains)) {
       await ctx.db
         .deleteFrom('project_domain')
         .where('account_id', '=', ctx.account.id)

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 
@@ -12,13 +12,13 @@ const RESERVED_MS = 90 * 86_400_000
 /** One account keeps so many from others at the most. */
 const MOST_RESERVED = 10
 
-type Place = Pick<OperatorCtx, 'db' | 'now'>
+type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 
 /**
  * Takes a slug for an account, when it is free or was given up by one of `holders`. Account and reservation are read in one snapshot:
  * the account that gives a slug up writes both. Refuses: slug_taken 409.
  */
-export async function takeSlug(ctx: Place, slug: string, holders: readonly string[]): Promise<void> {
+export async function takeSlug(ctx: DbCtx, slug: string, holders: readonly string[]): Promise<void> {
   const taken = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
   if (taken !== undefined && !holders.includes(taken.id))
     refuse('slug_taken', `"${slug}" is already taken by a user or a team.`)
@@ -37,7 +37,7 @@ export async function takeSlug(ctx: Place, slug: string, holders: readonly strin
 }
 
 /** Keeps a slug that an account gives up for another one. Refuses: too_many_slugs 409. */
-export async function reserveSlug(ctx: Place, slug: string, holderId: string): Promise<void> {
+export async function reserveSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
   const { kept } = await ctx.db
     .selectFrom('reserved_slug')
     .select(sql<number>`count(*)`.as('kept'))
@@ -49,7 +49,7 @@ export async function reserveSlug(ctx: Place, slug: string, holderId: string): P
 }
 
 /** Keeps a slug for a holder, however many they have: its account is removed. */
-export async function keepSlug(ctx: Place, slug: string, holderId: string): Promise<void> {
+export async function keepSlug(ctx: DbCtx, slug: string, holderId: string): Promise<void> {
   const until = { expires_at: ctx.now + RESERVED_MS }
   await ctx.db
     .insertInto('reserved_slug')
@@ -62,7 +62,7 @@ export async function keepSlug(ctx: Place, slug: string, holderId: string): Prom
 export async function forgetReservedSlugs(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db.selectFrom('reserved_slug').select('id').where('expires_at', '<=', ctx.now)
   const rows = await old.orderBy('expires_at').limit(limit).execute()
-  for (const ids of slices(rows.map(({ id }) => id))) {
+  for (const ids of chunks(rows.map(({ id }) => id))) {
     await ctx.db.deleteFrom('reserved_slug').where('id', 'in', ids).execute()
   }
   return rows.length

@@ -3,17 +3,17 @@ import { Resolver } from 'node:dns/promises'
 import { openSemaphore } from '../semaphore.ts'
 
 /** What a look-up gives: what was found, `[]` when the name has nothing of it, undefined when no resolver answered. */
-export type Found<T> = T[] | undefined
+export type DnsAnswer<T> = T[] | undefined
 
 /** `asker`: the account for which it is asked. Slow names of one account hold up no other. */
 export type Dns = {
   /** TXT records, the chunks of each joined. CNAMEs are followed, a truncated answer is asked for again over TCP. */
-  readTxt(name: string, asker: string): Promise<Found<string>>
-  readCname(name: string, asker: string): Promise<Found<string>>
+  readTxt(name: string, asker: string): Promise<DnsAnswer<string>>
+  readCname(name: string, asker: string): Promise<DnsAnswer<string>>
   /** IPv4 addresses. */
-  readA(name: string, asker: string): Promise<Found<string>>
+  readA(name: string, asker: string): Promise<DnsAnswer<string>>
   /** IPv6 addresses. */
-  readAaaa(name: string, asker: string): Promise<Found<string>>
+  readAaaa(name: string, asker: string): Promise<DnsAnswer<string>>
 }
 
 /** Two tries of 1.5 s a server, and never longer than this in all, waiting for a slot included. */
@@ -30,7 +30,7 @@ const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 export function openDns(servers: string[] | undefined): Dns {
   // Each asker takes only as many slots as it leaves free: one alone has half of them, and for somebody new one is free at once.
   const semaphore = openSemaphore({ slots: MOST_IN_FLIGHT, mayTake: (_, held, free) => held < free })
-  const ask = async <T>(asker: string, question: (resolver: Resolver) => Promise<T[]>): Promise<Found<T>> => {
+  const ask = async <T>(asker: string, question: (resolver: Resolver) => Promise<T[]>): Promise<DnsAnswer<T>> => {
     const deadline = Date.now() + LONGEST_MS
     if (!semaphore.tryTake(asker) && !(await semaphore.take(asker, LONGEST_MS))) return undefined
     const resolver = new Resolver(TRIES)

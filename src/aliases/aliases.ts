@@ -9,7 +9,7 @@ import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import type { Alias, AliasPage, AliasQuery, DeploymentAliases, ListAliasesQuery } from './schema.ts'
 
-type Found = Row<'alias'> & { url: string }
+type AliasRow = Row<'alias'> & { url: string }
 
 /** Aliases that one answer about a deployment carries; what is more is in the list of aliases. */
 const MOST_OF_A_DEPLOYMENT = 1000
@@ -45,7 +45,7 @@ export async function listAliases(
 }
 
 /** One alias, when it is of the project and the time that are said. Refuses: not_found 404. */
-export function getAlias(_ctx: Ctx, alias: Found, { query }: Input<AliasQuery>): Static<typeof Alias> {
+export function getAlias(_ctx: Ctx, alias: AliasRow, { query }: Input<AliasQuery>): Static<typeof Alias> {
   const { projectId = alias.project_id, until, from, since = from } = query
   const { created_stamp: stamp } = alias
   const within =
@@ -68,7 +68,7 @@ export async function listAliasesOfDeployment(
 }
 
 /** The alias of the account that the path says, by its id or its name. Refuses: not_found 404. */
-export async function findAlias(ctx: Ctx, params: Params): Promise<Found> {
+export async function findAlias(ctx: Ctx, params: Params): Promise<AliasRow> {
   const said = params.idOrAlias ?? ''
   const found = await visible(ctx).where('alias.name', '=', nameOf(said)).executeTakeFirst()
   if (found === undefined) refuse('not_found', `Alias "${said.slice(0, 100)}" not found.`)
@@ -76,20 +76,23 @@ export async function findAlias(ctx: Ctx, params: Params): Promise<Found> {
 }
 
 /** An alias to remove, with its project. Refuses: not_found 404. */
-export async function findAliasOfProject(ctx: Ctx, params: Params): Promise<{ alias: Found; project: Row<'project'> }> {
+export async function findAliasOfProject(
+  ctx: Ctx,
+  params: Params,
+): Promise<{ alias: AliasRow; project: Row<'project'> }> {
   const alias = await findAlias(ctx, params)
   return { alias, project: await findProject(ctx, { projectId: alias.project_id }) }
 }
 
 /** Ends where a domain leads, until the next deployment or promote takes it. The domain stays on its project. */
-export async function deleteAlias(ctx: Ctx, { alias }: { alias: Found }): Promise<{ status: 'SUCCESS' }> {
+export async function deleteAlias(ctx: Ctx, { alias }: { alias: AliasRow }): Promise<{ status: 'SUCCESS' }> {
   await ctx.db.deleteFrom('alias').where('name', '=', alias.name).execute()
   await foldDeployments(ctx, alias.project_id)
   return { status: 'SUCCESS' }
 }
 
 /** The answer for one alias. */
-function showAlias(row: Found): Alias {
+function showAlias(row: AliasRow): Alias {
   const createdAt = momentOf(row.created_stamp)
   return {
     uid: aliasId(row.name),

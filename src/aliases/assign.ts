@@ -13,17 +13,17 @@ import { pointDomains } from '../serving/pointing.ts'
 import { aliasId } from './aliases.ts'
 import type { AssignAlias, AssignedAlias } from './schema.ts'
 
-type Found = { project: Row<'project'>; deployment: Row<'deployment'> }
+type Assignment = { project: Row<'project'>; deployment: Row<'deployment'> }
 type Domain = Row<'project_domain'>
 
 /** The deployment that the path says, and its project. Refuses: not_found 404. */
-export async function findAssignment(ctx: Ctx, params: Params): Promise<Found> {
+export async function findAssignment(ctx: Ctx, params: Params): Promise<Assignment> {
   const deployment = await findDeployment(ctx, params)
   return { deployment, project: await findProject(ctx, { projectId: deployment.project_id }) }
 }
 
 /** `notInTransfer`, but never 409: that is how the CLI is told that the alias is as it should be. */
-export const assignmentNotInTransfer = guard(['alias_in_transfer'], (ctx: Ctx, { project }: Found, input) =>
+export const assignmentNotInTransfer = guard(['alias_in_transfer'], (ctx: Ctx, { project }: Assignment, input) =>
   without409('alias_in_transfer', async () => notInTransfer(ctx, project, input)),
 )
 
@@ -35,7 +35,7 @@ export const assignmentNotInTransfer = guard(['alias_in_transfer'], (ctx: Ctx, {
  */
 export async function assignAlias(
   ctx: Ctx,
-  { project, deployment }: Found,
+  { project, deployment }: Assignment,
   { body }: Input<unknown, AssignAlias>,
 ): Promise<AssignedAlias> {
   if (deployment.ready_state !== 'READY')

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Queries } from '../db/db.ts'
 import { countRows, tablesOf } from '../db/tables.ts'
-import { openSafe } from '../secrets/data-keys.ts'
+import { openSecretBox } from '../secrets/data-keys.ts'
 import { type Keyring, openKeyring } from '../secrets/keyring.ts'
 import { keyFits } from '../secrets/root-keys.ts'
 
@@ -75,8 +75,8 @@ async function openOne(db: Queries, keyring: Keyring, rootKeyId: string, proof: 
   if (row === undefined) return
   // What does not open is told by the proof.
   const log = { error() {} } as Pick<Logger, 'error'>
-  const safe = await openSafe({ db, deps: { keyring, log } }, row.project_id)
-  if (safe.open(row.id, row.value_version, row.sealed_value) === undefined) proof.shut.push(rootKeyId)
+  const box = await openSecretBox({ db, deps: { keyring, log } }, row.project_id)
+  if (box.open(row.id, row.value_version, row.sealed_value) === undefined) proof.shut.push(rootKeyId)
   else proof.opened++
 }
 

@@ -35,7 +35,7 @@ export type Given = {
   /** Reads the settings when they are first asked for. Throws BadSetting. */
   settings(): Config
   /** An argument, or the value of an option. Undefined when it was not said. */
-  said(name: string): string | undefined
+  value(name: string): string | undefined
   /** The values of an option that may be said several times. */
   all(name: string): string[]
   has(name: string): boolean

@@ -4,7 +4,7 @@ import { nearest } from '../words.ts'
 import { BadUsage, COMMON, type Command, type Given, isNoName } from './command.ts'
 import { usageOf } from './help.ts'
 
-export type Parsed = Pick<Given, 'said' | 'all' | 'has'>
+export type Parsed = Pick<Given, 'value' | 'all' | 'has'>
 
 /** The command that the first words name, and the words behind them. Throws BadUsage with the nearest one that there is. */
 export function findCommand(
@@ -62,7 +62,7 @@ export function parseWords(command: Command, rest: readonly string[]): Parsed {
     const value = values[name]
     return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
   }
-  return { said: (name) => places.get(name) ?? all(name)[0], all, has: (name) => values[name] === true }
+  return { value: (name) => places.get(name) ?? all(name)[0], all, has: (name) => values[name] === true }
 }
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>

@@ -5,9 +5,9 @@ import type { Bar, Given, Told } from '../command-line/command.ts'
 import { VERSION } from '../version.ts'
 import { counted } from '../words.ts'
 
-export async function backupCommand({ settings, said, has, progress }: Given): Promise<Told> {
+export async function backupCommand({ settings, value, has, progress }: Given): Promise<Told> {
   const { makeBackup } = await import('../backup/backup.ts')
-  const options = { to: said('file-or-folder')!, version: VERSION, withKeys: has('with-keys') }
+  const options = { to: value('file-or-folder')!, version: VERSION, withKeys: has('with-keys') }
   const { file, manifest, keys, keysFile } = await makeBackup(settings(), options, barOf(progress))
   const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
   const lines = [
@@ -24,9 +24,9 @@ export async function backupCommand({ settings, said, has, progress }: Given): P
   }
 }
 
-export async function restoreCommand({ settings, said, has, progress }: Given): Promise<Told> {
+export async function restoreCommand({ settings, value, has, progress }: Given): Promise<Told> {
   const { restoreBackup } = await import('../backup/restore.ts')
-  const backup = said('backup')!
+  const backup = value('backup')!
   const { manifest, migrated, keys, putAside } = await restoreBackup(
     settings(),
     { from: backup, force: has('force') },

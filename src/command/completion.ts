@@ -4,22 +4,22 @@ import { nextWords } from '../command-line/parse.ts'
 import { COMMANDS } from './commands.ts'
 
 /** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
-type Place = { words: string; next: { word: string; about: string }[]; files: boolean }
+type Position = { words: string; next: { word: string; about: string }[]; files: boolean }
 
-export async function completionCommand({ said }: Given): Promise<Told> {
-  const shell = said('shell') as keyof typeof SCRIPTS
+export async function completionCommand({ value }: Given): Promise<Told> {
+  const shell = value('shell') as keyof typeof SCRIPTS
   const text = SCRIPTS[shell](placesOf(COMMANDS))
   return { data: { shell, script: text }, text }
 }
 
 /** Every word or words after which something can come. */
-function placesOf(commands: readonly Command[]): Place[] {
+function placesOf(commands: readonly Command[]): Position[] {
   const groups = new Set<string>([''])
   for (const { words } of commands) {
     const parts = words.split(' ')
     for (let size = 1; size < parts.length; size++) groups.add(parts.slice(0, size).join(' '))
   }
-  const inner = [...groups].map((words): Place => {
+  const inner = [...groups].map((words): Position => {
     const parts = words === '' ? [] : words.split(' ')
     const next = nextWords(commands, parts).map((word) => ({ word, about: aboutWord(commands, [...parts, word]) }))
     return { words, next, files: false }
@@ -33,7 +33,7 @@ function aboutWord(commands: readonly Command[], parts: string[]): string {
   return known?.summary ?? nextWords(commands, parts).join(', ')
 }
 
-function placeOf({ words, takes = [], options = {} }: Command): Place {
+function placeOf({ words, takes = [], options = {} }: Command): Position {
   const all: (Argument | Option)[] = [...takes, ...Object.values(options)]
   const flags = Object.entries({ ...options, ...COMMON }).map(([name, { about }]) => ({ word: `--${name}`, about }))
   const offered = (one: Argument | Option) => ('offers' in one ? one.offers : one.oneOf) ?? []
@@ -43,7 +43,7 @@ function placeOf({ words, takes = [], options = {} }: Command): Place {
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
-function bashScript(places: Place[]): string {
+function bashScript(places: Position[]): string {
   const cases = places.map(({ words, next, files }) => {
     const list = next.map(({ word }) => word).join(' ')
     return `    ${quoted(words)}) words=${quoted(list)}; files=${files ? 'yes' : ''} ;;`
@@ -67,7 +67,7 @@ complete -o filenames -F _berth berth
 `
 }
 
-function zshScript(places: Place[]): string {
+function zshScript(places: Position[]): string {
   const cases = places.map(({ words, next, files }) => {
     const described = next.map(({ word, about }) => quoted(`${word.replaceAll(':', '\\:')}:${about}`)).join(' ')
     return `    ${quoted(words)}) found=(${described}); files=${files ? 'yes' : ''} ;;`
@@ -93,7 +93,7 @@ if [ "$funcstack[1]" = "_berth" ]; then _berth "$@"; else compdef _berth berth; 
 `
 }
 
-function fishScript(places: Place[]): string {
+function fishScript(places: Position[]): string {
   const lines = places.flatMap(({ words, next, files }) => {
     const here = `-c berth -n ${quoted(`test (__berth_place) = ${quoted(words)}`.replaceAll("'", '"'))}`
     const plain = next.map(({ word, about }) =>
@@ -120,7 +120,7 @@ ${lines.join('\n')}
 `
 }
 
-function placePattern(places: Place[]): string {
+function placePattern(places: Position[]): string {
   return places
     .filter(({ words }) => words !== '')
     .map(({ words }) => quoted(words))

@@ -22,8 +22,8 @@ type Counts = { added: number; updated: number; unchanged: number; failed: { key
  * until the variables that are refused stand alone, so that the others arrive. Ends with 1 when some failed. Prints keys, never values.
  */
 export async function importCommand(given: Given): Promise<Told> {
-  const { said, progress } = given
-  const file = said('file')!
+  const { value, progress } = given
+  const file = value('file')!
   const pieces = piecesOf(file, readFileSync(file === '-' ? 0 : file, 'utf8'))
   const counts: Counts = { added: 0, updated: 0, unchanged: 0, failed: [] }
   const config = given.settings()
@@ -105,16 +105,16 @@ async function put(config: Config, given: Given, slice: Piece[], counts: Counts)
 }
 
 async function send(config: Config, given: Given, slice: Piece[], isDry: boolean): Promise<Planned> {
-  const { said, all } = given
+  const { value, all } = given
   const query = queryText({
     mode: 'merge',
     target: all('target').join(','),
-    gitBranch: said('git-branch'),
-    type: said('type'),
+    gitBranch: value('git-branch'),
+    type: value('type'),
     dryRun: isDry ? 'true' : undefined,
     ...teamOf(given),
   })
-  const path = pathOf('/v1/projects', [said('project'), 'env']) + query
+  const path = pathOf('/v1/projects', [value('project'), 'env']) + query
   const body = slice.map(({ text }) => text).join('')
   return (await askService(config, { method: 'PUT', path, body, as: 'client' })) as Planned
 }
@@ -128,18 +128,18 @@ function isOfTheVariables({ code, lines }: Refused): boolean {
 
 /** Prints the variables of a target, or writes them to a file that only its owner reads. */
 export async function exportCommand(given: Given): Promise<Told> {
-  const { said } = given
-  const branch = said('git-branch')
-  if (branch !== undefined && said('target') !== 'preview')
-    throw new BadUsage(`--git-branch is for --target preview: ${said('target')} has no variables of a branch`)
-  const path = pathOf('/v3/env/pull', [said('project'), said('target'), ...(branch === undefined ? [] : [branch])])
+  const { value } = given
+  const branch = value('git-branch')
+  if (branch !== undefined && value('target') !== 'preview')
+    throw new BadUsage(`--git-branch is for --target preview: ${value('target')} has no variables of a branch`)
+  const path = pathOf('/v3/env/pull', [value('project'), value('target'), ...(branch === undefined ? [] : [branch])])
   const asking: Asking = { method: 'GET', path: path + queryText(teamOf(given)), as: 'client' }
   const { env, omitted } = (await askService(given.settings(), asking)) as Pulled
   const warnings = omitted.map((key) => `${key} is left out: its value cannot be read`)
   for (const [key, value] of Object.entries(env))
     if (quoted(value) === undefined) warnings.push(`${key} is left out: no quoting of a .env file can carry its value`)
   const text = writeDotenv(env, omitted)
-  const out = said('out')
+  const out = value('out')
   if (out === undefined) return { data: { variables: env, omitted }, text, warnings }
   writeWhole(resolve(out), text)
   const count = Object.keys(env).length
@@ -147,8 +147,8 @@ export async function exportCommand(given: Given): Promise<Told> {
 }
 type Pulled = { env: Record<string, string>; omitted: string[] }
 
-function teamOf({ said }: Given): Record<string, string | undefined> {
-  const team = said('team')
+function teamOf({ value }: Given): Record<string, string | undefined> {
+  const team = value('team')
   return { [team?.startsWith('team_') ? 'teamId' : 'slug']: team }
 }
 

@@ -11,96 +11,96 @@ type Request = Omit<Asking, 'as'> & { holds?: string }
 const REQUESTS: Record<string, (given: Given) => Request> = {
   'keys status': () => ({ method: 'GET', path: path('keys') }),
   'keys rotate': () => ({ method: 'POST', path: path('keys', 'rotate') }),
-  'keys retire': ({ said }) => ({ method: 'DELETE', path: path('keys', said('key')) }),
-  'audit verify': ({ said }) => ({
+  'keys retire': ({ value }) => ({ method: 'DELETE', path: path('keys', value('key')) }),
+  'audit verify': ({ value }) => ({
     method: 'GET',
-    path: `${path('audit', 'verify')}${said('head') === undefined ? '' : `?head=${encodeURIComponent(said('head')!)}`}`,
+    path: `${path('audit', 'verify')}${value('head') === undefined ? '' : `?head=${encodeURIComponent(value('head')!)}`}`,
     holds: 'verified',
   }),
-  'user add': ({ said }) => ({
+  'user add': ({ value }) => ({
     method: 'POST',
     path: path('users'),
-    body: { email: said('email'), username: said('username'), name: said('name') },
+    body: { email: value('email'), username: value('username'), name: value('name') },
   }),
-  'user list': ({ said }) => listed('users', { search: said('search') }),
-  'user show': ({ said }) => ({ method: 'GET', path: path('users', said('user')) }),
-  'user set': ({ said }) => ({
+  'user list': ({ value }) => listed('users', { search: value('search') }),
+  'user show': ({ value }) => ({ method: 'GET', path: path('users', value('user')) }),
+  'user set': ({ value }) => ({
     method: 'PATCH',
-    path: path('users', said('user')),
-    body: { email: said('email'), username: said('username'), name: said('name') },
+    path: path('users', value('user')),
+    body: { email: value('email'), username: value('username'), name: value('name') },
   }),
-  'user suspend': ({ said }) => ({ method: 'PATCH', path: path('users', said('user')), body: { suspended: true } }),
-  'user resume': ({ said }) => ({ method: 'PATCH', path: path('users', said('user')), body: { suspended: false } }),
+  'user suspend': ({ value }) => ({ method: 'PATCH', path: path('users', value('user')), body: { suspended: true } }),
+  'user resume': ({ value }) => ({ method: 'PATCH', path: path('users', value('user')), body: { suspended: false } }),
   'user delete': (given) => removal('users', 'user', given),
-  'user password-link': ({ said }) => ({ method: 'POST', path: path('users', said('user'), 'password-link') }),
-  'team add': ({ said }) => ({
+  'user password-link': ({ value }) => ({ method: 'POST', path: path('users', value('user'), 'password-link') }),
+  'team add': ({ value }) => ({
     method: 'POST',
     path: path('teams'),
-    body: { slug: said('slug'), name: said('name') ?? said('slug'), ownerId: said('owner'), plan: said('plan') },
+    body: { slug: value('slug'), name: value('name') ?? value('slug'), ownerId: value('owner'), plan: value('plan') },
   }),
-  'team list': ({ said }) => listed('teams', { search: said('search') }),
-  'team show': ({ said }) => ({ method: 'GET', path: path('teams', said('team')) }),
+  'team list': ({ value }) => listed('teams', { search: value('search') }),
+  'team show': ({ value }) => ({ method: 'GET', path: path('teams', value('team')) }),
   'team delete': (given) => removal('teams', 'team', given),
-  'account plan': ({ said }) => ({
+  'account plan': ({ value }) => ({
     method: 'PATCH',
-    path: path('accounts', said('account')),
-    body: { plan: said('plan') },
+    path: path('accounts', value('account')),
+    body: { plan: value('plan') },
   }),
-  'team member add': ({ said }) => ({
+  'team member add': ({ value }) => ({
     method: 'PUT',
-    path: path('teams', said('team'), 'members', said('user')),
-    body: { role: said('role') },
+    path: path('teams', value('team'), 'members', value('user')),
+    body: { role: value('role') },
   }),
-  'team member rm': ({ said }) => ({
+  'team member rm': ({ value }) => ({
     method: 'DELETE',
-    path: path('teams', said('team'), 'members', said('user')),
+    path: path('teams', value('team'), 'members', value('user')),
   }),
-  'token add': ({ said, all }) => ({
+  'token add': ({ value, all }) => ({
     method: 'POST',
     path: path('tokens'),
     body: {
-      userId: said('user'),
-      name: said('name'),
-      teamId: said('team'),
+      userId: value('user'),
+      name: value('name'),
+      teamId: value('team'),
       scopes: unlessNone(all('scope')),
       projectIds: unlessNone(all('project')),
-      expiresAt: momentIn(said('expires')),
+      expiresAt: momentIn(value('expires')),
     },
   }),
-  'token list': ({ said }) =>
-    listed('tokens', { search: said('search'), userId: said('user'), unusedSince: daysAgo(said('unused-days')) }),
+  'token list': ({ value }) =>
+    listed('tokens', { search: value('search'), userId: value('user'), unusedSince: daysAgo(value('unused-days')) }),
   'token revoke': () => ({
     method: 'POST',
     path: path('tokens', 'revoke'),
     body: { token: readFileSync(0, 'utf8').trim() },
   }),
-  'token rm': ({ said }) => ({ method: 'DELETE', path: path('tokens', said('token')) }),
-  'integration add': ({ said, all }) => ({
+  'token rm': ({ value }) => ({ method: 'DELETE', path: path('tokens', value('token')) }),
+  'integration add': ({ value, all }) => ({
     method: 'POST',
     path: path('integrations'),
     body: {
-      slug: said('slug'),
-      teamId: said('team'),
-      name: said('name') ?? said('slug'),
-      redirectUrl: said('redirect-url'),
-      webhookUrl: said('webhook-url'),
-      logoUrl: said('logo-url'),
+      slug: value('slug'),
+      teamId: value('team'),
+      name: value('name') ?? value('slug'),
+      redirectUrl: value('redirect-url'),
+      webhookUrl: value('webhook-url'),
+      logoUrl: value('logo-url'),
       scopes: all('scope'),
     },
   }),
-  'integration list': ({ said }) => ({
+  'integration list': ({ value }) => ({
     method: 'GET',
-    path: `${path('integrations')}?limit=100${said('team') === undefined ? '' : `&teamId=${encodeURIComponent(said('team')!)}`}`,
+    path: `${path('integrations')}?limit=100${value('team') === undefined ? '' : `&teamId=${encodeURIComponent(value('team')!)}`}`,
     list: 'integrations',
   }),
-  'integration rm': ({ said }) => ({ method: 'DELETE', path: path('integrations', said('integration')) }),
-  'integration secret add': ({ said }) => ({
+  'integration rm': ({ value }) => ({ method: 'DELETE', path: path('integrations', value('integration')) }),
+  'integration secret add': ({ value }) => ({
     method: 'POST',
-    path: path('integrations', said('integration'), 'secrets'),
+    path: path('integrations', value('integration'), 'secrets'),
   }),
-  'integration secret rm': ({ said }) => ({
+  'integration secret rm': ({ value }) => ({
     method: 'DELETE',
-    path: path('integrations', said('integration'), 'secrets', said('secret')),
+    path: path('integrations', value('integration'), 'secrets', value('secret')),
   }),
 }
 
@@ -125,8 +125,8 @@ function listed(name: string, filters: Record<string, string | undefined>): Requ
   return { method: 'GET', path: `${path(name)}?${new URLSearchParams([['limit', '100'], ...said])}`, list: name }
 }
 
-function removal(list: string, name: string, { said, has }: Given): Request {
-  return { method: 'DELETE', path: `${path(list, said(name))}${has('force') ? '?force=true' : ''}` }
+function removal(list: string, name: string, { value, has }: Given): Request {
+  return { method: 'DELETE', path: `${path(list, value(name))}${has('force') ? '?force=true' : ''}` }
 }
 
 function daysAgo(text: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 /** The projects that the consent page offers: first the ticked ones, then others by name, up to a limit. */
 import { sql } from 'kysely'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { OwnAccount } from '../pages/acting.ts'
 import type { PersonCtx } from '../pages/screen.ts'
 import type { Chosen } from './consent-page.ts'
@@ -38,7 +38,7 @@ export async function shownProjects(ctx: PersonCtx, account: OwnAccount, chosen:
 /** The projects of the account that have one of these ids, by name. */
 export async function chosenProjects(ctx: PersonCtx, account: OwnAccount, ids: readonly string[]): Promise<Offered[]> {
   const found: Offered[] = []
-  for (const slice of slices([...ids]))
+  for (const slice of chunks([...ids]))
     found.push(...(await projectsOf(ctx, account).where('id', 'in', slice).execute()))
   return found.sort((a, b) => (a.name < b.name ? -1 : 1))
 }

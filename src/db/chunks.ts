@@ -4,7 +4,7 @@ import { iterationMs } from '../event-loop.ts'
 const SLICE = 100
 
 /** Cuts rows for statements that carry many of them. */
-export function slices<T>(all: readonly T[]): T[][] {
+export function chunks<T>(all: readonly T[]): T[][] {
   const cut: T[][] = []
   for (let at = 0; at < all.length; at += SLICE) cut.push(all.slice(at, at + SLICE))
   return cut

@@ -8,7 +8,7 @@ import { EVENTS, type EventName } from '../events.ts'
 import { nameAskedFor } from '../outbox/event-names.ts'
 import { listed } from '../outbox/fan-out.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
-import { openSafe } from '../secrets/data-keys.ts'
+import { openSecretBox } from '../secrets/data-keys.ts'
 import type { Leased } from './queue.ts'
 import { bodySignature, signatureHeaders } from './sign.ts'
 
@@ -79,16 +79,16 @@ async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Pro
 
 /** The secret of a webhook, or the client secrets of its integration, oldest first. */
 async function secretsOf(deps: Deps, webhook: Row<'webhook'>): Promise<string[]> {
-  const safe = await openSafe({ db: deps.db.read, deps }, webhook.account_id)
+  const box = await openSecretBox({ db: deps.db.read, deps }, webhook.account_id)
   const { integration_id, sealed_secret } = webhook
-  if (integration_id === null) return present([safe.openSecret('webhook', webhook.id, sealed_secret ?? '')])
+  if (integration_id === null) return present([box.openSecret('webhook', webhook.id, sealed_secret ?? '')])
   const rows = await deps.db.read
     .selectFrom('integration_secret')
     .select(['id', 'sealed_secret'])
     .where('integration_id', '=', integration_id)
     .orderBy('created_stamp')
     .execute()
-  return present(rows.map((row) => safe.openSecret('client-secret', row.id, row.sealed_secret)))
+  return present(rows.map((row) => box.openSecret('client-secret', row.id, row.sealed_secret)))
 }
 
 function present(secrets: (string | undefined)[]): string[] {
@@ -112,9 +112,9 @@ async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
       .executeTakeFirst()
     if (active === undefined || !permissionsOf('OWNER', active.scopes_json).has('drain:read')) return 'drop'
   }
-  const safe = await openSafe({ db: read, deps }, drain.account_id)
-  const secret = safe.openSecret('log-drain', drain.id, drain.sealed_secret)
-  const extra = drain.sealed_headers && safe.openSecret('log-drain', `${drain.id}:headers`, drain.sealed_headers)
+  const box = await openSecretBox({ db: read, deps }, drain.account_id)
+  const secret = box.openSecret('log-drain', drain.id, drain.sealed_secret)
+  const extra = drain.sealed_headers && box.openSecret('log-drain', `${drain.id}:headers`, drain.sealed_headers)
   if (secret === undefined || extra === undefined) return 'unreadable'
   const type = drain.delivery_format === 'ndjson' ? 'application/x-ndjson' : 'application/json'
   const own = { ...headersOf(type), 'x-vercel-signature': bodySignature(delivery.body, secret) }

@@ -1,6 +1,6 @@
 /** The challenge of a claim: a TXT record that only who rules the apex can write. docs/spec/decisions.md: Domains, Challenge and Verify. */
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { Found } from '../adapters/dns.ts'
+import type { DnsAnswer } from '../adapters/dns.ts'
 import type { DomainSettings } from '../config.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -30,7 +30,7 @@ export function challengeOf(domain: Claim, settings: DomainSettings): Challenge 
  * and say nothing. Refuses: dns_unavailable 503, txt_verifies_another_project 400, txt_record_mismatch 400,
  * missing_txt_record 400.
  */
-export async function mustBeProven(ctx: Ctx, domain: Claim, records: Found<string>): Promise<void> {
+export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<string>): Promise<void> {
   const settings = ctx.deps.config.domains
   const challenge = challengeOf(domain, settings)
   if (records === undefined)

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 
 const RELEASED_KEPT_MS = 30 * 24 * 60 * 60_000
@@ -33,7 +33,7 @@ export async function releaseProofs(
     .groupBy(['apex_name', 'account_id'])
   const parts =
     'names' in removed
-      ? slices(removed.names).map((names) => proofs.where('name', 'in', names))
+      ? chunks(removed.names).map((names) => proofs.where('name', 'in', names))
       : [proofs.where('project_id', '=', removed.projectId)]
   for (const part of parts) {
     await ctx.db

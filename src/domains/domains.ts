@@ -24,7 +24,7 @@ import {
 import { type AddDomain, type ProjectDomain, type RemoveDomain, showDomain, type UpdateDomain } from './schema.ts'
 
 /** A domain and the project it is on. */
-export type Found = { project: Row<'project'>; domain: Row<'project_domain'> }
+export type DomainOfProject = { project: Row<'project'>; domain: Row<'project_domain'> }
 
 /** What every route that takes routing may refuse. */
 export const ROUTING_REFUSALS = [
@@ -69,14 +69,14 @@ export async function addDomain(
 }
 
 /** The domain that the path says, on the project that it says. Refuses: not_found 404. */
-export async function findDomain(ctx: Ctx, params: Params): Promise<Found> {
+export async function findDomain(ctx: Ctx, params: Params): Promise<DomainOfProject> {
   const { project, name, domain } = await lookUp(ctx, params, nameToFind)
   if (domain === undefined) refuse('not_found', `The domain "${name}" is not assigned to "${project.name}".`)
   return { project, domain }
 }
 
 /** As `findDomain`, for verify, where the specification answers 400. Refuses: not_found 404 (the project), domain_not_assigned 400. */
-export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<Found> {
+export async function findDomainToVerify(ctx: Ctx, params: Params): Promise<DomainOfProject> {
   const { project, name, domain } = await lookUp(ctx, params, canonicalName)
   if (domain === undefined) refuse('domain_not_assigned', `The domain "${name}" is not assigned to "${project.name}".`)
   return { project, domain }
@@ -111,7 +111,7 @@ async function lookUp(ctx: Ctx, params: Params, nameOf: typeof canonicalName) {
 /** Changes what the body mentions of branch and redirect. Refuses: ROUTING_REFUSALS 400, bad_request 400. */
 export async function updateDomain(
   ctx: Ctx,
-  { project, domain }: Found,
+  { project, domain }: DomainOfProject,
   { body }: Pick<Input<unknown, UpdateDomain>, 'body'>,
 ): Promise<ProjectDomain> {
   const routing = await readRouting(ctx, project, domain.name, domain, body)
@@ -135,7 +135,7 @@ export async function updateDomain(
  */
 export async function removeDomain(
   ctx: Ctx,
-  { project, domain }: Found,
+  { project, domain }: DomainOfProject,
   { body }: Pick<Input<unknown, RemoveDomain>, 'body'>,
 ): Promise<Record<string, never>> {
   const gone = [domain, ...(body.removeRedirects ? await leadingTo(ctx, domain) : [])]

@@ -8,7 +8,7 @@ import { showEvent } from '../model/domain.ts'
 import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { followDomain, leaveDomain } from '../serving/pointing.ts'
-import { type Found, stopRedirects } from './domains.ts'
+import { type DomainOfProject, stopRedirects } from './domains.ts'
 import { PRODUCTION, readRouting } from './routing.ts'
 import { type MoveDomain, type ProjectDomain, showDomain } from './schema.ts'
 
@@ -19,7 +19,7 @@ import { type MoveDomain, type ProjectDomain, showDomain } from './schema.ts'
  */
 export async function moveDomain(
   ctx: Ctx,
-  { project, domain }: Found,
+  { project, domain }: DomainOfProject,
   input: Input<unknown, MoveDomain>,
 ): Promise<ProjectDomain> {
   const target = await findProject(ctx, { projectId: input.body.projectId })

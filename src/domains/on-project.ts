@@ -2,7 +2,7 @@
 
 import { momentOf } from '../clock.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { releaseProofs } from '../domain-proof/released-proof.ts'
 import { newChallengeToken } from '../ids.ts'
@@ -51,7 +51,7 @@ async function moveDomains(ctx: OperatorCtx, project: Row<'project'>, to: EventO
 
 async function settleDoubleClaims(ctx: OperatorCtx, project: Row<'project'>, to: EventOwner): Promise<void> {
   const own = new Map((await domainsOf(ctx, project)).map((domain) => [domain.name, domain]))
-  for (const names of slices([...own.keys()])) {
+  for (const names of chunks([...own.keys()])) {
     const rivals = await ctx.db
       .selectFrom('project_domain')
       .selectAll()

@@ -1,6 +1,6 @@
 /** Whether a domain points here: what visitors' resolvers see, against where the operator says the edge is. docs/spec/wire.md 6. */
 
-import type { Found } from '../adapters/dns.ts'
+import type { DnsAnswer } from '../adapters/dns.ts'
 import type { Ctx, Input } from '../context.ts'
 import { mayLookUp } from '../domain-proof/challenge.ts'
 import { canonicalName } from '../model/domain-name.ts'
@@ -49,7 +49,7 @@ async function lookAt(ctx: Ctx, name: string): Promise<Seen> {
 }
 
 /** No answer and nothing found lead a visitor to the same place: none. */
-function some(found: Found<string>): string[] {
+function some(found: DnsAnswer<string>): string[] {
   return found ?? []
 }
 

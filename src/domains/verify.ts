@@ -1,19 +1,22 @@
 /** Verify: ask DNS, compare, take the name. Specification: operation 15; States and transitions, Project domain verification. */
 
-import type { Found as Records } from '../adapters/dns.ts'
+import type { DnsAnswer as Records } from '../adapters/dns.ts'
 import type { Ctx } from '../context.ts'
 import { challengeOf, mayLookUp, mustBeProven } from '../domain-proof/challenge.ts'
 import { mustBeAllowed, takeName } from '../domain-proof/proof.ts'
 import { showEvent } from '../model/domain.ts'
 import { refuse } from '../refusal.ts'
 import { followDomain } from '../serving/pointing.ts'
-import type { Found } from './domains.ts'
+import type { DomainOfProject } from './domains.ts'
 import { type ProjectDomain, showDomain } from './schema.ts'
 
 const NOT_ASKED = 'not asked'
 
 /** The TXT records at the place of the challenge. A verified domain has none to look for: it is not asked. Refuses: rate_limited 429. */
-export async function readChallenge(ctx: Ctx, { domain }: Found): Promise<Records<string> | typeof NOT_ASKED> {
+export async function readChallenge(
+  ctx: Ctx,
+  { domain }: DomainOfProject,
+): Promise<Records<string> | typeof NOT_ASKED> {
   if (domain.verified_at !== null) return NOT_ASKED
   mayLookUp(ctx, domain.name)
   return ctx.deps.adapters.dns.readTxt(challengeOf(domain, ctx.deps.config.domains).domain, ctx.account.id)
@@ -26,7 +29,7 @@ export async function readChallenge(ctx: Ctx, { domain }: Found): Promise<Record
  */
 export async function verifyDomain(
   ctx: Ctx,
-  { project, domain }: Found,
+  { project, domain }: DomainOfProject,
   _: unknown,
   records: Records<string> | typeof NOT_ASKED,
 ): Promise<ProjectDomain> {

@@ -4,7 +4,7 @@ import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { newId, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
-import { openSafeToWrite } from '../secrets/data-keys.ts'
+import { openSecretBoxToWrite } from '../secrets/data-keys.ts'
 import { takeOverEndpoint } from '../webhooks/held.ts'
 import { isKnown, MOST_ENDPOINTS, mustBeProjects, mustBeUrl } from '../webhooks/rules.ts'
 import { type DrainRow, ENVIRONMENTS, type LogDrain, type NewDrain, type OneLogDrain, showDrain } from './schema.ts'
@@ -30,7 +30,7 @@ export async function createDrain(
   if (own.length >= MOST_ENDPOINTS) refuse('too_many_endpoints')
   const id = newId('ld')
   const secret = body.secret ?? randomText(40)
-  const safe = await openSafeToWrite(ctx, ctx.account.id)
+  const box = await openSecretBoxToWrite(ctx, ctx.account.id)
   const row: Row<'log_drain'> = {
     id,
     account_id: ctx.account.id,
@@ -38,8 +38,8 @@ export async function createDrain(
     name: body.name ?? 'log drain',
     url: body.url,
     delivery_format: body.deliveryFormat ?? 'json',
-    sealed_secret: safe.sealSecret('log-drain', id, secret),
-    sealed_headers: headers && safe.sealSecret('log-drain', `${id}:headers`, JSON.stringify(headers)),
+    sealed_secret: box.sealSecret('log-drain', id, secret),
+    sealed_headers: headers && box.sealSecret('log-drain', `${id}:headers`, JSON.stringify(headers)),
     sources_json: body.sources ? JSON.stringify(body.sources) : null,
     environments_json: JSON.stringify(body.environments ?? ENVIRONMENTS),
     project_ids_json: projectIds && JSON.stringify(projectIds),

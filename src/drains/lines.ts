@@ -1,7 +1,7 @@
 /** Takes log lines from the platform and queues them for the drains that hear them. docs/spec/operator-api.md. */
 import type { Static } from 'typebox'
 import type { Input, OperatorCtx, Params } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { newId, randomText } from '../ids.ts'
 import { insertDelivery } from '../outbox/delivery.ts'
@@ -91,7 +91,7 @@ function tellDropped(ctx: OperatorCtx, drain: Row<'log_drain'>): Promise<void> {
 async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines: readonly Line[]): Promise<Placed[]> {
   const ids = [...new Set(lines.flatMap((line) => line.deploymentId ?? []))]
   const targets = new Map<string, Environment>()
-  for (const slice of slices(ids)) {
+  for (const slice of chunks(ids)) {
     const found = ctx.db.selectFrom('deployment').select(['id', 'target']).where('project_id', '=', project.id)
     for (const row of await found.where('id', 'in', slice).execute()) targets.set(row.id, row.target)
   }

@@ -14,12 +14,12 @@ import {
 import type { Protection } from '../serving/protection.ts'
 
 /** What a host leads to, and who guards it: undefined where everybody may come in, and where nobody is served. */
-export type Found = { serving: Serving; guard?: Guard | undefined }
+export type HostEntry = { serving: Serving; guard?: Guard | undefined }
 export type Guard = { protection: Protection; kind: 'production' | 'preview'; throughDomain: boolean }
 
 export type Hosts = {
   /** What a host leads to. `host`: lower case, without a port. */
-  find(host: string): Found
+  find(host: string): HostEntry
   /** Every name and own url that is known, in no order. */
   all(): Iterable<string>
   size(): number
@@ -31,8 +31,8 @@ export type Hosts = {
   missing(): { projects: string[]; deployments: string[] }
 }
 
-const UNKNOWN: Found = { serving: { kind: 'unknown' } }
-const UNVERIFIED: Found = { serving: { kind: 'unverified' } }
+const UNKNOWN: HostEntry = { serving: { kind: 'unknown' } }
+const UNVERIFIED: HostEntry = { serving: { kind: 'unverified' } }
 
 type Known = {
   names: Map<string, NameFacts>
@@ -84,7 +84,7 @@ export function openHosts(): Hosts {
 }
 
 /** A verified domain of this name, the own url of a deployment, the closest verified wildcard, and only then a claim. */
-function find(known: Known, host: string): Found {
+function find(known: Known, host: string): HostEntry {
   const exact = known.names.get(host)
   const url = known.urls.get(host)
   const found = (exact && foundByName(known, exact)) ?? (url && foundByUrl(known, url))
@@ -100,7 +100,7 @@ function find(known: Known, host: string): Found {
 }
 
 /** Undefined for a claim. */
-function foundByName({ projects, deployments }: Known, { domain }: NameFacts): Found | undefined {
+function foundByName({ projects, deployments }: Known, { domain }: NameFacts): HostEntry | undefined {
   const project = domain && projects.get(domain.projectId)
   if (project === undefined) return undefined
   const deployment = domain!.deploymentId === null ? undefined : deployments.get(domain!.deploymentId)
@@ -110,7 +110,7 @@ function foundByName({ projects, deployments }: Known, { domain }: NameFacts): F
   }
 }
 
-function foundByUrl({ projects }: Known, deployment: DeploymentFacts): Found | undefined {
+function foundByUrl({ projects }: Known, deployment: DeploymentFacts): HostEntry | undefined {
   const project = projects.get(deployment.projectId)
   if (project === undefined) return undefined
   return {

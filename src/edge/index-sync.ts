@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Deps } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import { nextDeployments, nextNames, readDeployments, readNames, readProjects } from '../serving/hosts.ts'
 import { openChangeLog } from './changes.ts'
 import { type Hosts, openHosts } from './hosts.ts'
@@ -126,19 +126,19 @@ async function readAll({ db }: Deps): Promise<Hosts> {
 /** Reads anew what these keys name. */
 async function apply({ db }: Pick<Deps, 'db'>, hosts: Hosts, keys: readonly string[]): Promise<void> {
   const of = (kind: string) => keys.filter((key) => key.startsWith(`${kind} `)).map((key) => key.slice(kind.length + 1))
-  for (const names of slices(of('domain'))) {
+  for (const names of chunks(of('domain'))) {
     const found = new Map((await readNames(db.read, names)).map((facts) => [facts.name, facts]))
     for (const name of names) hosts.setName(name, found.get(name))
   }
-  for (const ids of slices(of('deployment'))) await setDeployments({ db }, hosts, ids)
-  for (const ids of slices(of('project'))) await setProjects({ db }, hosts, ids)
+  for (const ids of chunks(of('deployment'))) await setDeployments({ db }, hosts, ids)
+  for (const ids of chunks(of('project'))) await setProjects({ db }, hosts, ids)
   await complete({ db }, hosts)
 }
 
 /** Reads the deployments and projects that names lead to and that are not there yet. */
 async function complete({ db }: Pick<Deps, 'db'>, hosts: Hosts): Promise<void> {
-  for (const ids of slices(hosts.missing().deployments)) await setDeployments({ db }, hosts, ids)
-  for (const ids of slices(hosts.missing().projects)) {
+  for (const ids of chunks(hosts.missing().deployments)) await setDeployments({ db }, hosts, ids)
+  for (const ids of chunks(hosts.missing().projects)) {
     await setProjects({ db }, hosts, ids)
     await nextTurn()
   }

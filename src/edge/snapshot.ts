@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { keepsOut } from './admit.ts'
 import { addressOf } from './answers.ts'
-import type { Found } from './hosts.ts'
+import type { HostEntry } from './hosts.ts'
 import type { Followed } from './index-sync.ts'
 
 export type Snapshot = { body: string; etag: string; contentType: string }
@@ -41,13 +41,13 @@ async function make(followed: Followed, form: SnapshotForm): Promise<Snapshot> {
 }
 
 /** The kinds that `check` knows; `unknown` is what is not listed. */
-function jsonOf(host: string, { serving, guard }: Found): string {
+function jsonOf(host: string, { serving, guard }: HostEntry): string {
   const { kind: state, ...more } = serving
   return JSON.stringify({ host, state, ...more, ...(state === 'live' && keepsOut(guard) && { protected: true }) })
 }
 
 /** A line of a map: `state` of every host, `hosts` with the address of those that are live, `redirects` with the new origin. */
-function mapLineOf(form: SnapshotForm, host: string, { serving, guard }: Found): string | undefined {
+function mapLineOf(form: SnapshotForm, host: string, { serving, guard }: HostEntry): string | undefined {
   if (form === 'state') {
     if (serving.kind === 'redirect') return `${host} redirect-${serving.status}`
     return `${host} ${serving.kind === 'live' && keepsOut(guard) ? 'protected' : serving.kind}`

@@ -24,7 +24,7 @@ import { newId } from '../ids.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
-import { openSafe, openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
+import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../secrets/data-keys.ts'
 import { type BadLine, parseDotenv, quoted } from './dotenv.ts'
 
 const NAME = '[A-Za-z0-9_-]{1,100}'
@@ -65,7 +65,7 @@ export async function prepareImport(
   { body, query }: ImportInput,
 ): Promise<Prepared<ImportPlan> | undefined> {
   const ids = parseDotenv(body).entries.map(() => newId('env'))
-  return prepare(ctx, project, ids, (safe) => planImport(ctx, safe, project, body, query, ids))
+  return prepare(ctx, project, ids, (box) => planImport(ctx, box, project, body, query, ids))
 }
 
 /**
@@ -80,9 +80,9 @@ export async function importEnvFile(
   prepared: Prepared<ImportPlan> | undefined,
 ): Promise<Static<typeof ImportAnswer>> {
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
-  const safe = await (dryRun ? openSafe : openSafeToWrite)(ctx, project.id, prepared?.safe)
-  const make = () => planImport(ctx, safe, project, body, query, prepared?.ids)
-  const { targets, keys, upsert } = await planOf(ctx, project, safe, prepared, make)
+  const box = await (dryRun ? openSecretBox : openSecretBoxToWrite)(ctx, project.id, prepared?.box)
+  const make = () => planImport(ctx, box, project, body, query, prepared?.ids)
+  const { targets, keys, upsert } = await planOf(ctx, project, box, prepared, make)
   const outcomes = upsert === undefined ? [] : await storePlan(ctx, project, upsert)
   for (const outcome of outcomes) if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
   return { mode, ...showTargets(targets), ...(gitBranch !== '' && { gitBranch }), dryRun, plan: keys }
@@ -91,7 +91,7 @@ export async function importEnvFile(
 /** Plans an import. Refuses all that the import would be refused for, so that a dry run says it too. */
 async function planImport(
   ctx: Ctx,
-  safe: Safe,
+  box: SecretBox,
   project: Row<'project'>,
   body: string,
   query: ImportInput['query'],
@@ -107,11 +107,11 @@ async function planImport(
       'Invalid request: an empty text would remove every variable; delete them by their ids instead.',
     )
   }
-  const surplus = mode === 'merge' ? [] : await findSurplus(ctx, safe, project, lines, targets, gitBranch)
+  const surplus = mode === 'merge' ? [] : await findSurplus(ctx, box, project, lines, targets, gitBranch)
   const keys: Keys = { created: [], updated: [], removed: [...new Set(surplus.map((row) => row.key))], unchanged: [] }
   const changed: Line[] = []
   for (const line of lines) {
-    const same = isSame(safe, line, targets)
+    const same = isSame(box, line, targets)
     keys[same ? 'unchanged' : line.holders.length > 0 ? 'updated' : 'created'].push(line.draft.key)
     if (!same) changed.push(line)
   }
@@ -120,16 +120,16 @@ async function planImport(
   // What goes and what shrinks comes first: on the way, nothing is over a limit that the end keeps.
   const drafts = [...changed.filter(shrinks), ...changed.filter((line) => !shrinks(line))].map(({ draft }) => draft)
   const withdrawn = surplus.map((row) => ({ row, targets }))
-  return { targets, keys, upsert: await planUpsert(ctx, safe, project, { drafts, replace: true, known, withdrawn }) }
+  return { targets, keys, upsert: await planUpsert(ctx, box, project, { drafts, replace: true, known, withdrawn }) }
 }
 
 /** A line of the text, and the variables whose places it takes. */
 type Line = { draft: Draft; holders: Variable[] }
 
 /** Whether the variables that are there have the value of the line already, in all targets. */
-function isSame(safe: Safe, { draft, holders }: Line, targets: readonly Target[]): boolean {
+function isSame(box: SecretBox, { draft, holders }: Line, targets: readonly Target[]): boolean {
   const held = new Set(holders.flatMap(targetsIn))
-  return targets.every((target) => held.has(target)) && holders.every((row) => isSameValue(safe, row, draft.value))
+  return targets.every((target) => held.has(target)) && holders.every((row) => isSameValue(box, row, draft.value))
 }
 
 function shrinks({ draft, holders }: Line): boolean {
@@ -215,7 +215,7 @@ function refuseLines(bad: BadLine[]): never {
  */
 async function findSurplus(
   ctx: Ctx,
-  safe: Safe,
+  box: SecretBox,
   project: Row<'project'>,
   lines: readonly Line[],
   targets: Target[],
@@ -233,7 +233,7 @@ async function findSurplus(
   const carried = ({ type, id, value_version, sealed_value }: Variable) =>
     type !== 'sensitive' &&
     type !== 'system' &&
-    quoted(safe.open(id, value_version, sealed_value) ?? '\r"') !== undefined
+    quoted(box.open(id, value_version, sealed_value) ?? '\r"') !== undefined
   const surplus = own.filter((row) => !named.has(row.key) && carried(row))
   for (const row of surplus) mustChange(ctx.who, row)
   return surplus

@@ -8,7 +8,7 @@ import { Environment, LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '..
 import { environmentsOf } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
-import { openSafe } from '../secrets/data-keys.ts'
+import { openSecretBox } from '../secrets/data-keys.ts'
 import { writeDotenv } from './dotenv.ts'
 
 const Variables = Type.Object({}, { additionalProperties: Type.String() })
@@ -67,7 +67,7 @@ async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, git
     .orderBy('git_branch')
     .orderBy('key')
     .execute()
-  const safe = await openSafe(ctx, project.id)
+  const box = await openSecretBox(ctx, project.id)
   // The general value comes first and the branch's own after it, so that the later one stands.
   const chosen = new Map(rows.filter((row) => targetsIn(row).includes(target)).map((row) => [row.key, row]))
   const env: Record<string, string> = Object.create(null)
@@ -77,7 +77,7 @@ async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, git
       omitted.push(key)
       continue
     }
-    const value = safe.open(row.id, row.value_version, row.sealed_value)
+    const value = box.open(row.id, row.value_version, row.sealed_value)
     if (value === undefined) refuse('internal_server_error')
     env[key] = value
   }

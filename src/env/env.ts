@@ -9,7 +9,7 @@ import { page, stampBefore } from '../http/page.ts'
 import { environmentOf } from '../model/environment.ts'
 import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
-import { openSafe, openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
+import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../secrets/data-keys.ts'
 import { isVisible, mayDecrypt, mustChange, mustTouch, visibleTo } from './access.ts'
 import { type Prepared, planOf, prepare } from './prepare.ts'
 import { createDrafts, draftOf, mustBeVariable, targetsNamed, typeIn } from './rules.ts'
@@ -65,9 +65,7 @@ export async function prepareEnv(
 ): Promise<Prepared<Plan> | undefined> {
   const drafts = createDrafts(ctx, project, body)
   const ids = drafts.map(({ id }) => id)
-  return prepare(ctx, project, ids, (safe) =>
-    planUpsert(ctx, safe, project, { drafts, replace: query.upsert === true }),
-  )
+  return prepare(ctx, project, ids, (box) => planUpsert(ctx, box, project, { drafts, replace: query.upsert === true }))
 }
 
 /**
@@ -85,13 +83,13 @@ export async function createEnv(
     refuse('bad_request', 'Invalid request: should be object.')
   }
   const replace = query.upsert === true
-  const safe = await openSafeToWrite(ctx, project.id, prepared?.safe)
-  const plan = await planOf(ctx, project, safe, prepared, async () => {
+  const box = await openSecretBoxToWrite(ctx, project.id, prepared?.box)
+  const plan = await planOf(ctx, project, box, prepared, async () => {
     const drafts = createDrafts(ctx, project, body, prepared?.ids)
-    return planUpsert(ctx, safe, project, { drafts, replace, ...(!many && !replace && { known: [] }) })
+    return planUpsert(ctx, box, project, { drafts, replace, ...(!many && !replace && { known: [] }) })
   })
   const outcomes = await storePlan(ctx, project, plan)
-  const created = outcomes.flatMap((one) => ('row' in one ? [showEnv(one.row, read(ctx, safe, one.row, false))] : []))
+  const created = outcomes.flatMap((one) => ('row' in one ? [showEnv(one.row, read(ctx, box, one.row, false))] : []))
   const failed = outcomes.flatMap((one) => ('failed' in one ? [one] : []))
   if (many) return { created, failed: failed.map(({ error }) => ({ error })) }
   if (failed[0] !== undefined) refuse(failed[0].failed, undefined, failed[0].error)
@@ -123,8 +121,8 @@ export async function listEnv(
   }
   const found = await wanted.execute()
   const { rows, pagination } = page(found, limit ?? found.length, until, (row) => row.created_stamp)
-  const safe = await openSafe(ctx, project.id)
-  const envs = rows.map((row) => ({ ...showEnv(row, read(ctx, safe, row, decrypt)), securityIssues: [] }))
+  const box = await openSecretBox(ctx, project.id)
+  const envs = rows.map((row) => ({ ...showEnv(row, read(ctx, box, row, decrypt)), securityIssues: [] }))
   await addLogos(ctx.db, envs)
   return { envs, pagination }
 }
@@ -144,7 +142,7 @@ function within({ id }: Row<'project'>, target: Target | undefined) {
 
 /** One variable, in clear where the caller may read it. A value that does not open is a fault of ours: 500. */
 export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvVar> {
-  const reading = read(ctx, await openSafe(ctx, variable.project_id), variable, true)
+  const reading = read(ctx, await openSecretBox(ctx, variable.project_id), variable, true)
   if (reading === 'broken') refuse('internal_server_error')
   const shown = showEnv(variable, reading)
   await addLogos(ctx.db, [shown])
@@ -152,11 +150,11 @@ export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvV
 }
 
 /** A value for its reader: `plain` and `system` always, others when asked for and allowed, `sensitive` never. */
-function read(ctx: Ctx, safe: Safe, row: Row<'env_var'>, asked: boolean): Reading {
+function read(ctx: Ctx, box: SecretBox, row: Row<'env_var'>, asked: boolean): Reading {
   if (row.type === 'sensitive') return 'hidden'
   const open = row.type === 'plain' || row.type === 'system' || (asked && mayDecrypt(ctx.who, targetsIn(row)))
   if (!open) return 'hidden'
-  const clear = safe.open(row.id, row.value_version, row.sealed_value)
+  const clear = box.open(row.id, row.value_version, row.sealed_value)
   return clear === undefined ? 'broken' : { clear }
 }
 
@@ -185,14 +183,14 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
   mustChange(ctx.who, row)
   mustTouch(ctx.who, rest.targets)
   if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')
-  const safe = await openSafeToWrite(ctx, subject.id)
-  const clear = () => safe.open(row.id, row.value_version, row.sealed_value) ?? ''
+  const box = await openSecretBoxToWrite(ctx, subject.id)
+  const clear = () => box.open(row.id, row.value_version, row.sealed_value) ?? ''
   const checked = body.value === undefined && rest.type === 'system' ? clear() : value
   mustBeVariable({ ...rest, value: checked })
-  const fresh = body.value !== undefined && !isSameValue(safe, row, value)
+  const fresh = body.value !== undefined && !isSameValue(box, row, value)
   ctx.countRows(1)
-  const next = await changeVariable(ctx, safe, subject, row, { ...rest, ...(fresh && { value }) })
-  return showEnv(next, read(ctx, safe, next, false))
+  const next = await changeVariable(ctx, box, subject, row, { ...rest, ...(fresh && { value }) })
+  return showEnv(next, read(ctx, box, next, false))
 }
 
 /**

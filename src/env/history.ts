@@ -7,7 +7,7 @@ import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, OneOf } from '../schema/fields.ts'
-import { openSafeToWrite } from '../secrets/data-keys.ts'
+import { openSecretBoxToWrite } from '../secrets/data-keys.ts'
 import { isVisible, mustChange, mustTouch } from './access.ts'
 import type { WithVariable } from './env.ts'
 import { findTarget, mustBeVariable, typeIn } from './rules.ts'
@@ -90,8 +90,8 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   mustChange(ctx.who, row)
   const targets = targetsIn(wanted).filter((target) => findTarget(subject, target) !== undefined)
   mustTouch(ctx.who, targets)
-  const safe = await openSafeToWrite(ctx, subject.id)
-  const value = safe.open(row.id, wanted.value_version, wanted.sealed_value)
+  const box = await openSecretBoxToWrite(ctx, subject.id)
+  const value = box.open(row.id, wanted.value_version, wanted.sealed_value)
   if (value === undefined) refuse('internal_server_error')
   const kept = since.some((later) => later.type === 'sensitive') ? 'sensitive' : wanted.type
   const type = typeIn(ctx.account, kept, targets)
@@ -100,5 +100,5 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   ctx.countRows(1)
   const change: Difference = { ...before, extras: { comment: wanted.comment } }
   if (wanted.value_version !== row.value_version) change.value = value
-  return showEnv(await changeVariable(ctx, safe, subject, row, change, 'restored'), 'hidden')
+  return showEnv(await changeVariable(ctx, box, subject, row, change, 'restored'), 'hidden')
 }

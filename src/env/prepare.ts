@@ -7,12 +7,12 @@ import type { Ctx } from '../context.ts'
 import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { Refusal } from '../refusal.ts'
-import { type PreparedSafe, prepareSafe, type Safe } from '../secrets/data-keys.ts'
+import { type PreparedSecretBox, prepareSecretBox, type SecretBox } from '../secrets/data-keys.ts'
 
 /** A plan that was made before its transaction. `ids`: of the variables that it makes, in the order in which they were asked for. */
 export type Prepared<Plan> = {
   ids: readonly string[]
-  safe: PreparedSafe
+  box: PreparedSecretBox
   basis: string | undefined
   plan: Plan | undefined
 }
@@ -30,24 +30,24 @@ export async function prepare<Plan>(
   ctx: Ctx,
   project: Row<'project'>,
   ids: readonly string[],
-  make: (safe: Safe) => Promise<Plan>,
+  make: (box: SecretBox) => Promise<Plan>,
 ): Promise<Prepared<Plan> | undefined> {
   if (ids.length < PREPARED_FROM) return undefined
-  const safe = await prepareSafe(ctx, project.id)
+  const box = await prepareSecretBox(ctx, project.id)
   // Before the plan reads anything: a change that comes in between then makes a difference.
   const basis = await basisOf(ctx, project)
-  return { ids, safe, basis, plan: await unlessRefused(() => make(safe.safe)) }
+  return { ids, box, basis, plan: await unlessRefused(() => make(box.box)) }
 }
 
-/** The plan that was prepared, or a new one. `safe`: the one that the transaction opened. */
+/** The plan that was prepared, or a new one. `box`: the one that the transaction opened. */
 export async function planOf<Plan>(
   ctx: Ctx,
   project: Row<'project'>,
-  safe: Safe,
+  box: SecretBox,
   prepared: Prepared<Plan> | undefined,
   make: () => Promise<Plan>,
 ): Promise<Plan> {
-  if (prepared?.plan === undefined || prepared.basis === undefined || prepared.safe.safe !== safe) return make()
+  if (prepared?.plan === undefined || prepared.basis === undefined || prepared.box.box !== box) return make()
   return prepared.basis === (await basisOf(ctx, project)) ? prepared.plan : make()
 }
 

@@ -8,7 +8,7 @@ import type { Row, Schema } from '../db/schema.ts'
 import { mapInPieces } from '../event-loop.ts'
 import type { OnProject } from '../model/on-project.ts'
 import { refuse } from '../refusal.ts'
-import { openSafeToWrite } from '../secrets/data-keys.ts'
+import { openSecretBoxToWrite } from '../secrets/data-keys.ts'
 import { isVisible, visibleTo } from './access.ts'
 import { removeHistory } from './history-log.ts'
 import { createDrafts } from './rules.ts'
@@ -92,8 +92,8 @@ export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: r
   if (items.length === 0) return
   permit(ctx.who, ['env:write'])
   const drafts = createDrafts(ctx, project, items)
-  const safe = await openSafeToWrite(ctx, project.id)
-  const plan = await planUpsert(ctx, safe, project, { drafts, replace: false, known: [] })
+  const box = await openSecretBoxToWrite(ctx, project.id)
+  const plan = await planUpsert(ctx, box, project, { drafts, replace: false, known: [] })
   for (const outcome of await storePlan(ctx, project, plan)) {
     if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
   }

@@ -1,7 +1,7 @@
 /** What callers send and get for a variable. Specification: Environment variable; docs/spec/wire.md 2.8 for what every SDK version decodes. */
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import type { EnvironmentId } from '../model/environment.ts'
@@ -204,7 +204,7 @@ function opaque({ sealed_value }: Row<'env_var'>): string {
  */
 export async function addLogos(db: Queries, variables: readonly EnvVar[]): Promise<void> {
   const made = variables.filter((variable) => variable.configurationId !== null)
-  for (const slice of slices([...new Set(made.map((variable) => variable.configurationId!))])) {
+  for (const slice of chunks([...new Set(made.map((variable) => variable.configurationId!))])) {
     const rows = await db
       .selectFrom('configuration')
       .innerJoin('integration', 'integration.id', 'configuration.integration_id')

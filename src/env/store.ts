@@ -7,7 +7,7 @@ import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import { deleteRows, insertFreeRows, insertRows, updateRows } from '../db/bulk.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../refusal.ts'
-import type { Safe } from '../secrets/data-keys.ts'
+import type { SecretBox } from '../secrets/data-keys.ts'
 import { actorId } from './access.ts'
 import { changesOf, eraseValues, recordHistory } from './history-log.ts'
 import type { Draft, Extras } from './rules.ts'
@@ -36,7 +36,7 @@ const NO_EXTRAS: Extras = { comment: null, edge_config_id: null, edge_config_tok
 const UNDATED = 0
 
 /** A variable that is made. */
-export function creation(ctx: Ctx, safe: Safe, project: Named, wanted: Draft): Change & { after: Variable } {
+export function creation(ctx: Ctx, box: SecretBox, project: Named, wanted: Draft): Change & { after: Variable } {
   const by = actorId(ctx)
   const after = {
     project_id: project.id,
@@ -45,7 +45,7 @@ export function creation(ctx: Ctx, safe: Safe, project: Named, wanted: Draft): C
     type: wanted.type,
     targets: wanted.targets.join(','),
     git_branch: wanted.gitBranch,
-    sealed_value: safe.seal(wanted.id, 1, wanted.value),
+    sealed_value: box.seal(wanted.id, 1, wanted.value),
     value_version: 1,
     value_bytes: Buffer.byteLength(wanted.value),
     ...NO_EXTRAS,
@@ -63,7 +63,7 @@ export function creation(ctx: Ctx, safe: Safe, project: Named, wanted: Draft): C
 /** A variable that is changed: its id stays, and its version goes up by one. One of which nothing differs stays as it is, and no field is named. */
 export function update(
   ctx: Ctx,
-  safe: Safe,
+  box: SecretBox,
   before: Variable,
   wanted: Difference,
   action: 'updated' | 'restored' = 'updated',
@@ -78,7 +78,7 @@ export function update(
     type: type ?? before.type,
     targets: targets?.join(',') ?? before.targets,
     git_branch: gitBranch ?? before.git_branch,
-    sealed_value: value === undefined ? before.sealed_value : safe.seal(before.id, version, value),
+    sealed_value: value === undefined ? before.sealed_value : box.seal(before.id, version, value),
     value_version: value === undefined ? before.value_version : version,
     value_bytes: value === undefined ? before.value_bytes : Buffer.byteLength(value),
     comment: extras.comment === undefined ? before.comment : extras.comment,
@@ -107,13 +107,13 @@ export function removal(before: Variable): Change {
  */
 export async function changeVariable(
   ctx: Ctx,
-  safe: Safe,
+  box: SecretBox,
   project: Row<'project'>,
   before: Variable,
   wanted: Difference,
   action?: 'restored',
 ): Promise<Variable> {
-  const change = update(ctx, safe, before, wanted, action)
+  const change = update(ctx, box, before, wanted, action)
   const unplaced = await storeVariables(ctx, ctx.account, project, [change])
   if (unplaced === undefined) return change.after
   const { key, git_branch } = unplaced

@@ -9,7 +9,7 @@ import { prepared } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { REFUSALS } from '../errors.ts'
 import { refuse } from '../refusal.ts'
-import type { Safe } from '../secrets/data-keys.ts'
+import type { SecretBox } from '../secrets/data-keys.ts'
 import { isVisible, mustChange } from './access.ts'
 import { type Draft, mustBeVariable, typeIn } from './rules.ts'
 import { type EnvType, type FailedEnv, showTargets, type Target, targetsIn } from './schema.ts'
@@ -54,7 +54,7 @@ export async function storePlan(
 /** Plans an upsert from what is there now. It writes nothing. Refuses: missing_permission 403, and what no variable may be. */
 export async function planUpsert(
   ctx: Ctx,
-  safe: Safe,
+  box: SecretBox,
   project: Row<'project'>,
   { drafts, replace, withdrawn = [], known }: Upsert,
 ): Promise<Plan> {
@@ -62,12 +62,12 @@ export async function planUpsert(
   const rows = known ?? (await findByKeys(ctx, project.id, drafts))
   const there = Map.groupBy(rows, (row) => spotOf(row.key, row.git_branch))
   const usage = await readUsage(ctx, project.id)
-  const all: Change[] = withdrawn.map(({ row, targets }) => withoutTargets(ctx, safe, row, targets))
+  const all: Change[] = withdrawn.map(({ row, targets }) => withoutTargets(ctx, box, row, targets))
   addIfFits(usage, differenceOf(all))
   const outcomes: Outcome[] = []
   const pace = openPace()
   for (const draft of drafts) {
-    const changes = changesFor(ctx, safe, project, draft, { replace, there, usage })
+    const changes = changesFor(ctx, box, project, draft, { replace, there, usage })
     if ('failed' in changes) outcomes.push(changes)
     else {
       for (const change of changes) follow(there, change)
@@ -85,7 +85,7 @@ type There = { replace: boolean; there: Map<string, Variable[]>; usage: Usage }
 /** What a draft changes; the last change is of the variable itself. Refuses: missing_permission 403, and what no variable may be. */
 function changesFor(
   ctx: Ctx,
-  safe: Safe,
+  box: SecretBox,
   project: Row<'project'>,
   draft: Draft,
   { replace, there, usage }: There,
@@ -96,11 +96,11 @@ function changesFor(
   const type = holders.length === 0 ? draft.type : typeOver(ctx, draft, holders)
   const inside = holders.find((row) => targetsIn(row).every((target) => draft.targets.includes(target)))
   const others = holders.filter((row) => row !== inside)
-  const changes = others.map((row) => withoutTargets(ctx, safe, row, draft.targets))
-  if (inside === undefined) changes.push(creation(ctx, safe, project, { ...draft, type }))
+  const changes = others.map((row) => withoutTargets(ctx, box, row, draft.targets))
+  if (inside === undefined) changes.push(creation(ctx, box, project, { ...draft, type }))
   else {
-    const value = isSameValue(safe, inside, draft.value) ? undefined : draft.value
-    changes.push(update(ctx, safe, inside, { ...draft, type, value }))
+    const value = isSameValue(box, inside, draft.value) ? undefined : draft.value
+    changes.push(update(ctx, box, inside, { ...draft, type, value }))
   }
   return addIfFits(usage, differenceOf(changes)) ? changes : failure(ctx, draft, 'env_limit')
 }
@@ -123,9 +123,9 @@ export function typeFor(draft: Pick<Draft, 'keepType' | 'type'>, holders: readon
 }
 
 /** Takes targets from a variable. It keeps its others; one that has no other is removed. */
-function withoutTargets(ctx: Ctx, safe: Safe, row: Variable, targets: readonly Target[]): Change {
+function withoutTargets(ctx: Ctx, box: SecretBox, row: Variable, targets: readonly Target[]): Change {
   const left = targetsIn(row).filter((target) => !targets.includes(target))
-  return left.length === 0 ? removal(row) : update(ctx, safe, row, { targets: left })
+  return left.length === 0 ? removal(row) : update(ctx, box, row, { targets: left })
 }
 
 /** Makes `there` what it is after a change. */
@@ -153,8 +153,8 @@ export function overlap(row: Pick<Variable, 'targets'>, targets: readonly Target
 }
 
 /** A write-only value is never compared with another: the answer would tell a guesser that the guess was right. */
-export function isSameValue(safe: Safe, row: Variable, value: string): boolean {
-  return row.type !== 'sensitive' && safe.open(row.id, row.value_version, row.sealed_value) === value
+export function isSameValue(box: SecretBox, row: Variable, value: string): boolean {
+  return row.type !== 'sensitive' && box.open(row.id, row.value_version, row.sealed_value) === value
 }
 
 /** The variables of these keys, oldest first. */

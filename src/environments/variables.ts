@@ -13,7 +13,7 @@ import type { RefusalKey } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { EnvironmentId } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
-import { openSafe, openSafeToWrite, type Safe } from '../secrets/data-keys.ts'
+import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../secrets/data-keys.ts'
 
 /** What `copyVariables` refuses with. */
 export const COPY_REFUSALS = ['bad_request', 'missing_permission', 'env_limit'] as const satisfies readonly RefusalKey[]
@@ -23,8 +23,8 @@ export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: str
   const rows = await unlessRefused(() => rowsToCopy(ctx, project, from))
   const ids = (rows ?? []).map(() => newId('env'))
   const to = newId('env')
-  const prepared = await prepare(ctx, project, ids, async (safe) =>
-    planUpsert(ctx, safe, project, copiesOf(ctx, safe, await rowsToCopy(ctx, project, from), to, ids)),
+  const prepared = await prepare(ctx, project, ids, async (box) =>
+    planUpsert(ctx, box, project, copiesOf(ctx, box, await rowsToCopy(ctx, project, from), to, ids)),
   )
   return prepared && { to, prepared }
 }
@@ -44,10 +44,10 @@ export async function copyVariables(
   to: EnvironmentId,
   prepared: Prepared<Plan> | undefined,
 ): Promise<void> {
-  const safe = await openSafeToWrite(ctx, project.id, prepared?.safe)
-  const plan = await planOf(ctx, project, safe, prepared, async () => {
+  const box = await openSecretBoxToWrite(ctx, project.id, prepared?.box)
+  const plan = await planOf(ctx, project, box, prepared, async () => {
     const rows = await rowsToCopy(ctx, project, from)
-    return planUpsert(ctx, safe, project, copiesOf(ctx, safe, rows, to, prepared?.ids))
+    return planUpsert(ctx, box, project, copiesOf(ctx, box, rows, to, prepared?.ids))
   })
   await storePlan(ctx, project, plan)
 }
@@ -64,13 +64,13 @@ async function rowsToCopy(ctx: Ctx, project: Row<'project'>, from: string): Prom
 /** The copies, in an environment that has no variable yet. Refuses: internal_server_error 500 (a value does not open). */
 function copiesOf(
   ctx: Ctx,
-  safe: Safe,
+  box: SecretBox,
   rows: readonly Row<'env_var'>[],
   to: EnvironmentId,
   ids: readonly string[] = [],
 ): Upsert {
   const drafts = rows.map((row, at): Draft => {
-    const value = safe.open(row.id, row.value_version, row.sealed_value) ?? refuse('internal_server_error')
+    const value = box.open(row.id, row.value_version, row.sealed_value) ?? refuse('internal_server_error')
     const { key, comment, edge_config_id, edge_config_token_id, content_hint_json } = row
     const extras = { comment, edge_config_id, edge_config_token_id, content_hint_json }
     const id = ids[at] ?? newId('env')
@@ -100,11 +100,11 @@ export async function takeFromVariables(
 ): Promise<void> {
   const rows = await variablesIn(ctx, project, id, true)
   ctx.countRows(rows.length)
-  const safe = await openSafe(ctx, project.id)
+  const box = await openSecretBox(ctx, project.id)
   const isDeleted = (row: Row<'env_var'>) => deleteUnassigned && row.targets === id && mayChange(ctx.who, row)
   const [deleted, staying] = [rows.filter(isDeleted), rows.filter((row) => !isDeleted(row))]
   const updates = staying.map((row) => {
-    return update(ctx, safe, row, { targets: targetsIn(row).filter((target) => target !== id) })
+    return update(ctx, box, row, { targets: targetsIn(row).filter((target) => target !== id) })
   })
   const changes = [...deleted.map(removal), ...updates]
   if (!addIfFits(await readUsage(ctx, project.id), differenceOf(changes))) {

@@ -5,7 +5,7 @@
 import { createHash, hkdfSync } from 'node:crypto'
 import { bearerOf } from '../access/authenticate.ts'
 import type { Deps, OperatorCtx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
@@ -141,7 +141,7 @@ export async function forgetKeptAnswers(ctx: OperatorCtx, limit: number): Promis
     .limit(limit)
     .execute()
   // By their ids, said: PostgreSQL without statistics would walk through all for a sub-query.
-  for (const some of slices(old.map(({ id }) => id))) {
+  for (const some of chunks(old.map(({ id }) => id))) {
     await ctx.db.deleteFrom('kept_answer').where('id', 'in', some).execute()
   }
   return old.length

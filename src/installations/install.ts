@@ -1,7 +1,7 @@
 /** Installs an integration on an account, or renews its installation there. docs/integrations-life-cycle.md. */
 import { sql } from 'kysely'
 import type { EventOwner, OperatorCtx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { newId } from '../ids.ts'
 import { type Installation, readInstallationOn } from '../model/installation.ts'
@@ -37,7 +37,7 @@ export async function installIntegration(ctx: Acting, wanted: WantedInstallation
     tellConfirmed(ctx, { id, scopes: scopesOf(integration) }, account)
   }
   await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', id).execute()
-  for (const slice of projects === 'all' ? [] : slices([...new Set(projects)])) {
+  for (const slice of projects === 'all' ? [] : chunks([...new Set(projects)])) {
     const rows = slice.map((project_id) => ({ configuration_id: id, project_id }))
     await ctx.db.insertInto('configuration_project').values(rows).execute()
   }
@@ -58,7 +58,7 @@ async function mustBeProjects(ctx: Acting, accountId: string, ids: string[]): Pr
   if (ids.length === 0)
     refuse('bad_request', 'Invalid request: `projects` should be "all" or name at least one project.')
   const known = new Set<string>()
-  for (const slice of slices([...new Set(ids)])) {
+  for (const slice of chunks([...new Set(ids)])) {
     const rows = await ctx.db
       .selectFrom('project')
       .select('id')

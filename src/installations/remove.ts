@@ -1,7 +1,7 @@
 /** The end of an installation: it was uninstalled, or disabled for too long. Specification: Integration configuration. */
 import { waitForWritesOf } from '../access/installation.ts'
 import type { EventOwner, OperatorCtx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import { removal, storeVariables } from '../env/store.ts'
 import { dropPendingOf } from '../outbox/delivery.ts'
 import { tellSelection } from './selection.ts'
@@ -43,7 +43,7 @@ export async function ownerOf(ctx: Pick<OperatorCtx, 'db'>, accountId: string): 
 async function removeVariablesOf(ctx: OperatorCtx, owner: EventOwner, installationId: string): Promise<void> {
   const rows = await ctx.db.selectFrom('env_var').selectAll().where('configuration_id', '=', installationId).execute()
   const byProject = Map.groupBy(rows, (row) => row.project_id)
-  for (const slice of slices([...byProject.keys()])) {
+  for (const slice of chunks([...byProject.keys()])) {
     const projects = await ctx.db.selectFrom('project').select(['id', 'name']).where('id', 'in', slice).execute()
     for (const project of projects) await storeVariables(ctx, owner, project, byProject.get(project.id)!.map(removal))
   }

@@ -1,7 +1,7 @@
 /** The projects that an installation sees, where it was given a selection and not all. docs/spec/decisions.md: Accounts, actors, permissions. */
 import { seesProject } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'
 import type { Installation } from '../model/installation.ts'
 
@@ -32,7 +32,7 @@ export async function readVisibleSelections(
 ): Promise<Map<string, string[]>> {
   const selections = new Map<string, string[]>()
   for (const { id, project_selection } of installations) if (project_selection === 'selected') selections.set(id, [])
-  for (const slice of slices([...selections.keys()])) {
+  for (const slice of chunks([...selections.keys()])) {
     const rows = await ctx.db
       .selectFrom('configuration_project')
       .selectAll()

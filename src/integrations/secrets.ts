@@ -4,7 +4,7 @@ import type { Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { fingerprint, newClientSecret, newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
-import { openSafeToWrite } from '../secrets/data-keys.ts'
+import { openSecretBoxToWrite } from '../secrets/data-keys.ts'
 
 const MOST_SECRETS = 2
 
@@ -15,7 +15,7 @@ export async function addSecret(
 ): Promise<{ id: string; clientSecret: string }> {
   const id = newId('sec')
   const clientSecret = newClientSecret()
-  const safe = await openSafeToWrite(ctx, team_id)
+  const box = await openSecretBoxToWrite(ctx, team_id)
   const made = await ctx.db
     .insertInto('integration_secret')
     .columns(['integration_id', 'id', 'hash', 'sealed_secret', 'created_stamp'])
@@ -25,7 +25,7 @@ export async function addSecret(
           sql<string>`${integrationId}`.as('integration_id'),
           sql<string>`${id}`.as('id'),
           sql<string>`${fingerprint(clientSecret)}`.as('hash'),
-          sql<string>`${safe.sealSecret('client-secret', id, clientSecret)}`.as('sealed_secret'),
+          sql<string>`${box.sealSecret('client-secret', id, clientSecret)}`.as('sealed_secret'),
           sql<number>`cast(${ctx.stamp} as bigint)`.as('created_stamp'),
         ])
         .where(countOf(integrationId), '<', MOST_SECRETS),

@@ -7,7 +7,7 @@ import { randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf } from '../schema/fields.ts'
-import { openSafe, openSafeToWrite } from '../secrets/data-keys.ts'
+import { openSecretBox, openSecretBoxToWrite } from '../secrets/data-keys.ts'
 
 const BASE_URLS: Record<Provider, string> = { gitlab: 'https://gitlab.com', bitbucket: 'https://api.bitbucket.org' }
 
@@ -47,14 +47,14 @@ export async function setGitCredential(
 ): Promise<Static<typeof GitCredential>> {
   const provider = providerOf(params.provider)
   const id = (await findRow(ctx, account.id, provider))?.id ?? `cred_${randomText(24)}`
-  const safe = await openSafeToWrite(ctx, account.id)
+  const box = await openSecretBoxToWrite(ctx, account.id)
   const columns = {
     base_url: (body.baseUrl ?? BASE_URLS[provider]).replace(/\/+$/, ''),
     username: body.username ?? null,
-    sealed_token: safe.sealSecret('git-credential', id, body.token),
+    sealed_token: box.sealSecret('git-credential', id, body.token),
     webhook_url: body.webhookUrl,
     sealed_webhook_secret:
-      body.webhookSecret === undefined ? null : safe.sealSecret('git-credential', hookOf(id), body.webhookSecret),
+      body.webhookSecret === undefined ? null : box.sealSecret('git-credential', hookOf(id), body.webhookSecret),
     updated_at: ctx.now,
   }
   const row = await ctx.db
@@ -87,10 +87,10 @@ export async function readCredential(
 ): Promise<Credential | undefined> {
   const row = await findRow(ctx, accountId, provider)
   if (row === undefined) return undefined
-  const safe = await openSafe(ctx, accountId)
-  const token = safe.openSecret('git-credential', row.id, row.sealed_token)
+  const box = await openSecretBox(ctx, accountId)
+  const token = box.openSecret('git-credential', row.id, row.sealed_token)
   const sealed = row.sealed_webhook_secret
-  const secret = sealed === null ? null : safe.openSecret('git-credential', hookOf(row.id), sealed)
+  const secret = sealed === null ? null : box.openSecret('git-credential', hookOf(row.id), sealed)
   if (token === undefined || secret === undefined) return undefined
   const access = { baseUrl: row.base_url, username: row.username, token }
   return { id: row.id, access, hook: { url: row.webhook_url, secret } }

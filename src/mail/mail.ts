@@ -4,7 +4,7 @@ import type { OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { newId } from '../ids.ts'
-import { openSafe, openSafeToWrite } from '../secrets/data-keys.ts'
+import { openSecretBox, openSecretBoxToWrite } from '../secrets/data-keys.ts'
 import { lineOf } from './text.ts'
 
 /** A letter to one person. `text` is plain text; a link stands on a line of its own. */
@@ -50,14 +50,14 @@ export async function queueMail(ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'>, l
     return
   }
   const id = newId('mail')
-  const safe = await openSafeToWrite(ctx, OWNER)
+  const box = await openSecretBoxToWrite(ctx, OWNER)
   await ctx.db
     .insertInto('mail')
     .values({
       id,
       recipient: letter.recipient,
       subject: lineOf(letter.subject),
-      body_text: safe.sealSecret('mail', id, letter.text),
+      body_text: box.sealSecret('mail', id, letter.text),
       created_stamp: ctx.deps.clock.stamp(),
       asked,
       topic: letter.topic ?? null,
@@ -77,7 +77,7 @@ export async function textOf(
   { id, body_text }: Pick<Row<'mail'>, 'id' | 'body_text'>,
 ): Promise<string | undefined> {
   if (!SEALED.test(body_text)) return body_text
-  return (await openSafe({ db: deps.db.read, deps }, OWNER)).openSecret('mail', id, body_text)
+  return (await openSecretBox({ db: deps.db.read, deps }, OWNER)).openSecret('mail', id, body_text)
 }
 
 /** Seals letters that an earlier version stored in clear. It runs once when the service starts, because a migration has no keyring. */
@@ -86,9 +86,9 @@ export async function sealWaitingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): 
   const isClear = ({ body_text }: { body_text: string }) => !SEALED.test(body_text)
   if (!(await waiting(deps.db.read)).some(isClear)) return
   await deps.db.write(async (db) => {
-    const safe = await openSafeToWrite({ db, deps }, OWNER)
+    const box = await openSecretBoxToWrite({ db, deps }, OWNER)
     for (const { id, body_text } of (await waiting(db)).filter(isClear)) {
-      const sealed = safe.sealSecret('mail', id, body_text)
+      const sealed = box.sealSecret('mail', id, body_text)
       await db.updateTable('mail').set({ body_text: sealed }).where('id', '=', id).execute()
     }
   })

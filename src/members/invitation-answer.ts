@@ -4,7 +4,7 @@ import type { OperatorCtx } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import { addMember } from './members.ts'
 
-type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
+type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
 
 /** An invitation as the person sees it who is invited. */
 export type Received = {
@@ -18,7 +18,7 @@ export type Received = {
 }
 
 /** The invitations of a person that wait for an answer, newest first. */
-export function receivedBy({ db, now }: Pick<Place, 'db' | 'now'>, userId: string) {
+export function receivedBy({ db, now }: Pick<DbCtx, 'db' | 'now'>, userId: string) {
   return db
     .selectFrom('invitation')
     .innerJoin('account as team', 'team.id', 'invitation.team_id')
@@ -38,7 +38,7 @@ export function receivedBy({ db, now }: Pick<Place, 'db' | 'now'>, userId: strin
 }
 
 /** One of them. Refuses: invitation_over 404, also for the invitation of somebody else. */
-export async function findReceived(ctx: Pick<Place, 'db' | 'now'>, userId: string, id: string): Promise<Received> {
+export async function findReceived(ctx: Pick<DbCtx, 'db' | 'now'>, userId: string, id: string): Promise<Received> {
   const row = await receivedBy(ctx, userId).where('invitation.id', '=', id).executeTakeFirst()
   if (row === undefined) refuse('invitation_over')
   return row
@@ -48,7 +48,7 @@ export async function findReceived(ctx: Pick<Place, 'db' | 'now'>, userId: strin
  * Makes the person a member, with the role that the invitation has now. At most once, and never after it was taken back, has
  * expired, or the team is gone: one statement uses it up. Refuses: invitation_over 404.
  */
-export async function acceptInvitation(ctx: Place, userId: string, id: string): Promise<Received> {
+export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): Promise<Received> {
   const received = await findReceived(ctx, userId, id)
   const role = await endInvitation(ctx, userId, id)
   if (!(await addMember(ctx, received.team_id, userId, role, 'accepted'))) {
@@ -62,13 +62,13 @@ export async function acceptInvitation(ctx: Place, userId: string, id: string): 
 }
 
 /** Ends an invitation without effect. Refuses: invitation_over 404. */
-export async function declineInvitation(ctx: Place, userId: string, id: string): Promise<Received> {
+export async function declineInvitation(ctx: DbCtx, userId: string, id: string): Promise<Received> {
   const received = await findReceived(ctx, userId, id)
   await endInvitation(ctx, userId, id)
   return received
 }
 
-async function endInvitation(ctx: Place, userId: string, id: string) {
+async function endInvitation(ctx: DbCtx, userId: string, id: string) {
   const used = await ctx.db
     .deleteFrom('invitation')
     .where('id', '=', id)

@@ -15,7 +15,7 @@ const INVITATION_MS = 14 * 86_400_000
 /** So many wait for answers in one team at the most. */
 export const MOST_INVITATIONS = 100
 
-type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
+type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp'>
 type Team = Pick<Row<'account'>, 'id' | 'slug' | 'name'>
 /** Who is invited: a user, or an address that nobody has yet. */
 export type Invitee = { userId: string | null; email: string }
@@ -58,7 +58,7 @@ export async function createInvitation(
   return { id, url: ctx.deps.config.mail.smtp === undefined ? url : undefined }
 }
 
-async function mustFit(ctx: Place, teamId: string): Promise<void> {
+async function mustFit(ctx: DbCtx, teamId: string): Promise<void> {
   const waiting = await pendingOf(ctx, teamId)
     .select('id')
     .limit(MOST_INVITATIONS + 1)
@@ -93,24 +93,24 @@ async function mailInvitation(
 }
 
 /** The invitations of a team that still wait for an answer. */
-export function pendingOf({ db, now }: Pick<Place, 'db' | 'now'>, teamId: string) {
+export function pendingOf({ db, now }: Pick<DbCtx, 'db' | 'now'>, teamId: string) {
   return db.selectFrom('invitation').where('invitation.team_id', '=', teamId).where('invitation.expires_at', '>', now)
 }
 
 /** One of them, by the user who is invited or by its id; `undefined` when there is none. */
-function pendingFor(ctx: Place, teamId: string, said: string) {
+function pendingFor(ctx: DbCtx, teamId: string, said: string) {
   return pendingOf(ctx, teamId)
     .select('id')
     .where((eb) => eb.or([eb('id', '=', said), eb('user_id', '=', said)]))
 }
 
 /** Whether somebody is invited to the team, by their id or that of the invitation. */
-export async function isInvited(ctx: Place, teamId: string, said: string): Promise<boolean> {
+export async function isInvited(ctx: DbCtx, teamId: string, said: string): Promise<boolean> {
   return (await pendingFor(ctx, teamId, said).executeTakeFirst()) !== undefined
 }
 
 /** Gives an invitation that waits another role. False when there is none. */
-export async function changeInvitedRole(ctx: Place, teamId: string, said: string, role: Role): Promise<boolean> {
+export async function changeInvitedRole(ctx: DbCtx, teamId: string, said: string, role: Role): Promise<boolean> {
   const changed = await ctx.db
     .updateTable('invitation')
     .set({ role })
@@ -121,7 +121,7 @@ export async function changeInvitedRole(ctx: Place, teamId: string, said: string
 }
 
 /** Takes back the invitation of somebody, by their id or that of the invitation. False when there is none. */
-export async function withdrawInvitation(ctx: Place, teamId: string, said: string): Promise<boolean> {
+export async function withdrawInvitation(ctx: DbCtx, teamId: string, said: string): Promise<boolean> {
   const gone = await ctx.db
     .deleteFrom('invitation')
     .where('id', 'in', pendingFor(ctx, teamId, said))
@@ -131,12 +131,12 @@ export async function withdrawInvitation(ctx: Place, teamId: string, said: strin
 }
 
 /** What somebody offered in the name of a team ends with their right to: else they would come back by a friend. */
-export async function withdrawInvitationsBy({ db }: Pick<Place, 'db'>, teamId: string, userId: string): Promise<void> {
+export async function withdrawInvitationsBy({ db }: Pick<DbCtx, 'db'>, teamId: string, userId: string): Promise<void> {
   await db.deleteFrom('invitation').where('team_id', '=', teamId).where('invited_by', '=', userId).execute()
 }
 
 /** Invitations to an address wait for whoever gets a user with it. */
-export async function bindInvitations({ db }: Pick<Place, 'db'>, email: string, userId: string): Promise<void> {
+export async function bindInvitations({ db }: Pick<DbCtx, 'db'>, email: string, userId: string): Promise<void> {
   await db
     .updateTable('invitation')
     .set({ user_id: userId })

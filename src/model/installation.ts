@@ -3,7 +3,7 @@
  * the store call it a configuration, as the specification does. Specification: Integration configuration.
  */
 import type { Ctx, Params } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../refusal.ts'
@@ -51,7 +51,7 @@ export async function withIntegrations(
 ): Promise<FoundInstallation[]> {
   const ids = new Set(installations.map((installation) => installation.integration_id))
   const integrations = new Map<string, Row<'integration'>>()
-  for (const slice of slices([...ids])) {
+  for (const slice of chunks([...ids])) {
     const rows = await db.selectFrom('integration').selectAll().where('id', 'in', slice).execute()
     for (const row of rows) integrations.set(row.id, row)
   }

@@ -13,10 +13,10 @@ import { addEntry } from '../outbox/audit-chain.ts'
 import { refuse } from '../refusal.ts'
 import { setSuspended } from './suspend.ts'
 
-type Place = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
+type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
 
 /** Creates a user with a personal account. Refuses: username_taken 409, email_taken 409. */
-export async function createUser(ctx: Place, _: undefined, { body }: Input<unknown, NewUser>): Promise<OperatorUser> {
+export async function createUser(ctx: DbCtx, _: undefined, { body }: Input<unknown, NewUser>): Promise<OperatorUser> {
   await takeSlug(ctx, body.username, [])
   const row = await insertAccount(ctx, {
     id: newId('usr'),
@@ -31,7 +31,7 @@ export async function createUser(ctx: Place, _: undefined, { body }: Input<unkno
 }
 
 /** Creates a team whose owner becomes its OWNER. Refuses: unknown_user 400, slug_taken 409. */
-export async function createTeam(ctx: Place, _: undefined, { body }: Input<unknown, NewTeam>) {
+export async function createTeam(ctx: DbCtx, _: undefined, { body }: Input<unknown, NewTeam>) {
   await mustBeUser(ctx, body.ownerId)
   const plan = body.plan ?? ctx.deps.config.defaultPlan
   await takeSlug(ctx, body.slug, [body.ownerId])
@@ -49,7 +49,7 @@ export async function createTeam(ctx: Place, _: undefined, { body }: Input<unkno
 
 type NewAccount = Pick<Row<'account'>, 'id' | 'kind' | 'slug' | 'name' | 'email' | 'plan'>
 
-async function insertAccount(ctx: Place, account: NewAccount): Promise<Row<'account'>> {
+async function insertAccount(ctx: DbCtx, account: NewAccount): Promise<Row<'account'>> {
   return unlessTaken(account, () =>
     ctx.db
       .insertInto('account')
@@ -157,11 +157,11 @@ function momentFor(flag: boolean | undefined, since: number | null, now: number)
   return flag ? (since ?? now) : null
 }
 
-function changeAccount(ctx: Place, id: string, columns: Partial<Row<'account'>>): Promise<Row<'account'>> {
+function changeAccount(ctx: DbCtx, id: string, columns: Partial<Row<'account'>>): Promise<Row<'account'>> {
   return ctx.db.updateTable('account').set(columns).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 }
 
-async function mustBeUser(ctx: Place, id: string): Promise<void> {
+async function mustBeUser(ctx: DbCtx, id: string): Promise<void> {
   const row = await ctx.db.selectFrom('account').select('kind').where('id', '=', id).executeTakeFirst()
   if (row?.kind !== 'user') refuse('unknown_user', `There is no user "${id}".`)
 }

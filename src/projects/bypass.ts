@@ -6,7 +6,7 @@ import { fingerprint, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, OneOf } from '../schema/fields.ts'
-import { openSafe, openSafeToWrite } from '../secrets/data-keys.ts'
+import { openSecretBox, openSecretBoxToWrite } from '../secrets/data-keys.ts'
 import { type BypassEntry, bypassOf } from '../serving/protection.ts'
 
 const LENGTH = 32
@@ -54,10 +54,10 @@ export async function showBypass(
   project: Row<'project'>,
 ): Promise<Static<typeof ProtectionBypass> | undefined> {
   if (project.bypass_json === null || !ctx.who.permissions.has('project:write')) return undefined
-  const safe = await openSafe(ctx, project.id)
+  const box = await openSecretBox(ctx, project.id)
   const shown: Static<typeof ProtectionBypass> = {}
   for (const { hash, sealed, ...said } of bypassOf(project)) {
-    const secret = safe.openSecret('protection-bypass', hash, sealed)
+    const secret = box.openSecret('protection-bypass', hash, sealed)
     if (secret !== undefined) shown[secret] = { ...said, scope: 'automation-bypass' }
   }
   return shown
@@ -121,8 +121,8 @@ async function newEntry(
   secret: string,
   note: string | undefined,
 ): Promise<BypassEntry> {
-  const safe = await openSafeToWrite(ctx, project.id)
+  const box = await openSecretBoxToWrite(ctx, project.id)
   const hash = fingerprint(secret)
-  const sealed = safe.sealSecret('protection-bypass', hash, secret)
+  const sealed = box.sealSecret('protection-bypass', hash, secret)
   return { hash, sealed, createdAt: ctx.now, createdBy: ctx.who.userId, ...(note !== undefined && { note }) }
 }

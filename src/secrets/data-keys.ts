@@ -13,7 +13,7 @@ import { activeKeyId } from './root-keys.ts'
 import { keyFrom, newKeyBytes, open, placeOf, seal } from './seal.ts'
 
 /** What opens and seals the values of one project. */
-export type Safe = {
+export type SecretBox = {
   seal(envId: string, valueVersion: number, value: string): string
   /** Undefined when it does not open; the log says which one, never what is in it. */
   open(envId: string, valueVersion: number, sealed: string): string | undefined
@@ -25,65 +25,74 @@ export type Safe = {
 type SecretKind = 'client-secret' | 'webhook' | 'mail' | 'log-drain' | 'git-credential' | 'protection-bypass'
 
 /** What of a context is asked for here. */
-type Place = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> } }
+type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> } }
 
 const FORMAT = 'v1'
 /** Unwrapped data keys are kept: a bound, and beyond it they are unwrapped again. */
 const KEYS_KEPT = 10_000
 const unwrapped = new WeakMap<Keyring, Map<string, KeyObject>>()
 
-/** The safe of a project, or of an account, for reading. An owner without a data key has nothing that could be opened. */
-export async function openSafe(ctx: Place, projectId: string, prepared?: PreparedSafe): Promise<Safe> {
+/** The secret box of a project, or of an account, for reading. An owner without a data key has nothing that could be opened. */
+export async function openSecretBox(ctx: KeyCtx, projectId: string, prepared?: PreparedSecretBox): Promise<SecretBox> {
   const [row] = await selectProjectKey(ctx.db, { projectId })
   return pick(ctx, projectId, row, prepared)
 }
 
 /**
- * The safe of a project, or of an account, for writing: its data key is made when it is the first value. `prepared` is taken when it has
+ * The secret box of a project, or of an account, for writing: its data key is made when it is the first value. `prepared` is taken when it has
  * the project's data key, or when there is none yet.
  */
-export async function openSafeToWrite(ctx: Place, projectId: string, prepared?: PreparedSafe): Promise<Safe> {
+export async function openSecretBoxToWrite(
+  ctx: KeyCtx,
+  projectId: string,
+  prepared?: PreparedSecretBox,
+): Promise<SecretBox> {
   const [known] = await selectProjectKey(ctx.db, { projectId })
   const row = known ?? (await makeDataKey(ctx, projectId, prepared?.key ?? newDataKey()))
   return pick(ctx, projectId, row, prepared)
 }
 
-/** The prepared safe, if it has the same data key. */
-function pick(ctx: Place, projectId: string, row: Row<'project_key'> | undefined, prepared: PreparedSafe | undefined) {
-  if (prepared !== undefined && prepared.key.id === row?.id) return prepared.safe
+/** The prepared secret box, if it has the same data key. */
+function pick(
+  ctx: KeyCtx,
+  projectId: string,
+  row: Row<'project_key'> | undefined,
+  prepared: PreparedSecretBox | undefined,
+) {
+  if (prepared !== undefined && prepared.key.id === row?.id) return prepared.box
   return safeOf(ctx, projectId, row && keyOf(ctx, row))
 }
 
-/** A safe that remembers what it opened and sealed, so that a transaction which does the same need not do it again. */
-export type PreparedSafe = { key: DataKey; safe: Safe }
+/** A secret box that remembers what it opened and sealed, so that a transaction which does the same need not do it again. */
+export type PreparedSecretBox = { key: DataKey; box: SecretBox }
 
-/** Prepares a safe for a transaction that is to come. It writes nothing: a data key that it makes is written by `openSafeToWrite`. */
-export async function prepareSafe(ctx: Place, projectId: string): Promise<PreparedSafe> {
+/** Prepares a secret box for a transaction that is to come. It writes nothing: a data key that it makes is written by `openSecretBoxToWrite`. */
+export async function prepareSecretBox(ctx: KeyCtx, projectId: string): Promise<PreparedSecretBox> {
   const [row] = await selectProjectKey(ctx.db, { projectId })
   const key = row === undefined ? newDataKey() : keyOf(ctx, row)
-  return { key, safe: remembering(safeOf(ctx, projectId, key)) }
+  return { key, box: remembering(safeOf(ctx, projectId, key)) }
 }
 
 /** What was sealed counts as opened. Both hold for the same variable, version and text alone. */
-function remembering(safe: Safe): Safe {
+function remembering(box: SecretBox): SecretBox {
   const versions = new Map<string, Map<number, { value: string; text: string }>>()
   const remember = (envId: string, version: number, value: string, text: string) => {
     const known = versions.get(envId) ?? new Map()
     versions.set(envId, known.set(version, { value, text }))
   }
   return {
-    ...safe,
+    ...box,
     seal(envId, version, value) {
       const known = versions.get(envId)?.get(version)
       if (known?.value === value) return known.text
-      const text = safe.seal(envId, version, value)
+      const text = box.seal(envId, version, value)
       remember(envId, version, value, text)
       return text
     },
     open(envId, version, text) {
       const known = versions.get(envId)?.get(version)
       if (known?.text === text) return known.value
-      const value = safe.open(envId, version, text)
+      const value = box.open(envId, version, text)
       if (value !== undefined) remember(envId, version, value, text)
       return value
     },
@@ -97,12 +106,12 @@ function newDataKey(): DataKey {
   return { id: `dk_${randomText(8)}`, key: keyFrom(newKeyBytes()) }
 }
 
-function keyOf(ctx: Place, row: Row<'project_key'>): DataKey {
+function keyOf(ctx: KeyCtx, row: Row<'project_key'>): DataKey {
   return { id: row.id, key: unwrap(ctx, row), rootKeyId: row.root_key_id }
 }
 
 /** Writes a new data key, wrapped by the root key that is active now. Gives the one that the project has: another request may have been first. */
-async function makeDataKey(ctx: Place, projectId: string, { id, key }: DataKey) {
+async function makeDataKey(ctx: KeyCtx, projectId: string, { id, key }: DataKey) {
   const rootKeyId = await activeKeyId(ctx.db)
   const wrapped = wrap(ctx, projectId, id, rootKeyId, key!.export())
   await insertProjectKey(ctx.db, { projectId, id, rootKeyId, wrapped })
@@ -110,7 +119,7 @@ async function makeDataKey(ctx: Place, projectId: string, { id, key }: DataKey) 
   return row
 }
 
-function safeOf(ctx: Place, ownerId: string, dataKey: DataKey | undefined): Safe {
+function safeOf(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefined): SecretBox {
   const { key, id: keyId = '', rootKeyId } = dataKey ?? {}
   const sealAt = (place: Buffer, text: string) => {
     if (key === undefined) throw new Error(`the data key of ${ownerId} does not open`)
@@ -142,7 +151,7 @@ export async function rewrap(ctx: OperatorCtx, row: Row<'project_key'>, rootKeyI
   return true
 }
 
-function wrap(ctx: Place, projectId: string, id: string, rootKeyId: string, bytes: Buffer): string {
+function wrap(ctx: KeyCtx, projectId: string, id: string, rootKeyId: string, bytes: Buffer): string {
   const root = ctx.deps.keyring.find(rootKeyId)
   if (root === undefined) {
     throw new Error(`the keyring ${ctx.deps.keyring.place} lacks the active root key ${rootKeyId}`)
@@ -150,7 +159,7 @@ function wrap(ctx: Place, projectId: string, id: string, rootKeyId: string, byte
   return seal(root, bytes, keyPlace(projectId, id, rootKeyId))
 }
 
-function unwrap(ctx: Place, row: Row<'project_key'>): KeyObject | undefined {
+function unwrap(ctx: KeyCtx, row: Row<'project_key'>): KeyObject | undefined {
   const { keyring } = ctx.deps
   const kept = unwrapped.get(keyring) ?? new Map<string, KeyObject>()
   unwrapped.set(keyring, kept)

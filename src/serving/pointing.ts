@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import { momentOf } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
-import { slices } from '../db/chunks.ts'
+import { chunks } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { foldDeployments } from '../model/deployment-summary.ts'
 import { refuse } from '../refusal.ts'
@@ -90,7 +90,7 @@ export function newestPreview(
 
 /** Points these domains of the deployment's project to it. They are verified, and no redirects. */
 export async function pointDomains(ctx: Writing, domains: readonly Domain[], deployment: Target): Promise<void> {
-  for (const slice of slices(domains)) {
+  for (const slice of chunks(domains)) {
     await ctx.db
       .insertInto('alias')
       .values(

@@ -14,7 +14,7 @@ const LONGEST_LOCK_MS = 24 * 3_600_000
 /** What a password was checked against, before the transaction that believes it. */
 export type Checked = { userId: string; passwordHash: string | null; matches: boolean } | undefined
 
-type Place = Pick<OperatorCtx, 'db' | 'now'>
+type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 
 /** Checks a password, slowly, and as slowly when there is no such user. */
 export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, password: string): Promise<Checked> {
@@ -34,13 +34,13 @@ export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, 
  * Believes what was checked, unless the user is locked or has another password by now; a failure is counted. Gives the
  * user's id, or undefined: wrong, locked and unknown are one.
  */
-export async function admitUser(ctx: Place, checked: Checked): Promise<string | undefined> {
+export async function admitUser(ctx: DbCtx, checked: Checked): Promise<string | undefined> {
   const admitted = checked?.matches ? await openDoor(ctx, checked) : undefined
   if (admitted === undefined) await countFailure(ctx, checked?.userId ?? NOBODY)
   return admitted
 }
 
-async function openDoor(ctx: Place, { userId, passwordHash }: NonNullable<Checked>): Promise<string | undefined> {
+async function openDoor(ctx: DbCtx, { userId, passwordHash }: NonNullable<Checked>): Promise<string | undefined> {
   // Read in the transaction of the session: who is suspended meanwhile gets none.
   const user = await ctx.db.selectFrom('account').select('suspended_at').where('id', '=', userId).executeTakeFirst()
   if (user?.suspended_at !== null) return undefined
@@ -56,7 +56,7 @@ async function openDoor(ctx: Place, { userId, passwordHash }: NonNullable<Checke
 }
 
 /** Counts one more. Tries while the lock holds are not counted: they learn nothing, and nobody could lock a user for good. */
-async function countFailure(ctx: Place, userId: string): Promise<void> {
+async function countFailure(ctx: DbCtx, userId: string): Promise<void> {
   const counted = await ctx.db
     .updateTable('sign_in')
     .set({ failures: sql`failures + 1` })
@@ -75,7 +75,7 @@ async function countFailure(ctx: Place, userId: string): Promise<void> {
 }
 
 /** Where there is nothing to count, as much is written: how long the answer takes would tell otherwise who exists and who is locked. */
-async function countForNobody(ctx: Place): Promise<void> {
+async function countForNobody(ctx: DbCtx): Promise<void> {
   await ctx.db
     .insertInto('sign_in')
     .values({ user_id: NOBODY, password_hash: null, failures: 1, locked_until: null })
@@ -83,7 +83,7 @@ async function countForNobody(ctx: Place): Promise<void> {
     .execute()
 }
 
-function notLocked(ctx: Place) {
+function notLocked(ctx: DbCtx) {
   return (eb: ExpressionBuilder<Schema, 'sign_in'>) =>
     eb.or([eb('locked_until', 'is', null), eb('locked_until', '<=', ctx.now)])
 }

@@ -4,7 +4,7 @@ import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { newId } from '../ids.ts'
 import { refuse } from '../refusal.ts'
-import { openSafeToWrite } from '../secrets/data-keys.ts'
+import { openSecretBoxToWrite } from '../secrets/data-keys.ts'
 import { takeOverEndpoint } from './held.ts'
 import { isKnown, MOST_ENDPOINTS, mustBeEvents, mustBeProjects, mustBeUrl } from './rules.ts'
 import {
@@ -29,7 +29,7 @@ export async function createWebhook(
   await mustHaveRoom(ctx)
   const secret = newWebhookSecret()
   const id = newId('hook')
-  const safe = await openSafeToWrite(ctx, ctx.account.id)
+  const box = await openSecretBoxToWrite(ctx, ctx.account.id)
   const row: Row<'webhook'> = {
     id,
     account_id: ctx.account.id,
@@ -38,7 +38,7 @@ export async function createWebhook(
     url: body.url,
     events_json: JSON.stringify(events),
     project_ids_json: projectIds && JSON.stringify(projectIds),
-    sealed_secret: safe.sealSecret('webhook', id, secret),
+    sealed_secret: box.sealSecret('webhook', id, secret),
     created_by: ctx.who.installationId === null ? ctx.who.userId : null,
     created_stamp: ctx.stamp,
     updated_at: ctx.now,
