@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 export const QUEUE = 'BERTH_TEST_QUEUE'
 /** What a file of `npm test` may take; a longer one is named at the end of the run. */
 export const BUDGET_S = 20
-/** What ends the run with a failure: no busy machine alone makes it. */
+/** A file that takes longer than this, and longer than half of the whole run, ends the run with a failure: no busy machine alone makes it. */
 export const REFUSED_S = 5 * BUDGET_S
 
 /** Each of these has a command of its own. docs/testing.md. */

@@ -22,7 +22,9 @@ async function* withSlow(source: AsyncIterable<Event>): AsyncGenerator<unknown> 
 }
 
 function slowFiles(): string {
-  const slow = tookOf(process.env[QUEUE]!).filter(({ seconds }) => seconds > BUDGET_S)
+  const slow = tookOf(process.env[QUEUE]!).filter(
+    ({ file, seconds }) => seconds > BUDGET_S && !/\.long\.test\./.test(file),
+  )
   if (slow.length === 0) return ''
   const lines = slow.map(({ file, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${file}\n`)
   return `\nlonger than ${BUDGET_S} s, the budget of a file on a machine that does nothing else (docs/testing.md):\n${lines.join('')}`

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { type App, exchange, install, makeIntegration } from '../support/integration-world.ts'
 import { openPlace, type Place, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { rounds } from '../support/rounds.ts'
 import { SCOPES } from '../support/scope-names.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
 
@@ -228,7 +229,10 @@ onBothEngines(
     const { code, installationId } = await install(world, app)
     const call = world.as((await exchange(world, app, code)).body.access_token)
     let asked = 0
-    for (const granted of grants()) {
+    // What a scope opens is one table, whatever the engine: PostgreSQL, which is slower, is asked for every fifth of them in `npm test`.
+    const every = world.engine === 'postgres' ? rounds(5, 1) : 1
+    const some = grants().filter((_, at) => at % every === 0)
+    for (const granted of some) {
       await consentTo(world, app, written(granted), {})
       for (const route of PUBLIC) {
         const { method, url, body } = harmlessSample(route, { ...place, installationId })
@@ -240,7 +244,8 @@ onBothEngines(
         asked++
       }
     }
-    assert.equal(asked, PUBLIC.length * (2 + 4 * SCOPES.length))
+    assert.equal(grants().length, 2 + 4 * SCOPES.length)
+    assert.equal(asked, PUBLIC.length * some.length)
   },
 )
 

@@ -1,7 +1,18 @@
 /** What goes wrong at a start is told as what it is, with the setting and what to do. docs/operations.md: Start and stop. */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -174,12 +185,20 @@ test('on a terminal the first start shows its tokens, and NO_COLOR keeps the log
     [{ TERM: 'xterm-256color', FORCE_COLOR: '1' }, true],
   ] as const) {
     const home = await newHome(t, 'sqlite')
-    const line = `timeout -s TERM 5 '${process.execPath}' '${join(root, 'bin', 'berth.mjs')}'`
-    const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
-      env: { PATH: process.env.PATH, ...home.env, ...colour },
-      encoding: 'utf8',
-      timeout: 30_000,
+    const env = { PATH: process.env.PATH, ...home.env, ...colour }
+    const child = spawn('script', ['-qec', `'${process.execPath}' '${join(root, 'bin', 'berth.mjs')}'`, '/dev/null'], {
+      env,
     })
+    t.after(() => child.kill('SIGKILL'))
+    const closed = once(child, 'close')
+    let stdout = ''
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk
+      // The greeting ends so; the terminal passes no signal on, so the service is told itself.
+      if (/\/docs\s*$/.test(stdout))
+        process.kill(Number(readFileSync(join(home.folder, 'berth.db-pid'), 'utf8').split(' ')[0]))
+    })
+    await closed
     const { token, operatorToken } = credentialsOf(home)
     for (const secret of [token, operatorToken]) assert.ok(stdout.includes(secret), stdout)
     assert.match(stdout, /stopping/)

@@ -1,83 +1,15 @@
 /** Deliveries that wait for one account delay no other account, and their number is limited. docs/webhooks.md, docs/limits.md. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { shareOut } from '../../src/deliveries/share.ts'
 import { install, makeIntegration } from '../support/integration-world.ts'
+import { count, pile } from '../support/piled.ts'
 import { makeProject } from '../support/place.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from '../support/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const MOST_PENDING = 10_000
-
-/** Writes `count` deliveries of an event that exists, as fan-out would, each due since `dueAt`. */
-async function pile(world: World, count: number, said: { accountId: string; endpointIds: string[]; dueAt?: number }) {
-  const { dueAt = Date.now(), accountId, endpointIds } = said
-  const { stamp } = await world.deps.db.read
-    .selectFrom('event')
-    .select('stamp')
-    .where('type', '=', 'project.created')
-    .limit(1)
-    .executeTakeFirstOrThrow()
-  for (let from = 0; from < count; from += 500) {
-    const rows = Array.from({ length: Math.min(500, count - from) }, (_, at) => ({
-      id: `dlv_${accountId.slice(-6)}${endpointIds[0]!.slice(-6)}${from + at}`,
-      account_id: accountId,
-      endpoint_id: endpointIds[(from + at) % endpointIds.length]!,
-      event_stamp: stamp,
-      type: 'project.created',
-      attempts: 0,
-      due_at: dueAt,
-      status: 'pending' as const,
-      created_stamp: world.deps.clock.stamp(),
-    }))
-    await world.deps.db.write((tx) => tx.insertInto('delivery').values(rows).execute())
-  }
-}
-
-const count = async (world: World, endpointId: string, status: 'pending' | 'dropped') =>
-  (
-    await world.deps.db.read
-      .selectFrom('delivery')
-      .select('id')
-      .where('endpoint_id', '=', endpointId)
-      .where('status', '=', status)
-      .execute()
-  ).length
-
 const relieve = (world: World) => world.operator('POST', '/operator/v1/timers/delivery-overflow/run', {})
-
-onBothEngines(
-  'while 20 endpoints of one account hang and thousands of deliveries wait, events of another account arrive within two seconds',
-  async (world, t) => {
-    const [hangs, good] = await Promise.all([receiver(t), receiver(t)])
-    hangs.answer(() => {})
-    await makeProject(world, 'first')
-    const endpointIds: string[] = []
-    for (let at = 0; at < 20; at++) endpointIds.push((await register(world, hangs.url, ['project.created'])).id)
-    const rival = await world.user('rival')
-    const hook = { url: good.url, events: ['project.created'] }
-    assert.equal((await rival.call('POST', '/v1/webhooks', hook)).status, 200)
-    const { account_id: accountId } = await world.deps.db.read
-      .selectFrom('webhook')
-      .select('account_id')
-      .where('id', '=', endpointIds[0]!)
-      .executeTakeFirstOrThrow()
-    await pile(world, 4000, { accountId, endpointIds })
-    await hangs.until(48)
-    for (let at = 0; at < 8; at++) {
-      assert.equal((await rival.call('POST', '/v10/projects', { name: `r${at}` })).status, 200)
-      await good.until(at + 1, 5000)
-      const { body, at: arrived } = good.got[at]!
-      assert.ok(arrived - body.createdAt < 2000, `arrived after ${arrived - body.createdAt} ms`)
-      // It goes on for longer than the time-out of 15 s, after which the endpoints are known to fail.
-      await sleep(2200)
-    }
-    assert.ok(hangs.mostOpen() <= 48, `${hangs.mostOpen()} were under way at once`)
-  },
-  { ...LOCAL, BERTH_TIMERS: 'on' },
-)
-
 onBothEngines(
   'when too many deliveries wait for an account, its fullest endpoint is disabled with a reason and a letter, and nothing else',
   async (world) => {

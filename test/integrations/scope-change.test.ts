@@ -14,6 +14,7 @@ import {
 } from '../support/installed.ts'
 import { install as installApp, makeIntegration as makeApp } from '../support/integration-world.ts'
 import { lettersOf } from '../support/letters.ts'
+import { rounds } from '../support/rounds.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const TWO_DAYS_MS = 2 * 86_400_000
@@ -232,7 +233,7 @@ function isStale(error: unknown): boolean {
 onBothEngines(
   'random edits, installs and confirmations of what is shown, or was shown before, follow a model',
   async (world) => {
-    const [lanes, lives] = world.engine === 'sqlite' ? [25, 84] : [4, 100]
+    const [lanes, lives] = world.engine === 'sqlite' ? [25, rounds(6, 84)] : [4, rounds(15, 100)]
     const tally: Tally = { confirmed: 0, stale: 0 }
     const run = async (lane: number) => {
       const user = await world.user(`lane${lane}`)

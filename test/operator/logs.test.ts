@@ -1,16 +1,14 @@
 /** The log: every answer is named by an id, nothing secret is in any line, and a log that nobody reads stops nothing. docs/operations.md. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROUTES } from '../../src/routes.ts'
+import { launch } from '../support/launched.ts'
 import { callerOf, openPlace, sampleOf, teamQuery, withQuery } from '../support/place.ts'
-import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
-import { root } from '../support/root.ts'
+import { newHome, processOnBothEngines, start } from '../support/process.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const ID = /^[0-9A-Za-z]{10}-[0-9a-z]+$/
@@ -199,61 +197,6 @@ processOnBothEngines('at the level that is the default an answered request leave
   assert.equal(await running.kill('SIGTERM'), 0)
   assert.match(running.out(), /"signal":"SIGTERM","msg":"stopping"/)
 })
-
-/** Starts the program with this stdout, and waits until it is ready. */
-async function launch(t: TestContext, stdout: 'pipe' | number, env: Record<string, string> = {}) {
-  const home = await newHome(t, 'sqlite')
-  const port = String(20_000 + Math.floor(Math.random() * 20_000))
-  const child = spawn(process.execPath, [join(root, 'bin', 'berth.mjs')], {
-    cwd: root,
-    env: { PATH: process.env.PATH, ...home.env, PORT: port, BERTH_LOG_LEVEL: 'debug', ...env },
-    stdio: ['ignore', stdout, 'pipe'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  const address = `http://127.0.0.1:${port}`
-  const ready = async () => {
-    for (let tries = 0; tries < 200; tries++) {
-      const answer = await fetch(`${address}/readyz`).catch(() => undefined)
-      if (answer?.status === 200) return
-      await sleep(50)
-    }
-    assert.fail('it is not ready')
-  }
-  const dropped = async () => {
-    const { operatorToken } = credentialsOf(home)
-    const answer = await fetch(`${address}/metrics`, { headers: { authorization: `Bearer ${operatorToken}` } })
-    return Number(/^berth_log_lines_dropped_total (\d+)$/m.exec(await answer.text())?.[1])
-  }
-  const ended = once(child, 'exit')
-  return { child, home, address, ready, dropped, ended }
-}
-
-test('a reader that goes away stops nothing: the service answers on, counts what it drops, and stops in order', {
-  timeout: 60_000,
-}, async (t) => {
-  const { child, address, ready, dropped, ended } = await launch(t, 'pipe')
-  await once(child.stdout!, 'data')
-  child.stdout!.destroy()
-  await ready()
-  for (let at = 0; at < 50; at++) assert.equal((await fetch(`${address}/healthz`)).status, 200)
-  assert.ok((await dropped()) >= 45)
-  child.kill('SIGTERM')
-  assert.deepEqual(await ended, [0, null])
-})
-
-test('a reader that hangs takes no memory without a bound, and holds nobody up', { timeout: 120_000 }, async (t) => {
-  const { child, address, ready, dropped, ended } = await launch(t, 'pipe')
-  child.stdout!.pause()
-  await ready()
-  const ask = async () => {
-    for (let at = 0; at < 1500; at++) await (await fetch(`${address}/healthz`)).text()
-  }
-  while ((await dropped()) === 0) await Promise.all(Array.from({ length: 10 }, ask))
-  assert.equal((await fetch(`${address}/readyz`)).status, 200)
-  child.kill('SIGTERM')
-  assert.deepEqual(await ended, [0, null])
-})
-
 test('a full disk under the log stops nothing', { timeout: 60_000 }, async (t) => {
   const full = openSync('/dev/full', 'w')
   t.after(() => closeSync(full))

@@ -1,6 +1,5 @@
 /** Root keys turned online: killed at any moment, shared by instances, retired only when nothing needs them. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,34 +10,8 @@ import { openKeys } from '../../src/secrets/root-keys.ts'
 import { beginRotation } from '../../src/secrets/rotation.ts'
 import { newKeyBytes } from '../../src/secrets/seal.ts'
 import { openService } from '../../src/service.ts'
-import { root } from '../support/root.ts'
-import { rounds } from '../support/rounds.ts'
+import { everyValueOpens, fill, KEYS } from '../support/rotation-world.ts'
 import { ENGINES, newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
-
-const KEYS = '/operator/v1/keys'
-const SECRET = { type: 'encrypted', target: ['preview'] }
-
-async function fill({ call }: Pick<World, 'call'>, count: number, from = 0): Promise<void> {
-  const names = Array.from({ length: count }, (_, at) => `p${from + at}`)
-  while (names.length > 0) {
-    const some = names.splice(0, 25).map(async (name) => {
-      const environmentVariables = [{ ...SECRET, key: 'A', value: `of ${name}` }]
-      assert.equal((await call('POST', '/v10/projects', { name, environmentVariables })).status, 200)
-    })
-    await Promise.all(some)
-  }
-}
-
-async function everyValueOpens({ call }: Pick<World, 'call'>, count: number): Promise<void> {
-  const projects = Array.from({ length: count }, (_, at) => at)
-  while (projects.length > 0) {
-    const some = projects.splice(0, 25)
-    const answers = await Promise.all(some.map((at) => call('GET', `/v9/projects/p${at}/env?decrypt=true`)))
-    for (const [index, { body }] of answers.entries()) {
-      assert.deepEqual([body.envs[0].value, body.envs[0].decrypted], [`of p${some[index]}`, true])
-    }
-  }
-}
 
 const ring = (world: World) =>
   JSON.parse(readFileSync(join(world.folder, 'keys.json'), 'utf8')).keys as { id: string }[]
@@ -204,87 +177,3 @@ onBothEngines(
     assert.equal((await db.read.selectFrom('root_key').selectAll().execute()).length, 1)
   },
 )
-
-for (const engine of ENGINES) {
-  test(`a rotation killed at random moments loses no value [${engine}]`, { timeout: 180_000 }, async (t) => {
-    const KILLS = rounds(2, 10)
-    const COUNT = 250
-    const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
-    t.after(() => rmSync(folder, { recursive: true }))
-    const database = engine === 'postgres' ? await newDatabase() : `sqlite:${join(folder, 'berth.db')}`
-    let child = await startChild(folder, database)
-    t.after(() => child.process.kill('SIGKILL'))
-    await fill(child, COUNT)
-    const started = performance.now()
-    await child.operator('POST', `${KEYS}/rotate`)
-    let wholeMs = performance.now() - started
-    let cutShort = 0
-    for (let round = 0; cutShort < KILLS && round < 40; round++) {
-      const rotation = child.operator('POST', `${KEYS}/rotate`).then(
-        () => 'done',
-        () => 'cut short',
-      )
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * wholeMs))
-      child.process.kill('SIGKILL')
-      if ((await rotation) === 'cut short') cutShort++
-      // It was over before the kill: rotations have become faster than the first one was.
-      else wholeMs *= 0.7
-      await child.ended
-      child = await startChild(folder, database)
-      await everyValueOpens(child, COUNT)
-    }
-    assert.equal(cutShort, KILLS, `${cutShort} rotations were cut short`)
-    const { activeKeyId } = (await child.operator('POST', `${KEYS}/rotate`)).body
-    const { keys } = (await child.operator('GET', KEYS)).body
-    for (const { id, references } of keys) {
-      assert.equal(references, id === activeKeyId ? COUNT : 0)
-      if (id !== activeKeyId) assert.equal((await child.operator('DELETE', `${KEYS}/${id}`)).status, 204)
-    }
-    child.process.kill('SIGKILL')
-    await child.ended
-    child = await startChild(folder, database)
-    await everyValueOpens(child, COUNT)
-    child.process.kill('SIGTERM')
-    await child.ended
-  })
-}
-
-async function startChild(folder: string, database: string) {
-  const env = {
-    PATH: process.env.PATH,
-    BERTH_DATA: folder,
-    DATABASE_URL: database,
-    PORT: '0',
-    BERTH_LOG_LEVEL: 'error',
-  }
-  const child = spawn(process.execPath, [join(root, 'bin', 'berth.mjs')], { env })
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  let said = ''
-  child.stderr.on('data', (chunk) => {
-    said += chunk
-  })
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', (chunk) => {
-      said += chunk
-      const found = /listening on (\S+)/.exec(said)?.[1]
-      if (found) resolve(found)
-    })
-    child.once('exit', () => reject(new Error(`the service did not start: ${said}`)))
-  })
-  const { token, operatorToken } = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8'))
-  const as =
-    (bearer: string): World['call'] =>
-    async (method, path, body) => {
-      const answer = await fetch(url + path, {
-        method,
-        headers: {
-          authorization: `Bearer ${bearer}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
-      const text = await answer.text()
-      return { status: answer.status, headers: {}, text, body: text === '' ? undefined : JSON.parse(text) }
-    }
-  return { process: child, ended, call: as(token), operator: as(operatorToken) }
-}

@@ -1,0 +1,41 @@
+/** Many deliveries that wait. */
+import type { World } from './world.ts'
+
+/** Writes `count` deliveries of an event that exists, as fan-out would, each due since `dueAt`. */
+export async function pile(
+  world: World,
+  count: number,
+  said: { accountId: string; endpointIds: string[]; dueAt?: number },
+) {
+  const { dueAt = Date.now(), accountId, endpointIds } = said
+  const { stamp } = await world.deps.db.read
+    .selectFrom('event')
+    .select('stamp')
+    .where('type', '=', 'project.created')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  for (let from = 0; from < count; from += 500) {
+    const rows = Array.from({ length: Math.min(500, count - from) }, (_, at) => ({
+      id: `dlv_${accountId.slice(-6)}${endpointIds[0]!.slice(-6)}${from + at}`,
+      account_id: accountId,
+      endpoint_id: endpointIds[(from + at) % endpointIds.length]!,
+      event_stamp: stamp,
+      type: 'project.created',
+      attempts: 0,
+      due_at: dueAt,
+      status: 'pending' as const,
+      created_stamp: world.deps.clock.stamp(),
+    }))
+    await world.deps.db.write((tx) => tx.insertInto('delivery').values(rows).execute())
+  }
+}
+
+export const count = async (world: World, endpointId: string, status: 'pending' | 'dropped') =>
+  (
+    await world.deps.db.read
+      .selectFrom('delivery')
+      .select('id')
+      .where('endpoint_id', '=', endpointId)
+      .where('status', '=', status)
+      .execute()
+  ).length
