@@ -188,7 +188,7 @@ export const SETTINGS = {
     group: 'Proxies',
     kind: PORT_OR_OFF,
     unset: '`3001` where it is free',
-    meaning: 'The port of the listener for proxies, on `HOST`: [docs/spec/proxies.md](docs/spec/proxies.md).',
+    meaning: 'The port of the listener for proxies, on `HOST`: [edge.md](edge.md).',
   },
   BERTH_EDGE_TOKEN: {
     group: 'Proxies',
