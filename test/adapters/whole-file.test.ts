@@ -56,3 +56,9 @@ test('a file that cannot take its place leaves nothing behind', async (t) => {
   await assert.rejects(writeWholeLater(taken, Buffer.from('x')))
   assert.deepEqual(readdirSync(folder), ['taken'])
 })
+
+test('a file is written whose name is as long as a name may be', (t) => {
+  const file = join(newFolder(t), 'x'.repeat(255))
+  writeWhole(file, 'one')
+  assert.equal(readFileSync(file, 'utf8'), 'one')
+})

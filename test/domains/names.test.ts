@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { apexOf, canonicalName, wildcardsOver } from '../../src/model/domain-name.ts'
+import { apexOf, canonicalName, isPlatformName, wildcardsOver } from '../../src/model/domain-name.ts'
 import { Refusal } from '../../src/refusal.ts'
 import { BAD } from '../support/bad-names.ts'
 
@@ -96,4 +96,11 @@ test('the wildcards over a name are all those that cover it', () => {
   assert.deepEqual(wildcardsOver('*.b.example.com'), ['*.example.com'])
   assert.deepEqual(wildcardsOver('example.com'), [])
   assert.deepEqual(wildcardsOver('*.example.com'), [])
+})
+
+test('one label under the suffix of the platform is free to whoever comes first; a wildcard, a deeper name and the suffix are not', () => {
+  const free = (name: string) => isPlatformName(name, { platformSuffix: 'apps.example.net' })
+  assert.equal(free('one.apps.example.net'), true)
+  for (const name of ['*.apps.example.net', 'a.one.apps.example.net', 'apps.example.net', 'oneapps.example.net'])
+    assert.equal(free(name), false, name)
 })

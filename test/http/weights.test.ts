@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Route } from '../../src/http/route.ts'
 import { OPEN_SETTINGS } from '../../src/model/project-settings.ts'
-import { openFields } from '../../src/model/weight.ts'
+import { mustNotGrow, openFields } from '../../src/model/weight.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { Type } from '../../src/schema/builder.ts'
 import { UNSENT_BUDGET } from '../../src/server/unsent.ts'
@@ -150,3 +150,8 @@ onBothEngines(
     assert.deepEqual(shown, [1, 12, undefined, undefined, undefined])
   },
 )
+
+test('settings that are too heavy together are refused by the name of the heaviest', () => {
+  const after = { light: 'x'.repeat(100), heavy: 'x'.repeat(900), middle: 'x'.repeat(500) }
+  assert.throws(() => mustNotGrow({}, after, ['light', 'heavy', 'middle'], 1024), /`heavy`, with the settings/)
+})
