@@ -1,5 +1,6 @@
 /** Failures that may be guesses, counted by the address they come from. What is right is let in however often others were wrong. docs/limits.md: Whoever fails often waits alone. */
-import { isIPv4, isIPv6 } from 'node:net'
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
 import type { Deps } from '../context.ts'
 import { mustBeLeft } from '../limiter.ts'
 import type { LimitName } from '../limits.ts'
@@ -14,19 +15,15 @@ export function addressOf({ remoteAddress = '' }: Peer): string {
 }
 
 /**
- * An address as its owner is counted: who has one IPv6 address has the 2^64 around it; an IPv4 address is itself however it is
+ * An address as its owner is counted: whoever has one IPv6 address has the 2^64 around it; an IPv4 address is itself however it is
  * written. Empty for what is no address.
  */
 export function networkOf(said: string): string {
-  const address = said.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!isIPv6(address)) return isIPv4(address) ? address : ''
-  const [head = '', tail] = address.replace(/%.*$/, '').split('::', 2)
-  const groups = head === '' ? [] : head.split(':')
-  const behind = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? 0 : 8 - groups.length - behind.length
-  const four = [...groups, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...behind].slice(0, 4)
-  // However zeros are written.
-  return `${four.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+  if (isIP(said) === 0) return ''
+  const address = ipaddr.process(said)
+  if (address.kind() === 'ipv4') return address.toString()
+  const groups = (address as ipaddr.IPv6).parts.slice(0, 4)
+  return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }
 
 /** Counts a failure. Refuses: rate_limited 429, once there were more than the limit allows. The first time that happens, the log says so. */
