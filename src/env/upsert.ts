@@ -58,7 +58,6 @@ export async function planUpsert(
   project: Row<'project'>,
   { drafts, replace, withdrawn = [], known }: Upsert,
 ): Promise<Plan> {
-  ctx.countRows(withdrawn.length + drafts.length)
   const rows = known ?? (await findByKeys(ctx, project.id, drafts))
   const there = Map.groupBy(rows, (row) => spotOf(row.key, row.git_branch))
   const usage = await readUsage(ctx, project.id)

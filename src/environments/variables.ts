@@ -23,9 +23,10 @@ export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: str
   const rows = await unlessRefused(() => rowsToCopy(ctx, project, from))
   const ids = (rows ?? []).map(() => newId('env'))
   const to = newId('env')
-  const prepared = await prepare(ctx, project, ids, async (box) =>
-    planUpsert(ctx, box, project, copiesOf(ctx, box, await rowsToCopy(ctx, project, from), to, ids)),
-  )
+  const prepared = await prepare(ctx, project, ids, async (box) => {
+    ctx.countRows(ids.length)
+    return planUpsert(ctx, box, project, copiesOf(ctx, box, await rowsToCopy(ctx, project, from), to, ids))
+  })
   return prepared && { to, prepared }
 }
 
@@ -47,6 +48,7 @@ export async function copyVariables(
   const box = await openSecretBoxToWrite(ctx, project.id, prepared?.box)
   const plan = await planOf(ctx, project, box, prepared, async () => {
     const rows = await rowsToCopy(ctx, project, from)
+    ctx.countRows(rows.length)
     return planUpsert(ctx, box, project, copiesOf(ctx, box, rows, to, prepared?.ids))
   })
   await storePlan(ctx, project, plan)
