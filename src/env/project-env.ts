@@ -92,7 +92,7 @@ export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: r
   if (items.length === 0) return
   permit(ctx.who, ['env:write'])
   const drafts = createDrafts(ctx, project, items)
-  const box = await openSafeToWrite(ctx, project.id)
+  const box = await openSecretBoxToWrite(ctx, project.id)
   ctx.countRows(drafts.length)
   const plan = await planUpsert(ctx, box, project, { drafts, replace: false, known: [] })
   for (const outcome of await storePlan(ctx, project, plan)) {
