@@ -67,6 +67,7 @@ test('the default that the table names is what holds when nothing is set', () =>
   const unset = readConfig({})
   for (const [name, row] of rows) {
     assert.notEqual(row.default === undefined, row.unset === undefined, `${name} has a default, or words in its place`)
+    assert.deepEqual(readConfig({ [name]: '' }), unset, `${name}, empty`)
     if (row.default !== undefined) assert.deepEqual(readConfig({ [name]: row.default }), unset, name)
   }
   const { database, keys, edge, mail } = readConfig({ BERTH_DATA: '/data' })
