@@ -43,6 +43,7 @@ onBothEngines('an added domain is answered whole, as it is read, and told of', a
       gitBranch: 'next',
       redirect: null,
       redirectStatusCode: null,
+      customEnvironmentId: null,
     },
   })
 })
