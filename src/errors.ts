@@ -84,6 +84,11 @@ export const REFUSALS = {
     'ENV_ALREADY_EXISTS',
     'Another variable with the same key, environment and branch exists in the project.',
   ],
+  shared_env_exists: [
+    409,
+    'existing_key_and_target',
+    'The account has a shared variable with this key in one of these targets already.',
+  ],
   env_too_many_ids: [400, 'TOO_MANY_IDS', 'One request names at most 1,000 variables.'],
   invalid_environment_slug: [
     400,

@@ -25,6 +25,7 @@ import { peopleRoutes } from './people/routes.ts'
 import { linkRoutes } from './projects/link-routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { promotionRoutes } from './promotion/routes.ts'
+import { sharedEnvRoutes } from './shared-env/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { transferRoutes } from './transfer/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -38,6 +39,7 @@ export const ROUTES: readonly Route[] = [
   ...accountDomainRoutes,
   ...emptyListRoutes,
   ...envRoutes,
+  ...sharedEnvRoutes,
   ...environmentRoutes,
   ...deploymentRoutes,
   ...clientDeploymentRoutes,

@@ -30,6 +30,7 @@ import * as releasedProofs from './migrations/0042-released-proofs.ts'
 import * as deliveryTurns from './migrations/0043-delivery-turns.ts'
 import * as drainBytes from './migrations/0060-drain-bytes.ts'
 import * as domainsOfEnvironments from './migrations/0065-domains-of-environments.ts'
+import * as sharedEnv from './migrations/0066-shared-env.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -101,6 +102,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0043-delivery-turns': deliveryTurns,
   '0060-drain-bytes': drainBytes,
   '0065-domains-of-environments': domainsOfEnvironments,
+  '0066-shared-env': sharedEnv,
 }
 
 /**

@@ -6,10 +6,11 @@ import type { Selectable } from 'kysely'
 import type { AccountTables } from './account-tables.ts'
 import type { DeploymentTables } from './deployment-tables.ts'
 import type { IntegrationTables } from './integration-tables.ts'
+import type { SharedEnvTables } from './shared-env-tables.ts'
 
 type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 
-export type Schema = CoreTables & AccountTables & IntegrationTables & DeploymentTables
+export type Schema = CoreTables & AccountTables & IntegrationTables & DeploymentTables & SharedEnvTables
 
 type CoreTables = {
   /** A project of an account: its settings, and what is asked of it so often that it stands in its row. */

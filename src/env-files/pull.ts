@@ -1,4 +1,4 @@
-/** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones. */
+/** What a deployment of a target gets: the variables in clear, with those of the branch over the general ones, and these over shared ones. */
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -8,7 +8,8 @@ import { Environment, LONGEST_BRANCH, TARGETS, type Target, targetsIn } from '..
 import { environmentsOf } from '../model/environment.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
-import { openSecretBox } from '../secrets/data-keys.ts'
+import { openSecretBox, type SecretBox } from '../secrets/data-keys.ts'
+import { sharedOf } from '../shared-env/shared-env.ts'
 import { writeDotenv } from './dotenv.ts'
 
 const Variables = Type.Object({}, { additionalProperties: Type.String() })
@@ -54,6 +55,12 @@ export async function exportEnv(
   return writeDotenv(env, omitted)
 }
 
+/** What a project has, and what opens it. */
+type Sealed = {
+  row: Pick<Row<'env_var'>, 'id' | 'type' | 'targets' | 'value_version' | 'sealed_value'>
+  box: SecretBox
+}
+
 async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, gitBranch: string) {
   if (gitBranch.length > LONGEST_BRANCH)
     refuse('bad_request', 'Invalid request: `gitBranch` is at most 250 characters.')
@@ -67,12 +74,17 @@ async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, git
     .orderBy('git_branch')
     .orderBy('key')
     .execute()
+  const shared = await sharedOf(ctx, project.id, target)
   const box = await openSecretBox(ctx, project.id)
-  // The general value comes first and the branch's own after it, so that the later one stands.
-  const chosen = new Map(rows.filter((row) => targetsIn(row).includes(target)).map((row) => [row.key, row]))
+  const boxOfAccount = await openSecretBox(ctx, ctx.account.id)
+  // What is shared comes first, the project's general value after it and the branch's own last, so that the later one stands.
+  const chosen = new Map<string, Sealed>([
+    ...shared.map((row) => [row.key, { row, box: boxOfAccount }] as const),
+    ...rows.filter((row) => targetsIn(row).includes(target)).map((row) => [row.key, { row, box }] as const),
+  ])
   const env: Record<string, string> = Object.create(null)
   const omitted: string[] = []
-  for (const [key, row] of chosen) {
+  for (const [key, { row, box }] of chosen) {
     if (!isReadable(ctx.who, row)) {
       omitted.push(key)
       continue

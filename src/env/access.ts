@@ -14,7 +14,7 @@ export function mustTouch(who: Who, targets: readonly string[]): void {
  * Refuses: missing_permission 403, when a variable that is there may not be changed: of production without the right to it, or
  * made by another without the right to those. Who reads all variables and writes its own must not write all.
  */
-export function mustChange(who: Who, row: Row<'env_var'>): void {
+export function mustChange(who: Who, row: Pick<Row<'env_var'>, 'targets' | 'configuration_id'>): void {
   mustTouch(who, targetsIn(row))
   if (row.configuration_id !== who.installationId) permit(who, ['env:write-all'])
 }
@@ -33,7 +33,7 @@ export function mayDecrypt({ permissions }: Who, targets: readonly string[]): bo
 }
 
 /** Whether pull and export carry the value of a variable to this caller. What is `plain` is open to all who see it. */
-export function isReadable(who: Who, row: Row<'env_var'>): boolean {
+export function isReadable(who: Who, row: Pick<Row<'env_var'>, 'type' | 'targets'>): boolean {
   if (row.type === 'sensitive' || row.type === 'system') return false
   return row.type === 'plain' || mayDecrypt(who, targetsIn(row))
 }

@@ -6,7 +6,7 @@ import type { Deps, Input, OperatorCtx, Params, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { endOfIteration, goFirst } from '../event-loop.ts'
 import { limitHeaders, mustBeLeft } from '../limiter.ts'
-import { fieldsOf, record } from '../outbox/outbox.ts'
+import { fieldsOf, record, subjectId } from '../outbox/outbox.ts'
 import { transact, type Write } from '../outbox/transact.ts'
 import { Refusal } from '../refusal.ts'
 import { contextOf } from './context-of.ts'
@@ -241,9 +241,4 @@ async function findAllowed(ctx: OperatorCtx, route: Route, input: Input): Promis
   const subject = await route.load?.(ctx, input.params)
   for (const guard of route.guards ?? []) await guard(ctx, subject, input)
   return subject
-}
-
-/** The audit log names what was touched by its id. */
-function subjectId(touched: unknown, input: Input): string | null {
-  return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? null
 }

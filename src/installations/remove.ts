@@ -4,6 +4,7 @@ import type { EventOwner, OperatorCtx } from '../context.ts'
 import { chunks } from '../db/chunks.ts'
 import { removal, storeVariables } from '../env/store.ts'
 import { dropPendingOf } from '../outbox/delivery.ts'
+import { removeSharedOfInstallation } from '../shared-env/remove.ts'
 import { tellSelection } from './selection.ts'
 
 /** The events that `removeInstallation` may emit. A route that calls it declares these. */
@@ -28,6 +29,7 @@ export async function removeInstallation(ctx: OperatorCtx, { id }: { id: string 
   await ctx.db.deleteFrom('token').where('configuration_id', '=', id).execute()
   await ctx.db.deleteFrom('authorization_code').where('configuration_id', '=', id).execute()
   await removeVariablesOf(ctx, owner, id)
+  await removeSharedOfInstallation(ctx, id)
   await endEndpointsOf(ctx, removed.account_id, id)
   const configuration = await tellSelection(ctx.db, removed)
   await ctx.db.deleteFrom('configuration_project').where('configuration_id', '=', id).execute()

@@ -1,6 +1,6 @@
 /** What a write adds in its own transaction: the events that will be sent, and the entry of the audit log. */
 
-import type { EventAbout, EventOwner, OperatorCtx, Who } from '../context.ts'
+import type { EventAbout, EventOwner, Input, OperatorCtx, Who } from '../context.ts'
 import { prepared } from '../db/db.ts'
 import type { EventName } from '../events.ts'
 import { newId } from '../ids.ts'
@@ -110,4 +110,16 @@ export function fieldsOf(body: unknown): string[] {
   const items = Array.isArray(body) ? body : [body]
   const names = items.flatMap((item) => (typeof item === 'object' && item !== null ? Object.keys(item) : []))
   return [...new Set(names)]
+}
+
+/** The audit log names what was touched by its id. */
+export function subjectId(touched: unknown, input: Input): string | null {
+  return (touched as { id?: string } | undefined)?.id ?? Object.values(input.params)[0] ?? idsOf(touched)
+}
+
+/** Of an answer that lists what was made, changed or deleted: their ids, comma-separated. */
+function idsOf(touched: unknown): string | null {
+  const { created, updated, deleted } = (touched ?? {}) as Record<string, (string | { id: string })[] | undefined>
+  const listed = created ?? updated ?? deleted
+  return Array.isArray(listed) ? listed.map((one) => (typeof one === 'string' ? one : one.id)).join(',') : null
 }

@@ -4,6 +4,7 @@ import type { Row } from '../db/schema.ts'
 import { REMOVAL_EVENTS, removeInstallation } from '../installations/remove.ts'
 import { deleteProject } from '../projects/projects.ts'
 import { refuse } from '../refusal.ts'
+import { removeSharedOfAccount } from '../shared-env/remove.ts'
 
 /** What `emptyAccount` may emit; a route that calls it declares these. */
 export const EMPTYING_EVENTS = ['project.removed', ...REMOVAL_EVENTS] as const
@@ -52,6 +53,7 @@ export async function emptyAccount(ctx: OperatorCtx, account: Row<'account'>, fo
   for (const table of ['webhook', 'log_drain', 'account_domain', 'git_credential'] as const) {
     await db.deleteFrom(table).where('account_id', '=', account.id).execute()
   }
+  await removeSharedOfAccount(ctx, account.id)
   await db.deleteFrom('project_key').where('project_id', '=', account.id).execute()
 }
 

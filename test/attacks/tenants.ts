@@ -72,6 +72,12 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const variable = { key: 'TOKEN', value: `value-${mark}`, type: 'plain', comment: mark, target: ['preview'] }
   const envId = (await made('POST', '/v10/projects/web/env', variable)).created.id
   await made('PATCH', `/v9/projects/web/env/${envId}`, { value: `newer-${mark}` })
+  const sharing = {
+    evs: [{ key: 'SHARED', value: `shared-${mark}`, comment: mark }],
+    target: ['preview'],
+    projectId: [projectId],
+  }
+  const sharedId = (await made('POST', '/v1/env', sharing)).created[0].id
   const transferCode = (await made('POST', `/projects/only-${mark}/transfer-request`, {})).code
   const mate = await world.user(`${mark}-mate`)
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${mate.id}`, { role: 'MEMBER' })
@@ -83,6 +89,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     ...installed,
     ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId, drainId, otherDrainId },
     oldDeploymentIds: { deleteDeployment: deploymentId, deleteDeploymentAsCli: deploymentId },
+    ...{ sharedId, sharedToDelete: sharedId },
     ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId, operatorsDeliveryId: deliveryId },
     ...{ sentInvitationId: invited.uid, invitationId: 'nosuch' },
     apps: { helper: app, 'teams-secrets': app, 'operators-secrets': app, 'teams-last': app, 'operators-last': app },

@@ -81,6 +81,31 @@ onBothEngines('Sentry reads the projects of an installation and writes its varia
     note({ client: 'other-sentry', operation, engine: world.engine, outcome: 'works' })
 })
 
+onBothEngines('Infisical keeps the shared variables of a team', async (world) => {
+  const { token, teamId } = world.credentials
+  const ask = newProvider(await world.listen(), token, teamId)
+  const evs = [{ key: 'OF_INFISICAL', value: 'one' }]
+  const made = await ask('POST', '/v1/env', { evs, type: 'encrypted', target: ['production'], projectId: [] })
+  assert.deepEqual([made.created.length, made.failed], [1, []])
+  const { data, pagination } = await ask('GET', '/v1/env')
+  assert.equal(pagination.next, null, 'its pager ends')
+  assert.equal((await ask('GET', `/v1/env/${data[0].id}`)).value, 'one')
+  const { updated, failed } = await ask('PATCH', '/v1/env', {
+    updates: { [data[0].id]: { value: 'two', projectId: [] } },
+  })
+  assert.deepEqual([updated.length, failed], [1, []])
+  assert.equal((await ask('GET', `/v1/env/${data[0].id}`)).value, 'two')
+  await ask('DELETE', '/v1/env', { ids: [data[0].id] })
+  assert.deepEqual((await ask('GET', '/v1/env')).data, [])
+  for (const operation of ['create', 'delete', 'list', 'update'])
+    note({
+      client: 'other-infisical',
+      operation: `shared variables: ${operation}`,
+      engine: world.engine,
+      outcome: 'works',
+    })
+})
+
 onBothEngines('GitHub Actions find the deployment of a commit, and no other', async (world) => {
   const ask = newProvider(await world.listen(), world.credentials.token, undefined)
   const projectId = await makeProject(world, 'web')

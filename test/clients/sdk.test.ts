@@ -14,6 +14,7 @@ import { tellBuild } from './sdk-deployments.ts'
 import { tellDomains } from './sdk-domains.ts'
 import { tellProjects } from './sdk-projects.ts'
 import { tellRefusals } from './sdk-refusals.ts'
+import { tellShared } from './sdk-shared.ts'
 import { newStory, type Story } from './sdk-story.ts'
 
 const dns = await startDnsServer()
@@ -55,6 +56,7 @@ async function tellAll(story: Story): Promise<void> {
   await tellDomains(story, projects)
   await tellBuild(story, projects)
   await tellAccount(story, projects)
+  await tellShared(story, projects)
   await tellRefusals(story, projects)
   await projects.end()
 }

@@ -51,6 +51,7 @@ onBothEngines(
       await tryWebhook(scope)
       await tryAccess(scope)
       await tryEnvironment(scope)
+      await trySharedVariable(scope)
       await tryPeople(scope)
     }
     for (const operation of seen)
@@ -365,6 +366,48 @@ async function tryAccess({ ask, row, world, label, teamId }: Scope): Promise<voi
     }
   })
   for (const each of [id, first.id]) await ask('DELETE', `/v8/projects/${each}`)
+}
+
+async function trySharedVariable({ ask, row, label }: Scope): Promise<void> {
+  const ids: string[] = []
+  for (const name of ['a', 'b'])
+    ids.push((await ask('POST', '/v8/projects', { ...UNSAID, name: `${name}-${label}` })).id)
+  const wanted = { type: 'encrypted', projectId: ids, target: ['production', 'preview'] }
+  const body = { ...wanted, evs: [{ key: `SHARED_${label}`, value: 'v', comment: '' }] }
+  let id = ''
+  await row('vercel_shared_environment_variable create', async () => {
+    const { created } = await ask('POST', '/v1/env', body)
+    assert.equal(created.length, 1)
+    id = created[0].id
+    assert.deepEqual([created[0].target, created[0].projectId], [wanted.target, ids.toSorted()])
+    // Then it looks for the one that is there, and prints its id for an import.
+    const taken = (error: ApiError) => error.status === 409 && error.code === 'existing_key_and_target'
+    await assert.rejects(ask('POST', '/v1/env', body), taken)
+    const { data } = await ask('GET', '/v1/env/all')
+    assert.equal(data.find(({ key }: Decoded) => key === `SHARED_${label}`).id, id)
+  })
+  await row('vercel_shared_environment_variable read', async () => {
+    const read = await ask('GET', `/v1/env/${id}`)
+    assert.deepEqual([read.value, read.type, read.key], ['v', 'encrypted', `SHARED_${label}`])
+    await isGone(ask('GET', '/v1/env/env_none'))
+  })
+  await row('vercel_shared_environment_variable update', async () => {
+    const change = { value: 'w', type: 'encrypted', target: ['preview'], projectIdUpdates: { unlink: [ids[0]] } }
+    const { updated } = await ask('PATCH', '/v1/env', { updates: { [id]: change } })
+    assert.deepEqual([updated.length, updated[0].projectId, updated[0].target], [1, [ids[1]], ['preview']])
+    const again = { updates: { [id]: { projectIdUpdates: { link: [ids[0]] } } } }
+    assert.deepEqual((await ask('PATCH', '/v1/env', again)).updated[0].projectId, ids.toSorted())
+  })
+  await row('vercel_shared_environment_variable_project_link create, delete', async () => {
+    const linked = { projectIdUpdates: { unlink: [ids[0]] } }
+    assert.deepEqual((await ask('PATCH', '/v1/env', { updates: { [id]: linked } })).updated[0].projectId, [ids[1]])
+  })
+  await row('vercel_shared_environment_variable delete', async () => {
+    await ask('DELETE', '/v1/env', { ids: [id] })
+    await isGone(ask('GET', `/v1/env/${id}`))
+    await isGone(ask('DELETE', '/v1/env', { ids: [id] }))
+  })
+  for (const each of ids) await ask('DELETE', `/v8/projects/${each}`)
 }
 
 async function tryEnvironment({ ask, row, label }: Scope): Promise<void> {

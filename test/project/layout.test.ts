@@ -13,7 +13,7 @@ const ORDER = [
   // The machinery: it knows no feature.
   'adapters db context.ts limiter.ts secrets access outbox http pages openapi server',
   // What a row means, and the features.
-  'model mail env env-files serving deployments domain-proof domains environments aliases promotion account-domains',
+  'model mail env shared-env env-files serving deployments domain-proof domains environments aliases promotion account-domains',
   'webhooks deliveries drains integrations installations oauth consent links projects empty-lists transfer',
   'accounts members sign-in tokens people edge timers.ts operator',
   // The tables that join the features, and the process.

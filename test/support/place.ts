@@ -14,6 +14,9 @@ export type Place = {
   rival: Awaited<ReturnType<World['user']>> & { projectId: string; teamId: string }
   /** A variable of `web`, and a root key that wraps nothing any more. */
   envId: string
+  /** Shared variables: one of `web`, and one that is deleted. */
+  sharedId: string
+  sharedToDelete: string
   idleKeyId: string
   /** A READY production deployment of `web`, to which its domains lead. */
   deploymentId: string
@@ -81,6 +84,13 @@ export async function openPlace(world: World): Promise<Place> {
   const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
   const { id: envId } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${envId}`, { value: 'second' })
+  const share = async (key: string) => {
+    const body = { evs: [{ key, value: 'shared' }], type: 'encrypted', target: ['preview'], projectId: [projectId] }
+    const made = await world.call('POST', '/v1/env', body)
+    assert.equal(made.status, 201, made.text)
+    return made.body.created[0].id as string
+  }
+  const [sharedId, sharedToDelete] = [await share('SHARED'), await share('DELETED')]
   const { activeKeyId: idleKeyId } = (await world.operator('GET', '/operator/v1/keys')).body
   await world.operator('POST', '/operator/v1/keys/rotate')
   const rival = await world.user('rival')
@@ -109,6 +119,8 @@ export async function openPlace(world: World): Promise<Place> {
     userId: world.credentials.userId,
     teamId: world.credentials.teamId,
     envId,
+    sharedId,
+    sharedToDelete,
     idleKeyId,
     deploymentId,
     oldDeploymentIds,
@@ -146,6 +158,7 @@ export type Asked = { method: Method; url: string; body: unknown }
 
 const BODIES: Record<string, object> = {
   createProjectEnv: { key: 'SAMPLE', value: 'v', target: ['preview'] },
+  createSharedEnvVariable: { evs: [{ key: 'SAMPLE_SHARED', value: 'v' }], type: 'encrypted', target: ['preview'] },
   editProjectEnv: { comment: 'sample' },
   batchRemoveProjectEnv: { ids: ['env_unknown'] },
   putProjectEnvFile: new Blob(['SAMPLE=v'], { type: 'text/plain' }),
@@ -259,13 +272,20 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
   const url = withQuery(filled, QUERIES[route.operationId] ?? '')
   if (!route.body) return { method: route.method, url, body: undefined }
   if (route.auth === 'client') return { method: route.method, url, body: formOf(place) }
-  const body = BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
+  const body =
+    sharedBody(route, place) ?? BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
   const team = BODIES_THAT_NAME_A_TEAM.has(route.operationId)
   if (route.textBody) return { method: route.method, url, body }
   if (route.operationId === 'joinTeam') return { method: route.method, url, body: { inviteCode: place.invitationId } }
   const names = { ...(user && { [user]: place.spare.id }), ...(team && { teamId: place.teamId }) }
   return { method: route.method, url, body: { ...body, ...names } }
+}
+
+/** What names a shared variable in its body. */
+function sharedBody({ operationId }: Route, place: Place): object | undefined {
+  if (operationId === 'updateSharedEnvVariable') return { updates: { [place.sharedId]: { comment: 'sample' } } }
+  return operationId === 'deleteSharedEnvVariable' ? { ids: [place.sharedToDelete] } : undefined
 }
 
 /** What an app says, whatever it asks: fields that a route does not know are dropped. */
@@ -296,6 +316,7 @@ function idFor(route: Route, place: Place): string {
   if (route.path.includes('/webhook-deliveries/')) return place.operatorsDeliveryId
   if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
   if (route.path.includes('/user/tokens/')) return place.ownTokenId
+  if (route.path.startsWith('/v1/env/')) return place.sharedId
   return route.path.includes('/env/') ? place.envId : place.spare.tokenId
 }
 
@@ -342,6 +363,9 @@ const TABLES = [
   'env_target',
   'env_usage',
   'env_history',
+  'shared_env_var',
+  'shared_env_target',
+  'shared_env_link',
   'deployment',
   'alias',
   'alias_request',
