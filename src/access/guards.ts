@@ -23,7 +23,9 @@ export const accountInGoodStanding = guard(
 export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, subject: OfProject) => {
   const project = projectOf(subject)
   mustNotBeInTransfer(project)
-  if (ctx.deps.db.engine === 'postgres') await holdProject(ctx.db, { accountId: project.account_id, id: project.id })
+  // Before the transaction there is nothing to hold it for: it would only wait there for other writes.
+  if (ctx.deps.db.engine === 'postgres' && ctx.db.isTransaction)
+    await holdProject(ctx.db, { accountId: project.account_id, id: project.id })
 })
 
 /** As `notInTransfer`, for operations that write the row of the project: two writes of one row never pass each other. */

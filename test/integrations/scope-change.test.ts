@@ -243,7 +243,7 @@ onBothEngines(
     }
     await Promise.all(Array.from({ length: lanes }, (_, lane) => run(lane)))
     const sequences = lanes * lives
-    assert.ok(tally.confirmed > sequences / 4 && tally.stale > sequences / 50, JSON.stringify(tally))
+    assert.ok(tally.confirmed > sequences / 4 && tally.stale >= rounds(0, sequences / 50), JSON.stringify(tally))
   },
 )
 
