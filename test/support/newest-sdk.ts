@@ -19,10 +19,19 @@ const folder = join(packages, `sdk-${version}`, 'esm')
 export type Fields = Map<string, Set<string>>
 export type Operation = { route: Route; func: string; query: Fields; body: Fields }
 
+/** Another test of this process may have loaded the SDK: what is read here is loaded anew, under addresses of its own. */
+const ANEW = '?fields'
+const address = pathToFileURL(folder).href
+
 // The SDK hides what a union is made of in a closure: here it is the union of its validator instead, which can be read.
 registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context)
+    if (!context.parentURL?.endsWith(ANEW) || !found.url.startsWith(address)) return found
+    return { ...found, url: `${found.url}${ANEW}` }
+  },
   load(url, context, next) {
-    if (!url.startsWith(pathToFileURL(folder).href) || !url.endsWith('/types/smartUnion.js')) return next(url, context)
+    if (!url.startsWith(address) || !url.endsWith(`/types/smartUnion.js${ANEW}`)) return next(url, context)
     const source = `import * as z from 'zod/v3'; export const smartUnion = (options) => z.union(options)`
     return { format: 'module', shortCircuit: true, source }
   },
@@ -56,7 +65,7 @@ async function readFields(code: string): Promise<Pick<Operation, 'query' | 'body
   const schema = /(\w+\$outboundSchema)\.(?:optional\(\)\.)?parse/.exec(code)?.[1]
   if (schema === undefined) return { query: new Map(), body: new Map() }
   const file = new RegExp(`\\b${schema.replace('$', '\\$')}[^;]*?from "\\.\\./(models/[^"]+)"`).exec(code)?.[1]
-  const module = await import(pathToFileURL(join(folder, file!)).href)
+  const module = await import(`${pathToFileURL(join(folder, file!)).href}${ANEW}`)
   const request: Fields = new Map()
   gather(module[schema], '', request)
   const asked = /encodeFormQuery\(\{([^}]*)\}/.exec(code)?.[1] ?? ''
