@@ -84,6 +84,14 @@ const ORACLE: Record<string, Needs> = {
   pullProjectEnvOfBranch: ENV_READ,
   getProjectEnvHistory: ENV_READ,
   restoreProjectEnv: ENV_WRITE,
+  // Shared variables are asked for by the same scopes as those of a project.
+  createSharedEnvVariable: ENV_WRITE,
+  listSharedEnvVariable: ENV_READ,
+  listAllSharedEnvVariables: ENV_READ,
+  updateSharedEnvVariable: ENV_WRITE,
+  deleteSharedEnvVariable: ENV_WRITE,
+  getSharedEnvVar: ENV_READ,
+  unlinkSharedEnvVariable: ENV_WRITE,
   // Custom environments are settings of the project.
   createCustomEnvironment: PROJECT_WRITE,
   getProjectCustomEnvironments: PROJECT_READ,
