@@ -176,7 +176,7 @@ export async function stopRedirects(
 const NAMES_A_QUERY = 500
 
 /** Every domain whose redirects end at this one. There are no circles to be caught in. */
-async function leadingTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
+export async function leadingTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
   const found: Row<'project_domain'>[] = []
   const open = [domain.name]
   while (open.length > 0) {

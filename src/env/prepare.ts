@@ -63,15 +63,21 @@ export async function unlessRefused<T>(work: () => Promise<T>): Promise<T | unde
 
 /**
  * All that a plan rests on, beside the request: who asks, the rules of the account, the environments of the project, and its variables. Of these
- * id and version say enough: every change makes a new version, and what they add up to follows from them. Undefined where they are too many.
+ * id and version say enough: every change makes a new version. What they add up to counts the shared variables too. Undefined where they are too many.
  */
 async function basisOf(ctx: Ctx, project: Row<'project'>): Promise<string | undefined> {
   const { userId, installationId, permissions } = ctx.who
   const rows = await selectVersions(ctx.db, { projectId: project.id, limit: MOST_LOOKED_AT + 1 })
   if (rows.length > MOST_LOOKED_AT) return undefined
   const versions = rows.map(({ id, version }) => `${id} ${version}`)
+  const usages = await ctx.db
+    .selectFrom('env_usage')
+    .select(['target', 'variables', 'bytes'])
+    .where('project_id', '=', project.id)
+    .orderBy('target')
+    .execute()
   const rules = [ctx.account.sensitiveEnv, project.id, project.custom_environments_json]
-  return JSON.stringify([userId, installationId, [...permissions].sort(), rules, versions])
+  return JSON.stringify([userId, installationId, [...permissions].sort(), rules, versions, usages])
 }
 
 const selectVersions = prepared<{ projectId: string; limit: number }, Pick<Row<'env_var'>, 'id' | 'version'>>(

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { removeDomain } from '../domains/domains.ts'
+import { leadingTo, removeDomain } from '../domains/domains.ts'
 import { isStandard } from '../env/schema.ts'
 import { newId } from '../ids.ts'
 import {
@@ -154,8 +154,12 @@ async function domainsIn(ctx: Ctx, project: Row<'project'>, id: string): Promise
     .orderBy('created_stamp')
     .limit(MOST_DOMAINS + 1)
     .execute()
-  if (domains.length > MOST_DOMAINS)
-    refuse('too_many_names', `More than ${MOST_DOMAINS} domains are of the environment. Remove some first.`)
+  let count = domains.length
+  for (const domain of domains) count += (await leadingTo(ctx, domain)).length
+  if (count > MOST_DOMAINS) {
+    const message = `More than ${MOST_DOMAINS} domains are of the environment or redirect to one that is. Remove some first.`
+    refuse('too_many_names', message)
+  }
   return domains
 }
 

@@ -18,15 +18,15 @@ import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../secrets/
 /** What `copyVariables` refuses with. */
 export const COPY_REFUSALS = ['bad_request', 'missing_permission', 'env_limit'] as const satisfies readonly RefusalKey[]
 
-/** Plans, before its transaction, a copy of many variables to an environment whose id is not known yet. */
+/** Plans, before its transaction, a copy of many variables to an environment whose id is not known yet. Refuses: rate_limited 429. */
 export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: string): Promise<Copying | undefined> {
   const rows = await unlessRefused(() => rowsToCopy(ctx, project, from))
   const ids = (rows ?? []).map(() => newId('env'))
   const to = newId('env')
-  const prepared = await prepare(ctx, project, ids, async (box) => {
-    ctx.countRows(ids.length)
-    return planUpsert(ctx, box, project, copiesOf(ctx, box, await rowsToCopy(ctx, project, from), to, ids))
-  })
+  ctx.countRows(ids.length)
+  const prepared = await prepare(ctx, project, ids, async (box) =>
+    planUpsert(ctx, box, project, copiesOf(ctx, box, await rowsToCopy(ctx, project, from), to, ids)),
+  )
   return prepared && { to, prepared }
 }
 

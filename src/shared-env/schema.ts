@@ -7,13 +7,13 @@ import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf, Pagination } from '../schema/fields.ts'
 
 /** Of an account. */
-export const MOST_SHARED = 1000
+export const MOST_SHARED = 200
 /** Projects that have one variable. */
-export const MOST_PROJECTS = 500
+export const MOST_PROJECTS = 100
 /** Links of all variables of an account to all its projects. */
-export const MOST_LINKS = 10_000
+export const MOST_LINKS = 500
 /** Variables that one request makes, changes or deletes. */
-const MOST_AT_ONCE = 50
+const MOST_AT_ONCE = 20
 
 const Id = Type.String({ minLength: 1, maxLength: 100 })
 const Projects = Type.Array(Id, { maxItems: MOST_PROJECTS, description: 'projects of the account, by id' })

@@ -180,8 +180,11 @@ function changed(ctx: Ctx, box: SecretBox, row: SharedRow, said: Update): Shared
   const { key = row.key, value, comment } = said
   if (row.type === 'sensitive' && said.type === 'encrypted') refuse('env_stays_sensitive')
   const target = said.target === undefined || said.target === null ? sharedTargets(row) : targetsOf(ctx, said)
-  const type = row.type === 'sensitive' ? 'sensitive' : sharedType(ctx, said.type ?? row.type, target)
-  mustBeShared(ctx, { key, value: value ?? '', type, target })
+  // A comment, a name or a link alone leaves a variable as it is, also under a policy of the team that came after it.
+  const typed = value !== undefined || said.type !== undefined || said.target !== undefined
+  const type = typed && row.type !== 'sensitive' ? sharedType(ctx, said.type ?? row.type, target) : row.type
+  if (typed || said.key !== undefined) mustBeShared(ctx, { key, value: value ?? '', type, target })
+  else mustTouch(ctx.who, target)
   const version = row.version + 1
   return {
     ...row,

@@ -1,11 +1,12 @@
 /** What people send and get for their own tokens. docs/spec/wire.md 6: tokens. */
 import { GRANT_PATTERN, GRANT_WORDS } from '../permissions/scopes.ts'
 import { Type } from '../schema/builder.ts'
-import { Moment, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
+import { Moment, OneOf, PageQuery, Pagination, Unsupported } from '../schema/fields.ts'
 
 export const NewUserToken = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100 }),
   expiresAt: Type.Optional(Moment),
+  projectIds: Type.Optional(Unsupported('say one project in `projectId`')),
   projectId: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'id or name: only this project' })),
   scopes: Type.Optional(
     Type.Array(Type.String({ pattern: GRANT_PATTERN, description: GRANT_WORDS }), { maxItems: 22 }),

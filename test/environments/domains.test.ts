@@ -171,3 +171,19 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+onBothEngines(
+  'an environment with more than 100 domains, those that redirect to them counted too, is not removed',
+  async (world) => {
+    await openWeb(world, [])
+    const id = await addEnvironment(world)
+    await add(world, 'stage', { customEnvironmentId: id })
+    for (let one = 1; one <= 100; one++) await add(world, `to${one}`, { redirect: at('stage') })
+    const url = `/v9/projects/web/custom-environments/${id}`
+    assert.deepEqual(told(await world.call('DELETE', url)), [409, 'conflict'])
+    assert.equal((await world.call('DELETE', `${DOMAINS}/${at('to1')}`)).status, 200)
+    assert.equal((await world.call('DELETE', url)).status, 200)
+    assert.deepEqual((await world.call('GET', DOMAINS)).body.domains, [])
+  },
+  SETTINGS,
+)

@@ -241,6 +241,9 @@ onBothEngines('who may what: as for the variables of a project', async (world) =
     [sensitive.body.created[0].type, sensitive.body.created[0].target],
     ['sensitive', ['production', 'preview']],
   )
+  const kept = await owner('PATCH', '/v1/env', change(preview, { comment: 'of before the policy' }))
+  assert.equal(kept.body.updated[0].type, 'encrypted', 'a comment alone leaves the type as it was')
+  assert.equal((await owner('PATCH', '/v1/env', change(preview, { value: 'v' }))).body.updated[0].type, 'sensitive')
   const s = sensitive.body.created[0].id
   assert.equal(await value(owner, s), '')
   assert.deepEqual(told(await owner('PATCH', '/v1/env', change(s, { type: 'encrypted' }))), [400, 'bad_request'])

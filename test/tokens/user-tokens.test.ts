@@ -130,6 +130,7 @@ onBothEngines('a token acts for the team that it was made for, for one project o
     [query, { projectId: 'mine' }, 404],
     [query, { projectId: 'prj_none' }, 404],
     ['', { scopes: ['read:all'] }, 400],
+    [query, { projectIds: [web] }, 400],
     ['', { expiresAt: Date.now() - 1 }, 400],
     ['', { expiresAt: 1.5 }, 400],
     ['', { name: '' }, 400],
