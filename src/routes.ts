@@ -11,6 +11,7 @@ import { domainRoutes } from './domains/routes.ts'
 import { drainRoutes } from './drains/routes.ts'
 import { emptyListRoutes } from './empty-lists/routes.ts'
 import { envRoutes } from './env/routes.ts'
+import { envFileRoutes } from './env-files/routes.ts'
 import { environmentRoutes } from './environments/routes.ts'
 import type { Route } from './http/route.ts'
 import { installationRoutes } from './installations/routes.ts'
@@ -39,6 +40,7 @@ export const ROUTES: readonly Route[] = [
   ...accountDomainRoutes,
   ...emptyListRoutes,
   ...envRoutes,
+  ...envFileRoutes,
   ...sharedEnvRoutes,
   ...environmentRoutes,
   ...deploymentRoutes,

@@ -1,8 +1,6 @@
 /** Variables: operations 16 to 20, and what people ask for beside them: history, bulk, pull and export. */
 
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
-import { EnvFile, ImportAnswer, ImportQuery, importEnvFile, prepareImport } from '../env-files/import.ts'
-import { ExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from '../env-files/pull.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../model/project.ts'
 import { createEnv, deleteEnv, deleteEnvs, editEnv, findEnv, getEnv, listEnv, prepareEnv } from './env.ts'
@@ -24,13 +22,6 @@ import {
 const tag = 'environment variables'
 /** The largest body of a request that carries variables. */
 const MEBIBYTE = 1024 * 1024
-
-const PULLS = [
-  // `vercel dev` names no target.
-  ['/v3/env/pull/:projectId', 'pullProjectEnvOfDevelopment', 'Read what development gets'],
-  ['/v3/env/pull/:projectId/:target', 'pullProjectEnv', 'Read what a deployment of a target gets'],
-  ['/v3/env/pull/:projectId/:target/:gitBranch', 'pullProjectEnvOfBranch', 'Read what a deployment of a branch gets'],
-] as const
 
 export const envRoutes = [
   route({
@@ -136,56 +127,6 @@ export const envRoutes = [
     status: 200,
     reply: DeletedEnvs,
   }),
-  route({
-    method: 'PUT',
-    path: '/v1/projects/:idOrName/env',
-    operationId: 'putProjectEnvFile',
-    summary: 'Merge a .env text into the variables, or put it in their place; with a dry run, show the plan',
-    tag,
-    needs: ['env:write'],
-    query: ImportQuery,
-    body: EnvFile,
-    textBody: true,
-    bodyLimit: MEBIBYTE,
-    load: findProject,
-    guards: [accountInGoodStanding, notInTransfer],
-    prepare: prepareImport,
-    run: importEnvFile,
-    emits: ['project.env-variable.created', 'project.env-variable.updated', 'project.env-variable.deleted'],
-    refuses: ['not_found', ...CREATE_ENV_REFUSALS],
-    status: 200,
-    reply: ImportAnswer,
-  }),
-  route({
-    method: 'GET',
-    path: '/v1/projects/:idOrName/env/export',
-    operationId: 'exportProjectEnv',
-    summary: 'Read the variables of a target as .env text',
-    tag,
-    needs: ['env:read', 'env:decrypt'],
-    query: ExportQuery,
-    load: findProject,
-    run: exportEnv,
-    refuses: ['not_found', 'missing_permission'],
-    status: 200,
-    textReply: true,
-  }),
-  ...PULLS.map(([path, operationId, summary]) =>
-    route({
-      method: 'GET',
-      path,
-      operationId,
-      summary,
-      tag,
-      needs: ['env:read', 'env:decrypt'],
-      query: PullQuery,
-      load: findProject,
-      run: pullEnv,
-      refuses: ['not_found', 'missing_permission'],
-      status: 200,
-      reply: PulledEnv,
-    }),
-  ),
   route({
     method: 'GET',
     path: '/v1/projects/:idOrName/env/:id/history',

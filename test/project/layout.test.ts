@@ -23,7 +23,6 @@ const ORDER = [
 /** TABLE imports that run back up, each with its reason. */
 const BACK_UP: Readonly<Record<string, string>> = {
   'context.ts': 'it names the types of what a process opens, and imports nothing at run time',
-  env: 'its routes stand beside those of files of variables',
 }
 
 type Import = { from: string; to: string; file: string }
