@@ -1,11 +1,13 @@
 /** Membership by consent: an invited person is a stranger until they accept. docs/accounts.md: Members. */
 import assert from 'node:assert/strict'
-import { after } from 'node:test'
 import { postDue } from '../../src/mail/poster.ts'
 import { type Client, openClient, pathOf, signedIn } from '../support/browser-client.ts'
 import { digest, makeProject, openPlace, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
 import { openSmtp } from '../support/smtp.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
+
+// It ends with the process.
+const smtp = await openSmtp()
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 const DAY_MS = 86_400_000
@@ -319,9 +321,6 @@ onBothEngines('100 invitations wait in one team at the most', async (world) => {
   assert.deepEqual(said(full), [409, 'conflict'])
   assert.match(full.body.error.message, /100 invitations/)
 })
-
-const smtp = await openSmtp()
-after(() => smtp.close())
 
 onBothEngines(
   'with a mail server the link is in the letter to the person, and nobody else is shown it',

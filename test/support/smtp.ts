@@ -42,6 +42,8 @@ export async function openSmtp({ login, port = 0 }: { login?: string; port?: num
   server.on('error', () => {})
   server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
+  // Whoever forgets it keeps no process alive.
+  server.server.unref()
   smtp.port = (server.server.address() as AddressInfo).port
   smtp.url = `smtp://127.0.0.1:${smtp.port}`
   return smtp
