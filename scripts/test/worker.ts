@@ -5,15 +5,16 @@ import { QUEUE, takeFiles } from './queue.ts'
 
 let files = 0
 for (const { file, name } of takeFiles(process.env[QUEUE]!)) {
-  try {
-    await import(pathToFileURL(file).href)
-  } catch (error) {
-    test(name, () => {
-      throw error
-    })
-  }
-  // An empty suite has its turn once all tests before it have ended; its line says which file they were of.
-  await describe(name, () => {})
+  // A suite for each file: what a file opens for its tests is closed after them, and not before or after those of another.
+  await describe(name, async () => {
+    try {
+      await import(pathToFileURL(file).href)
+    } catch (error) {
+      test(name, () => {
+        throw error
+      })
+    }
+  })
   files++
 }
 // The runner counts a process without any line as a test.
