@@ -13,6 +13,8 @@ const LASTS_MS = FULL ? 15_000 : 6000
 /** How long the bystander is measured before the attack: the control. */
 const ALONE_MS = 3000
 const LONGEST_MS = 100
+/** The short form has few samples and a service that has just started, on whatever machine: it looks for stalls. */
+const BOUND_MS = FULL ? LONGEST_MS : 5 * LONGEST_MS
 /** A machine on which the bystander alone has a longer p90 is slow or busy: what may be felt of an attack is longer in proportion. */
 const LONGEST_ALONE_MS = 15
 const MOST_MEMORY = 512e6
@@ -61,7 +63,7 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
         `bystander, ${name} [${engine}]: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, longest ${longest.toFixed(0)} ms, ${Math.round(mib)} MiB; alone p90 ${alone.p90.toFixed(1)} ms`,
       )
       assert.equal(failed, 0, `${failed} of ${asked} failed`)
-      const bound = LONGEST_MS * Math.max(1, alone.p90 / LONGEST_ALONE_MS)
+      const bound = BOUND_MS * Math.max(1, alone.p90 / LONGEST_ALONE_MS)
       assert.ok(p99 < bound, `p99 ${p99} ms; the bound is ${bound} ms`)
       assert.ok(mib * MIB < MOST_MEMORY, `${mib} MiB`)
     },
