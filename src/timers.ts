@@ -150,7 +150,9 @@ async function runDue(deps: Deps, due: Map<string, number>, watch: ClockWatch): 
       await runTimer(deps, name, now)
     } catch (error) {
       deps.metrics.counter('berth_timer_failures_total', name).value++
-      deps.log.error({ err: error, timer: name }, 'a sweep failed; it runs again in its next period')
+      // A store that is away for a moment is no fault of the sweep.
+      const level = deps.db.refusalOf(error) === undefined ? 'error' : 'warn'
+      deps.log[level]({ err: error, timer: name }, 'a sweep failed; it runs again in its next period')
     }
   }
 }
