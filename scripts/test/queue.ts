@@ -2,7 +2,7 @@
  * The test files of a run, as a queue in a folder: each worker takes the next file that nobody took, so that all end together
  * whatever a file takes, and a process and its compiled code serve many files.
  */
-import { existsSync, globSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -18,6 +18,17 @@ const ELSEWHERE = ['test/attacks/**', 'test/clients/**', 'test/faults/**']
 const LONG = 'test/**/*.long.test.ts'
 
 type Took = { file: string; seconds: number }
+
+/** What a worker says of itself at its end. */
+export type Ended = {
+  /** The file that it took last. */
+  file: string
+  code: number
+  /** What set the code, where it was no test that failed. */
+  because: string[]
+  /** Errors that no test awaited, with the file that ran then. */
+  errors: { file: string; error: string }[]
+}
 
 /** The files of `npm test`, or the long ones, which `npm run test:long` runs: each test file is one or the other. */
 export function filesOf(root: string, long: boolean): string[] {
@@ -39,13 +50,10 @@ export function fillQueue(folder: string, root: string, files: readonly string[]
 }
 
 /** The files that fall to the worker that asks, one after another; after each, how long it took is noted. */
-export function* takeFiles(folder: string): Generator<{ file: string; name: string }> {
-  const { root, queue } = JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8')) as {
-    root: string
-    queue: string[]
-  }
+export function* takeFiles(folder: string, worker: string): Generator<{ file: string; name: string }> {
+  const { root, queue } = readQueue(folder)
   for (const [at, file] of queue.entries()) {
-    if (!take(join(folder, `taken-${at}`))) continue
+    if (!take(join(folder, `taken-${at}`), worker)) continue
     const since = performance.now()
     const name = relative(root, file)
     yield { file, name }
@@ -65,9 +73,39 @@ export function tookOf(folder: string): Took[] {
     .toSorted((a, b) => b.seconds - a.seconds)
 }
 
-function take(mark: string): boolean {
+/** A worker keeps what it says of itself at its end. */
+export function noteEnd(folder: string, worker: string, ended: Ended): void {
+  writeFileSync(endOf(folder, worker), JSON.stringify(ended))
+}
+
+/** What a worker said of itself at its end; nothing where a signal ended it. */
+export function readEnd(folder: string, worker: string): Ended | undefined {
+  const file = endOf(folder, worker)
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Ended) : undefined
+}
+
+/** The files that a worker took and did not end. */
+export function unendedOf(folder: string, worker: string): string[] {
+  const { root, queue } = readQueue(folder)
+  return queue
+    .filter((_, at) => {
+      const mark = join(folder, `taken-${at}`)
+      return existsSync(mark) && readFileSync(mark, 'utf8') === worker && !existsSync(join(folder, `took-${at}`))
+    })
+    .map((file) => relative(root, file))
+}
+
+function endOf(folder: string, worker: string): string {
+  return join(folder, `ended-${worker}`)
+}
+
+function readQueue(folder: string): { root: string; queue: string[] } {
+  return JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8'))
+}
+
+function take(mark: string, worker: string): boolean {
   try {
-    openSync(mark, 'wx')
+    writeFileSync(mark, worker, { flag: 'wx' })
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

@@ -1,9 +1,21 @@
-/** What a run of the tests prints: as node's own `spec`, with the files that took longer than they may before the counts. */
+/**
+ * What a run of the tests prints: as node's own `spec`. Before the counts stand the files that took longer than they may, and why
+ * a process ended badly, which node counts as a failed test without a word.
+ */
+import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { spec as Spec } from 'node:test/reporters'
-import { BUDGET_S, QUEUE, tookOf } from './queue.ts'
+import { BUDGET_S, QUEUE, readEnd, tookOf, unendedOf } from './queue.ts'
 
-type Event = { type: string; data: { nesting: number; message?: string } }
+type Event = {
+  type: string
+  data: {
+    nesting: number
+    message?: string
+    name?: string
+    details?: { error?: { exitCode?: number | null; signal?: string | null } }
+  }
+}
 
 export default async function* report(source: AsyncIterable<Event>): AsyncGenerator<string> {
   yield* Readable.from(withSlow(source)).pipe(new Spec())
@@ -11,14 +23,33 @@ export default async function* report(source: AsyncIterable<Event>): AsyncGenera
 
 async function* withSlow(source: AsyncIterable<Event>): AsyncGenerator<unknown> {
   let counted = false
+  const bad: string[] = []
   for await (const event of source) {
-    const { nesting, message = '' } = event.data
+    const { nesting, message = '', name = '', details } = event.data
+    if (event.type === 'test:fail' && nesting === 0 && details?.error?.exitCode !== undefined)
+      bad.push(whyItEnded(basename(name), details.error))
     if (!counted && event.type === 'test:diagnostic' && nesting === 0 && message.startsWith('tests ')) {
       counted = true
-      yield { type: 'test:stdout', data: { nesting: 0, message: slowFiles() } }
+      yield { type: 'test:stdout', data: { nesting: 0, message: bad.join('') + slowFiles() } }
     }
     yield event
   }
+}
+
+/** Why a process ended badly: its code or signal, what set it, the errors that no test awaited, and the files that ran. */
+function whyItEnded(
+  worker: string,
+  { exitCode, signal }: { exitCode?: number | null; signal?: string | null },
+): string {
+  const folder = process.env[QUEUE]!
+  const end = readEnd(folder, worker)
+  const lines = (end?.errors ?? []).map(({ file, error }) => `no test awaited this error, while ${file} ran: ${error}`)
+  lines.push(...(end?.because ?? []))
+  const unended = unendedOf(folder, worker)
+  if (unended.length > 0) lines.push(`it was in the midst of ${unended.join(', ')}`)
+  if (end !== undefined && lines.length === 0) lines.push(`the last file that it ran was ${end.file}`)
+  const how = signal == null ? `ended with ${exitCode}` : `was ended by ${signal}`
+  return `\n${worker} ${how}, which is no failure of one test:\n${lines.map((line) => `${line.replace(/^/gm, '  ')}\n`).join('')}`
 }
 
 function slowFiles(): string {

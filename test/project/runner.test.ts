@@ -52,6 +52,40 @@ test('each file is run once, whoever takes it; one that cannot be read ends the 
   assert.match(broken.said, /^. pass 8$/m)
 })
 
+test('a process that ends badly though no test failed says what ended it, and which file it ran', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [name, line, ...said] of [
+    [
+      'late',
+      "setTimeout(() => { throw new Error('too late') }, 30)",
+      /no test awaited .* late\.test\.mjs ran: Error: too late\n.*late\.test\.mjs:3/,
+    ],
+    [
+      'refused',
+      "setTimeout(() => Promise.reject(new Error('nobody')), 30)",
+      /no test awaited .* refused\.test\.mjs ran: Error: nobody/,
+    ],
+    ['code', 'process.exitCode = 7', /ended with 7/, /code\.test\.mjs left process\.exitCode at 7/],
+    [
+      'exit',
+      'setImmediate(() => process.exit(5))',
+      /ended with 5/,
+      /process\.exit .*\n.*exit\.test\.mjs:3/,
+      /in the midst of .*exit\.test\.mjs/,
+    ],
+    ['killed', "process.kill(process.pid, 'SIGKILL')", /was ended by SIGKILL/, /in the midst of .*killed\.test\.mjs/],
+  ] as const) {
+    const file = join(folder, `${name}.test.mjs`)
+    const wait = "test('two', () => new Promise((done) => setTimeout(done, 100)))"
+    writeFileSync(file, `import { test } from 'node:test'\ntest('one', () => {\n${line}\n})\n${wait}\n`)
+    const ran = run(file)
+    assert.equal(ran.status, 1, ran.said)
+    const before = ran.said.split(/^. tests /m)[0]!
+    for (const pattern of said) assert.match(before, pattern)
+  }
+})
+
 test('every test file belongs to npm test, to the long ones or to a command of its own', () => {
   const [short, long] = [filesOf(root, false), filesOf(root, true)]
   const all = globSync('test/**/*.test.ts', { cwd: root }).filter(
