@@ -59,12 +59,12 @@ test('a process that ends badly though no test failed says what ended it, and wh
     [
       'late',
       "setTimeout(() => { throw new Error('too late') }, 30)",
-      /no test awaited .* late\.test\.mjs ran: Error: too late\n.*late\.test\.mjs:3/,
+      /no test awaited .*late\.test\.mjs ran: Error: too late\n.*late\.test\.mjs:3/,
     ],
     [
       'refused',
       "setTimeout(() => Promise.reject(new Error('nobody')), 30)",
-      /no test awaited .* refused\.test\.mjs ran: Error: nobody/,
+      /no test awaited .*refused\.test\.mjs ran: Error: nobody/,
     ],
     ['code', 'process.exitCode = 7', /ended with 7/, /code\.test\.mjs left process\.exitCode at 7/],
     [
