@@ -64,12 +64,11 @@ onBothEngines('a root key is retired at zero references, and only then', async (
 for (const engine of ENGINES) {
   test(`a new key of a keyring that was handed in whole becomes active at a restart [${engine}]`, async (t) => {
     const world = await openWorld(engine)
-    t.after(() => rmSync(world.folder, { recursive: true }))
+    t.after(() => world.close())
     await fill(world, 2)
     const [known] = ring(world)
     const added = { id: 'rk_added', key: newKeyBytes().toString('base64') }
-    await world.app.close()
-    await world.deps.db.close()
+    await world.stop()
     const operator = { authorization: `Bearer ${world.credentials.operatorToken}` }
     const headers = { authorization: `Bearer ${world.credentials.token}` }
     // Behind the others it is known and not used; in front it is the active one, and the other can be retired and taken out.

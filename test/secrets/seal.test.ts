@@ -184,7 +184,7 @@ const start = (config: Config) => openService(config, silent, (error) => assert.
 for (const engine of ENGINES) {
   test(`a store starts only with the very keyring it was written with [${engine}]`, async (t) => {
     const world = await openWorld(engine)
-    t.after(() => world.close().catch(() => {}))
+    t.after(() => world.close())
     const { config } = world.deps
     const file = join(world.folder, 'keys.json')
     assert.equal(statSync(file).mode & 0o777, 0o600)
@@ -194,8 +194,7 @@ for (const engine of ENGINES) {
     })
     const right = readFileSync(file, 'utf8')
     const { id } = JSON.parse(right).keys[0]
-    await world.app.close()
-    await world.deps.db.close()
+    await world.stop()
 
     const refuses = async (says: RegExp, keys: Config['keys'] = { file }) => {
       await assert.rejects(start({ ...config, keys }), (error: Error) => {
@@ -235,9 +234,8 @@ for (const engine of ENGINES) {
 
 test('a service whose keyring does not fit ends with 1 and one line that says what to do', async (t) => {
   const world = await openWorld('sqlite')
-  t.after(() => rmSync(world.folder, { recursive: true }))
-  await world.app.close()
-  await world.deps.db.close()
+  t.after(() => world.close())
+  await world.stop()
   const [{ id }] = JSON.parse(readFileSync(join(world.folder, 'keys.json'), 'utf8')).keys
   const other = { keys: [{ id: 'rk_other', key: newKeyBytes().toString('base64') }] }
   const env = { PATH: process.env.PATH, BERTH_DATA: world.folder, PORT: '0', BERTH_KEYS: JSON.stringify(other) }

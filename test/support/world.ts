@@ -44,6 +44,8 @@ export type World = Omit<Service, 'credentials'> & {
   logged(): string
   /** Listens on a free port and gives the address. */
   listen(): Promise<string>
+  /** Closes the service and leaves its store and folder, for a test that starts another one over them. `close` removes them. */
+  stop(): Promise<void>
 }
 
 /** For a test that hangs: no test comes near it, also on a busy machine. */
@@ -98,6 +100,11 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
   })
   const as = (token: string | undefined) => callerOf(service, token)
   const operator = as(service.credentials.operatorToken)
+  let stopped: Promise<void> | undefined
+  const stop = () => {
+    stopped ??= service.close()
+    return stopped
+  }
   return {
     ...service,
     credentials: service.credentials as Required<StartCredentials>,
@@ -127,8 +134,9 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
     },
     logged: () => lines.join(''),
     listen: () => service.app.listen({ host: '127.0.0.1', port: 0 }),
+    stop,
     close: async () => {
-      await service.close()
+      await stop()
       if (settings.DATABASE_URL === undefined && engine === 'postgres') unused.push(database)
       rmSync(folder, { recursive: true, force: true })
     },
