@@ -1,6 +1,6 @@
 /** What an operation may touch, handed to it: no globals, no decorators. */
 import type { Logger } from 'pino'
-import type { Seen } from './access/seen.ts'
+import type { LastSeen } from './access/last-seen.ts'
 import type { Adapters } from './adapters/adapters.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
@@ -26,8 +26,8 @@ export type Deps = {
   metrics: Metrics
   limits: Limiter
   operatorTokenHash: string
-  /** Who was here. access/seen.ts. */
-  seen: Seen
+  /** Who was here. access/last-seen.ts. */
+  lastSeen: LastSeen
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */

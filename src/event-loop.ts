@@ -63,23 +63,23 @@ const MOST_PAUSE_MS = 25
  * wait for one piece of it and not for all. Each step should take a few milliseconds at the most.
  */
 export async function mapInPieces<T, R>(all: readonly T[], make: (one: T) => R | Promise<R>): Promise<R[]> {
-  const made: R[] = []
+  const results: R[] = []
   let began = performance.now()
   for (const one of all) {
-    made.push(await make(one))
+    results.push(await make(one))
     if (performance.now() - began < PIECE_MS) continue
     await pause()
     began = performance.now()
   }
-  return made
+  return results
 }
 
 /** Waits until no short request is left and no connection has come, or for as long as a pause may last. */
 async function pause(): Promise<void> {
   const end = performance.now() + MOST_PAUSE_MS
-  let seen: number
+  let lastTurn: number
   do {
-    seen = connections
+    lastTurn = connections
     await new Promise((resolve) => setTimeout(resolve, LEAST_PAUSE_MS))
-  } while ((shortRequests > 0 || connections > seen) && performance.now() < end)
+  } while ((shortRequests > 0 || connections > lastTurn) && performance.now() < end)
 }

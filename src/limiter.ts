@@ -4,13 +4,13 @@ import { Refusal } from './refusal.ts'
 import { counted } from './words.ts'
 
 /** What is asked of the limiter: how many, of how many, until when. */
-type Taken = { name: LimitName; total: number; seconds: number; remaining: number; endsAt: number; exceeded: boolean }
+type Count = { name: LimitName; total: number; seconds: number; remaining: number; endsAt: number; exceeded: boolean }
 
 export type Limiter = {
   /** The group of an operation of the public API. */
   groupOf(route: { operationId: string; method: string }): LimitName
   /** Takes one, or `count` or none, of what `owner` has. Undefined where nothing is limited. */
-  take(name: LimitName, owner: string, now: number, count?: number): Taken | undefined
+  take(name: LimitName, owner: string, now: number, count?: number): Count | undefined
   /** Gives back what was taken for something that does not count after all. */
   giveBack(name: LimitName, owner: string, count?: number): void
 }
@@ -32,8 +32,8 @@ export function openLimiter(settings: LimitSettings): Limiter {
   const counters = new Map<LimitName, { row: Limit; windows: Windows }>()
   for (const [name, row] of Object.entries(LIMITS) as [LimitName, Limit][]) {
     for (const operation of row.of ?? []) groups.set(operation, name)
-    const set: Limit = settings === 'off' ? { total: null, seconds: 60 } : (settings[name] ?? row)
-    if (set.total !== null) counters.set(name, { row: set, windows: { newer: new Map(), older: new Map() } })
+    const limit: Limit = settings === 'off' ? { total: null, seconds: 60 } : (settings[name] ?? row)
+    if (limit.total !== null) counters.set(name, { row: limit, windows: { newer: new Map(), older: new Map() } })
   }
   return {
     groupOf: ({ operationId, method }) => groups.get(operationId) ?? (method === 'GET' ? 'read' : 'write'),
@@ -56,11 +56,11 @@ export function openLimiter(settings: LimitSettings): Limiter {
 
 function windowOf(windows: Windows, owner: string, now: number, lengthMs: number): Window {
   const newer = windows.newer.get(owner)
-  const known = newer ?? windows.older.get(owner)
+  const current = newer ?? windows.older.get(owner)
   // One that ends later than any could was begun before the clock was set back.
-  const runs = known !== undefined && known.endsAt > now && known.endsAt <= now + lengthMs + SET_BACK_MS
+  const runs = current !== undefined && current.endsAt > now && current.endsAt <= now + lengthMs + SET_BACK_MS
   if (runs && newer !== undefined) return newer
-  const window = runs ? known : { used: 0, endsAt: now + lengthMs }
+  const window = runs ? current : { used: 0, endsAt: now + lengthMs }
   if (newer === undefined && windows.newer.size >= KNOWN) {
     windows.older = windows.newer
     windows.newer = new Map()
@@ -70,7 +70,7 @@ function windowOf(windows: Windows, owner: string, now: number, lengthMs: number
 }
 
 /** What an answer says of the limit that it counts against: as upstream does, and as the IETF draft does. */
-export function limitHeaders({ name, total, seconds, remaining, endsAt }: Taken, now: number): Record<string, string> {
+export function limitHeaders({ name, total, seconds, remaining, endsAt }: Count, now: number): Record<string, string> {
   return {
     'x-ratelimit-limit': String(total),
     'x-ratelimit-remaining': String(remaining),
@@ -81,15 +81,15 @@ export function limitHeaders({ name, total, seconds, remaining, endsAt }: Taken,
 }
 
 /** Refuses with rate_limited 429 when what was taken was not there any more. `what`: of what there was too much. */
-export function mustBeLeft(taken: Taken | undefined, now: number, what = 'requests'): void {
-  if (!taken?.exceeded) return
-  const { name, total, seconds, endsAt } = taken
+export function mustBeLeft(count: Count | undefined, now: number, what = 'requests'): void {
+  if (!count?.exceeded) return
+  const { name, total, seconds, endsAt } = count
   const wait = secondsUntil(endsAt, now)
   throw new Refusal(
     'rate_limited',
     `Too many ${what} - try again in ${counted(wait, 'second')} (more than ${total} in ${counted(seconds, 'second')}).`,
     { name, limit: { total, remaining: 0, reset: Math.ceil(endsAt / 1000), resetMs: endsAt } },
-    { ...limitHeaders(taken, now), 'retry-after': String(wait) },
+    { ...limitHeaders(count, now), 'retry-after': String(wait) },
   )
 }
 

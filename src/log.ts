@@ -36,9 +36,9 @@ export function droppedLines(log: Logger): number {
   return STREAMS.get(log)?.dropped() ?? 0
 }
 
-type Shown = { type: string; message: string; code?: unknown; stack?: string | undefined; because?: Shown }
+type LoggedError = { type: string; message: string; code?: unknown; stack?: string | undefined; because?: LoggedError }
 
-function showError(error: unknown, depth = 0): Shown {
+function showError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: 'something that is no error was thrown' }
   const { name, message, code, stack, cause } = error as NodeJS.ErrnoException
   return {
@@ -55,7 +55,7 @@ function showError(error: unknown, depth = 0): Shown {
  * closed or full (docs/operations.md: The log writes itself).
  */
 function openStream(file: number) {
-  let waiting = ''
+  let buffer = ''
   let dropped = 0
   let busySince: number | undefined
   let closed = false
@@ -63,25 +63,25 @@ function openStream(file: number) {
     dropped += text.split('\n').length - 1
   }
   const send = (bytes: Buffer) => {
-    write(file, bytes, (error, written) => {
+    write(file, bytes, (error, bytesWritten) => {
       if (error?.code === 'EAGAIN') return void setTimeout(send, AGAIN_MS, bytes)
       if (error) drop(bytes.toString())
-      else if (written < bytes.length) return send(bytes.subarray(written))
+      else if (bytesWritten < bytes.length) return send(bytes.subarray(bytesWritten))
       closed ||= error?.code === 'EPIPE'
       sendWaiting()
     })
   }
   const sendWaiting = () => {
-    const text = waiting
-    waiting = ''
+    const text = buffer
+    buffer = ''
     busySince = text === '' ? undefined : performance.now()
     if (text !== '') send(Buffer.from(text))
   }
   return {
     dropped: () => dropped,
     write(line: string) {
-      if (closed || waiting.length + line.length > MOST_WAITING) return drop(line)
-      waiting += line
+      if (closed || buffer.length + line.length > MOST_WAITING) return drop(line)
+      buffer += line
       if (busySince !== undefined) return
       // After this turn: what is said in it leaves together, and last words leave at once.
       busySince = performance.now()
@@ -89,8 +89,8 @@ function openStream(file: number) {
     },
     /** What waits, at once, when the process ends. */
     flushSync() {
-      const text = waiting
-      waiting = ''
+      const text = buffer
+      buffer = ''
       if (closed || text === '' || performance.now() - (busySince ?? 0) > STUCK_MS) return
       try {
         writeSync(file, text)

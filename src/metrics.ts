@@ -85,12 +85,12 @@ export function openMetrics(): Metrics {
       all.set(name, series)
     }
     const key = showLabels((METRICS as Record<string, Metric>)[name]!.labels, labels)
-    let found = series.get(key) as T | undefined
-    if (found === undefined) {
-      found = make()
-      series.set(key, found)
+    let figure = series.get(key) as T | undefined
+    if (figure === undefined) {
+      figure = make()
+      series.set(key, figure)
     }
-    return found
+    return figure
   }
   const figure = (name: string, ...labels: string[]) => find(name, labels, () => ({ value: 0 }))
   return {

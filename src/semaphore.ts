@@ -18,7 +18,7 @@ export type SemaphoreRules = {
   /** The slots of all owners together; no limit where it is absent. */
   slots?: number
   /** Whether an owner that holds so many slots may take one more, when so many are free. */
-  mayTake?: (owner: string, held: number, free: number) => boolean
+  mayTake?: (owner: string, inUse: number, free: number) => boolean
   /**
    * How those that wait are let in: each call of `letIn` gives one slot, and false once no owner that waits may take one. By default
    * all at once.
@@ -28,9 +28,9 @@ export type SemaphoreRules = {
 
 export function openSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): Semaphore {
   const queue = openFairQueue<() => void>()
-  const held = openHeld(rules)
+  const slots = openHeld(rules)
   const letIn = () => {
-    const next = queue.shift(held.fits)
+    const next = queue.shift(slots.fits)
     next?.()
     return next !== undefined
   }
@@ -41,15 +41,15 @@ export function openSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): S
     wake,
     waiting: queue.sizeOf,
     tryTake(owner) {
-      if (queue.sizeOf(owner) > 0 || !held.fits(owner)) return false
-      held.add(owner, 1)
+      if (queue.sizeOf(owner) > 0 || !slots.fits(owner)) return false
+      slots.add(owner, 1)
       return true
     },
     take(owner, patienceMs) {
       return new Promise((resolve) => {
         const go = () => {
           clearTimeout(patience)
-          held.add(owner, 1)
+          slots.add(owner, 1)
           resolve(true)
         }
         const giveUp = () => {
@@ -62,7 +62,7 @@ export function openSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): S
       })
     },
     release(owner) {
-      held.add(owner, -1)
+      slots.add(owner, -1)
       wake()
     },
   }
@@ -74,16 +74,16 @@ function admitAll(letIn: () => boolean): void {
 
 /** The slots that are taken, by owner, and whether one is free for an owner. */
 function openHeld({ slots = Number.POSITIVE_INFINITY, mayTake = () => true }: SemaphoreRules) {
-  const held = new Map<string, number>()
-  let taken = 0
-  const heldBy = (owner: string) => held.get(owner) ?? 0
+  const counts = new Map<string, number>()
+  let total = 0
+  const heldBy = (owner: string) => counts.get(owner) ?? 0
   return {
-    fits: (owner: string) => taken < slots && mayTake(owner, heldBy(owner), slots - taken),
+    fits: (owner: string) => total < slots && mayTake(owner, heldBy(owner), slots - total),
     add(owner: string, change: 1 | -1) {
-      taken += change
+      total += change
       const count = heldBy(owner) + change
-      if (count === 0) held.delete(owner)
-      else held.set(owner, count)
+      if (count === 0) counts.delete(owner)
+      else counts.set(owner, count)
     },
   }
 }

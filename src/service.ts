@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { openSeen, startSeen } from './access/seen.ts'
+import { openLastSeen, startLastSeen } from './access/last-seen.ts'
 import { openAdapters } from './adapters/adapters.ts'
 import { makeFolder } from './adapters/folder.ts'
 import { openClock } from './clock.ts'
@@ -106,10 +106,10 @@ export async function openService(
 }
 
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
-function openParts(config: Config): Pick<Deps, 'adapters' | 'limits' | 'seen' | 'wakeups' | 'onProject'> {
+function openParts(config: Config): Pick<Deps, 'adapters' | 'limits' | 'lastSeen' | 'wakeups' | 'onProject'> {
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
   const limits = openLimiter(config.rateLimits)
-  return { adapters: openAdapters(config), limits, seen: openSeen(), wakeups, onProject: ON_PROJECT }
+  return { adapters: openAdapters(config), limits, lastSeen: openLastSeen(), wakeups, onProject: ON_PROJECT }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */
@@ -120,20 +120,20 @@ function pagesOf(deps: Deps): (OpenPage | Probe)[] {
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
 function startBackground(deps: Deps): () => Promise<void> {
   const workers = deps.config.timers ? [startDeliveries, startTimers, startPoster] : []
-  const stops = [startFigures, startSeen, ...workers].map((begin) => begin(deps))
+  const stops = [startFigures, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all(stops.map((stop) => stop())))
 }
 
 function storeWatch(metrics: Metrics): StoreWatch {
   const writes = metrics.histogram('berth_commit_writes')
   const durations = metrics.histogram('berth_commit_duration_seconds')
-  const lost = metrics.counter('berth_races_lost_total')
+  const racesLost = metrics.counter('berth_races_lost_total')
   return {
     committed(count, ms) {
       observe(writes, count)
       observe(durations, ms / 1000)
     },
-    lostRace: () => void lost.value++,
+    lostRace: () => void racesLost.value++,
   }
 }
 

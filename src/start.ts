@@ -70,10 +70,10 @@ async function listenToProxies(service: Service, { host, edge }: Config, log: Lo
     const { code = '' } = error as NodeJS.ErrnoException
     if (code !== 'EADDRINUSE')
       throw new BadSetting(`BERTH_EDGE_PORT: cannot listen on ${host}, port ${edge.port} (${code})`)
-    const taken = `the port for proxies, ${edge.port}, is taken by another program: set BERTH_EDGE_PORT to a free one, to 0 or to off`
-    if (edge.chosen) throw new Error(taken, { cause: error })
-    log.warn(taken)
-    return `No proxy can ask: ${taken}`
+    const portTaken = `the port for proxies, ${edge.port}, is taken by another program: set BERTH_EDGE_PORT to a free one, to 0 or to off`
+    if (edge.chosen) throw new Error(portTaken, { cause: error })
+    log.warn(portTaken)
+    return `No proxy can ask: ${portTaken}`
   }
 }
 
@@ -83,7 +83,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
   const { token } = credentials
   // Where no person reads, a log collector does: a token has no place there.
   const isShown = firstStart && process.stdout.isTTY === true
-  const said = isShown ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
+  const tokenText = isShown ? token : token && `$(sed -n 's/.*"token": "\\(.*\\)".*/\\1/p' ${quoted(file)})`
   const lines = [
     `berth listening on ${url}`,
     ...(edge === undefined ? [] : [edge]),
@@ -91,7 +91,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
     ...(isShown ? firstLines(credentials, config, file) : [laterLine(credentials, config, file, firstStart)]),
     '',
     'Create a project:',
-    `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${said ?? '$TOKEN'}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
+    `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${tokenText ?? '$TOKEN'}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
     `Every operation: ${url}/docs`,
     '',
   ]
@@ -101,8 +101,8 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
 function laterLine({ token }: Service['credentials'], config: Config, file: string, firstStart: boolean): string {
   if (token === undefined)
     return 'This store was first started with another data folder: make a token with POST /operator/v1/tokens'
-  const made = firstStart ? 'First start: a user (admin), a team (team) and a token were made. ' : ''
-  return `${made}The first token${config.operatorToken ? ' is' : ' and the operator token are'} in ${file}`
+  const firstRows = firstStart ? 'First start: a user (admin), a team (team) and a token were made. ' : ''
+  return `${firstRows}The first token${config.operatorToken ? ' is' : ' and the operator token are'} in ${file}`
 }
 
 /** For a shell, as one word. */

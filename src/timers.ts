@@ -1,6 +1,6 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
 
-import { forgetLongUnseen } from './access/seen.ts'
+import { forgetLongUnseen } from './access/last-seen.ts'
 import { forgetReservedSlugs } from './accounts/slugs.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
@@ -87,8 +87,8 @@ async function forgetOldEvents(ctx: OperatorCtx, limit: number): Promise<number>
       eb.not(eb.exists(eb.selectFrom('delivery').select('id').whereRef('delivery.event_stamp', '=', 'event.stamp'))),
     )
     .limit(limit)
-  const gone = await ctx.db.deleteFrom('event').where('stamp', 'in', old).returning('stamp').execute()
-  return gone.length
+  const rows = await ctx.db.deleteFrom('event').where('stamp', 'in', old).returning('stamp').execute()
+  return rows.length
 }
 
 /** Runs one sweep to its end, as of `now`. Gives the number of rows it dealt with. */

@@ -32,19 +32,19 @@ export async function authenticate(db: Queries, credentials: Credentials, now: n
   const { teamId, slug } = credentials
   const hash = fingerprint(token)
   const hold = db.isTransaction
-  const [found] =
+  const [row] =
     slug === undefined || teamId !== undefined
       ? await (hold ? holdByTeamId : findByTeamId)(db, { hash, team: teamId ?? null })
       : await (hold ? holdBySlug : findBySlug)(db, { hash, slug })
-  if (found === undefined || (found.expires_at !== null && found.expires_at <= now)) {
+  if (row === undefined || (row.expires_at !== null && row.expires_at <= now)) {
     refuse('invalid_token', undefined, { invalidToken: true })
   }
-  const installation = found.configuration_id === null ? undefined : await readInstallation(db, found.configuration_id)
+  const installation = row.configuration_id === null ? undefined : await readInstallation(db, row.configuration_id)
   const asksForTeam = teamId !== undefined || slug !== undefined
-  if (installation && found.team_id !== null && !asksForTeam) refuse('team_id_required')
-  const may = installation ? isInstalledOn(found, slug) : mayActFor(found, slug)
-  if (found.account_id === null || !may) refuse('team_forbidden')
-  return whoOf(found as Acting, installation)
+  if (installation && row.team_id !== null && !asksForTeam) refuse('team_id_required')
+  const may = installation ? isInstalledOn(row, slug) : mayActFor(row, slug)
+  if (row.account_id === null || !may) refuse('team_forbidden')
+  return whoOf(row as Acting, installation)
 }
 
 /** Refuses with 403 when one of the permissions is not there, and names it. */
@@ -62,8 +62,8 @@ export function authenticateOperator(authorization: string | undefined, operator
 
 /** Whether an `Authorization` header holds the operator token; takes constant time. */
 export function isOperator(authorization: string | undefined, operatorTokenHash: string): boolean {
-  const given = Buffer.from(fingerprint(bearerOf(authorization) ?? ''))
-  return timingSafeEqual(given, Buffer.from(operatorTokenHash))
+  const digest = Buffer.from(fingerprint(bearerOf(authorization) ?? ''))
+  return timingSafeEqual(digest, Buffer.from(operatorTokenHash))
 }
 
 /** The token of an `Authorization` header; undefined when it holds none that could be one. */
@@ -72,49 +72,49 @@ export function bearerOf(authorization: string | undefined): string | undefined 
 }
 
 /** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */
-function mayActFor(found: TokenRow, slug: string | undefined): boolean {
-  if (found.team_id !== null && found.account_id !== found.team_id) return false
-  if (slug !== undefined && found.slug !== slug) return false
-  if (found.kind === 'team') return found.role !== null
+function mayActFor(token: TokenRow, slug: string | undefined): boolean {
+  if (token.team_id !== null && token.account_id !== token.team_id) return false
+  if (slug !== undefined && token.slug !== slug) return false
+  if (token.kind === 'team') return token.role !== null
   // Clients say whose account it is by `teamId`, also when it is the user's own.
-  return slug === undefined && found.account_id === found.user_id
+  return slug === undefined && token.account_id === token.user_id
 }
 
 /** An installation acts for the one account that it is on. */
-function isInstalledOn(found: TokenRow, slug: string | undefined): boolean {
-  if (slug !== undefined && found.slug !== slug) return false
-  return found.team_id !== null ? found.account_id === found.team_id : found.account_id === found.user_id
+function isInstalledOn(token: TokenRow, slug: string | undefined): boolean {
+  if (slug !== undefined && token.slug !== slug) return false
+  return token.team_id !== null ? token.account_id === token.team_id : token.account_id === token.user_id
 }
 
-function whoOf(found: Acting, installation: ActingInstallation | undefined): Who {
-  const acts = { account: accountOf(found), tokenTeamId: found.team_id }
+function whoOf(row: Acting, installation: ActingInstallation | undefined): Who {
+  const acts = { account: accountOf(row), tokenTeamId: row.team_id }
   if (installation) {
-    const actor = { kind: 'integration', id: installation.installationId!, tokenId: found.token_id } as const
+    const actor = { kind: 'integration', id: installation.installationId!, tokenId: row.token_id } as const
     return { ...acts, ...installation, actor, role: 'OWNER' }
   }
-  const role = found.role ?? 'OWNER'
+  const role = row.role ?? 'OWNER'
   return {
     ...acts,
-    actor: { kind: 'user', id: found.user_id, tokenId: found.token_id },
-    userId: found.user_id,
+    actor: { kind: 'user', id: row.user_id, tokenId: row.token_id },
+    userId: row.user_id,
     role,
-    permissions: permissionsOf(role, found.scopes_json),
+    permissions: permissionsOf(role, row.scopes_json),
     installationId: null,
-    projectIds: found.project_ids_json === null ? null : JSON.parse(found.project_ids_json),
+    projectIds: row.project_ids_json === null ? null : JSON.parse(row.project_ids_json),
   }
 }
 
-function accountOf(found: Acting): Account {
+function accountOf(row: Acting): Account {
   return {
-    id: found.account_id,
-    kind: found.kind,
-    slug: found.slug,
-    name: found.name,
-    plan: found.plan,
-    softBlocked: found.soft_blocked_at !== null,
-    paymentMissing: found.payment_missing_at !== null,
-    addOns: JSON.parse(found.add_ons_json),
-    sensitiveEnv: found.sensitive_env_policy === 'on',
+    id: row.account_id,
+    kind: row.kind,
+    slug: row.slug,
+    name: row.name,
+    plan: row.plan,
+    softBlocked: row.soft_blocked_at !== null,
+    paymentMissing: row.payment_missing_at !== null,
+    addOns: JSON.parse(row.add_ons_json),
+    sensitiveEnv: row.sensitive_env_policy === 'on',
   }
 }
 

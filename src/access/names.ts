@@ -33,9 +33,9 @@ async function resolveIn<T>(db: Queries, values: T): Promise<T> {
 }
 
 /** No slug looks like an id, and none holds an "@". */
-async function findId(db: Queries, said: string, kind: 'user' | 'team' | null): Promise<string | undefined> {
-  if (/^(usr|team)_/.test(said)) return said
-  const name = said.toLowerCase()
+async function findId(db: Queries, idOrName: string, kind: 'user' | 'team' | null): Promise<string | undefined> {
+  if (/^(usr|team)_/.test(idOrName)) return idOrName
+  const name = idOrName.toLowerCase()
   let accounts = db.selectFrom('account').select('id')
   accounts = accounts.where(name.includes('@') ? 'email' : 'slug', '=', name)
   if (kind !== null) accounts = accounts.where('kind', '=', kind)

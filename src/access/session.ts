@@ -23,9 +23,9 @@ const select = prepared<{ hash: string }, SessionRow>((db, value) =>
 export async function findVisitor(db: Queries, secret: string | undefined, now: number): Promise<Visitor | undefined> {
   if (secret === undefined) return undefined
   const sessionHash = fingerprint(secret)
-  const [found] = await select(db, { hash: sessionHash })
-  if (found === undefined || found.expires_at <= now || found.used_at + SESSION_IDLE_MS <= now) return undefined
-  return { userId: found.user_id, username: found.slug, name: found.name, sessionHash, usedAt: found.used_at }
+  const [row] = await select(db, { hash: sessionHash })
+  if (row === undefined || row.expires_at <= now || row.used_at + SESSION_IDLE_MS <= now) return undefined
+  return { userId: row.user_id, username: row.slug, name: row.name, sessionHash, usedAt: row.used_at }
 }
 
 /** Writes down that a session is in use. */

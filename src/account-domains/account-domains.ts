@@ -106,8 +106,8 @@ export async function proveAccountDomain(
   records: Records<string> | typeof NOT_ASKED,
 ): Promise<Answer> {
   const { name, account_id } = claim
-  const known = await provenAt(ctx, claim)
-  if (known === null) {
+  const latestProof = await provenAt(ctx, claim)
+  if (latestProof === null) {
     // It was proven a moment ago, and by somebody else since: nothing is known of DNS, so nothing is said of it.
     if (records === NOT_ASKED) refuse('busy')
     await mustBeProven(ctx, { ...claim, apex_name: name }, records)
@@ -116,7 +116,7 @@ export async function proveAccountDomain(
   }
   await ctx.db
     .updateTable('account_domain')
-    .set({ proven_at: known ?? momentOf(ctx.stamp) })
+    .set({ proven_at: latestProof ?? momentOf(ctx.stamp) })
     .where('account_id', '=', account_id)
     .where('name', '=', name)
     .execute()

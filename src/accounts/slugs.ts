@@ -19,8 +19,8 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
  * the account that gives a slug up writes both. Refuses: slug_taken 409.
  */
 export async function takeSlug(ctx: DbCtx, slug: string, holders: readonly string[]): Promise<void> {
-  const taken = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
-  if (taken !== undefined && !holders.includes(taken.id))
+  const holder = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
+  if (holder !== undefined && !holders.includes(holder.id))
     refuse('slug_taken', `"${slug}" is already taken by a user or a team.`)
   const reserved = await ctx.db
     .selectFrom('reserved_slug')

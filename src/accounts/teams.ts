@@ -50,8 +50,8 @@ export async function listTeams(
     .orderBy('account.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
-  return { teams: shown.map(showTeam), pagination }
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { teams: items.map(showTeam), pagination }
 }
 
 /**
@@ -70,10 +70,10 @@ export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
  * not_found 404, also for a team that the user is not in.
  */
 export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
-  const said = params.idOrSlug ?? ''
-  const mine = teamsOf(ctx).where((eb) => eb.or([eb('account.id', '=', said), eb('account.slug', '=', said)]))
+  const idOrSlug = params.idOrSlug ?? ''
+  const mine = teamsOf(ctx).where((eb) => eb.or([eb('account.id', '=', idOrSlug), eb('account.slug', '=', idOrSlug)]))
   const row = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
-  if (row === undefined) refuse('not_found', `Team "${said.slice(0, 100)}" not found.`)
+  if (row === undefined) refuse('not_found', `Team "${idOrSlug.slice(0, 100)}" not found.`)
   return row
 }
 

@@ -48,7 +48,7 @@ export async function passwordMatches(password: string, phc: string): Promise<bo
   const [, , , cost = '', nonce = '', tag = ''] = phc.split('$')
   const { m, t, p } = Object.fromEntries(cost.split(',').map((pair) => pair.split('=')))
   const expected = Buffer.from(tag, 'base64')
-  const made = await derive('argon2id', {
+  const hash = await derive('argon2id', {
     message: password,
     nonce: Buffer.from(nonce, 'base64'),
     memory: Number(m),
@@ -56,7 +56,7 @@ export async function passwordMatches(password: string, phc: string): Promise<bo
     parallelism: Number(p),
     tagLength: expected.length,
   })
-  return timingSafeEqual(made, expected)
+  return timingSafeEqual(hash, expected)
 }
 
 function unpadded(bytes: Buffer): string {

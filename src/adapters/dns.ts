@@ -29,7 +29,7 @@ const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
 /** `servers`: `address:port` of each; the system's when undefined. */
 export function openDns(servers: string[] | undefined): Dns {
   // Each asker takes only as many slots as it leaves free: one alone has half of them, and for somebody new one is free at once.
-  const semaphore = openSemaphore({ slots: MOST_IN_FLIGHT, mayTake: (_, held, free) => held < free })
+  const semaphore = openSemaphore({ slots: MOST_IN_FLIGHT, mayTake: (_, inUse, free) => inUse < free })
   const ask = async <T>(asker: string, question: (resolver: Resolver) => Promise<T[]>): Promise<DnsAnswer<T>> => {
     const deadline = Date.now() + LONGEST_MS
     if (!semaphore.tryTake(asker) && !(await semaphore.take(asker, LONGEST_MS))) return undefined

@@ -62,18 +62,18 @@ type Undici = typeof import('undici')
  * in the share of one account (dns.ts).
  */
 function openAgents(dns: Dns, may: (address: string) => boolean) {
-  const kept = new Map<string, { agent: Agent; posts: number; idle?: NodeJS.Timeout }>()
+  const agents = new Map<string, { agent: Agent; posts: number; idle?: NodeJS.Timeout }>()
   // Loaded at the first delivery: a service that sends nothing starts sooner.
   let undici: Promise<Undici> | undefined
   return {
     async use<T>(accountId: string, post: (agent: Agent, request: Undici['request']) => Promise<T>): Promise<T> {
       undici ??= import('undici')
       const { Agent, buildConnector, request } = await undici
-      let own = kept.get(accountId)
+      let own = agents.get(accountId)
       if (own === undefined) {
         const connect = guarded(buildConnector, dns, may, accountId)
         own = { agent: new Agent({ connect, allowH2: false, pipelining: 1, keepAliveTimeout: IDLE_MS }), posts: 0 }
-        kept.set(accountId, own)
+        agents.set(accountId, own)
       }
       const { agent } = own
       clearTimeout(own.idle)
@@ -82,11 +82,11 @@ function openAgents(dns: Dns, may: (address: string) => boolean) {
         return await post(agent, request)
       } finally {
         own.posts--
-        if (own.posts === 0) own.idle = setTimeout(() => kept.delete(accountId) && agent.destroy(), IDLE_MS).unref()
+        if (own.posts === 0) own.idle = setTimeout(() => agents.delete(accountId) && agent.destroy(), IDLE_MS).unref()
       }
     },
     async close() {
-      await Promise.all([...kept.values()].map(({ agent }) => agent.destroy()))
+      await Promise.all([...agents.values()].map(({ agent }) => agent.destroy()))
     },
   }
 }
@@ -144,22 +144,22 @@ function guardedLookup(dns: Dns, may: (address: string) => boolean, accountId: s
 async function addressesOf(dns: Dns, name: string, accountId: string): Promise<string[]> {
   if (/^(.+\.)?localhost\.?$/i.test(name)) return ['127.0.0.1', '::1']
   const [v4, v6] = await Promise.all([dns.readA(name, accountId), dns.readAaaa(name, accountId)])
-  const found = [...(v4 ?? []), ...(v6 ?? [])]
-  if (found.length > 0) return found
+  const addresses = [...(v4 ?? []), ...(v6 ?? [])]
+  if (addresses.length > 0) return addresses
   throw new Error(v4 && v6 ? 'the name has no address' : 'the name servers did not answer')
 }
 
 /** The first KiB of an answer. After 64 KiB the rest is not read. An answer that breaks off throws. */
 async function readStart(body: AsyncIterable<Buffer>): Promise<string> {
-  let kept = Buffer.alloc(0)
+  let head = Buffer.alloc(0)
   let read = 0
   for await (const chunk of body) {
-    if (kept.length < KEPT) kept = Buffer.concat([kept, chunk.subarray(0, KEPT - kept.length)])
+    if (head.length < KEPT) head = Buffer.concat([head, chunk.subarray(0, KEPT - head.length)])
     read += chunk.length
     if (read > MOST_READ) break
   }
   // PostgreSQL cannot store a NUL character.
-  return kept.toString('utf8').replaceAll('\0', '\uFFFD')
+  return head.toString('utf8').replaceAll('\0', '\uFFFD')
 }
 
 /** A sentence about a failure. It names no address of this network. */

@@ -59,12 +59,12 @@ export function writeAgain(file: string): void {
 /** Remembers which files these names lead to. The answer throws once one leads to another file, or to none. */
 export function holdNames(names: string[]): () => void {
   const idOf = (name: string) => {
-    const found = statSync(name, { throwIfNoEntry: false })
-    return found && `${found.dev} ${found.ino}`
+    const stats = statSync(name, { throwIfNoEntry: false })
+    return stats && `${stats.dev} ${stats.ino}`
   }
-  const held = names.map((name) => ({ name, id: idOf(name) }))
+  const owners = names.map((name) => ({ name, id: idOf(name) }))
   return () => {
-    for (const { name, id } of held)
+    for (const { name, id } of owners)
       if (idOf(name) !== id) throw new NameLost(`${name} was removed or replaced while the service had it open`)
   }
 }

@@ -18,14 +18,14 @@ type Repository = {
 }
 
 /** `fault` says what went wrong, for people; it holds nothing secret. */
-export type Told<T> = { found: T } | { fault: string }
+export type GitResult<T> = { value: T } | { fault: string }
 
 export type GitClient = {
-  readRepository(access: GitAccess, repo: string): Promise<Told<Repository>>
+  readRepository(access: GitAccess, repo: string): Promise<GitResult<Repository>>
   /** Gives the id by which the hook is removed. */
-  addHook(access: GitAccess, path: string, hook: Hook): Promise<Told<string>>
+  addHook(access: GitAccess, path: string, hook: Hook): Promise<GitResult<string>>
   /** A hook that is gone already is no fault. */
-  removeHook(access: GitAccess, path: string, hookId: string): Promise<Told<true>>
+  removeHook(access: GitAccess, path: string, hookId: string): Promise<GitResult<true>>
 }
 
 const LONGEST_MS = 5000
@@ -34,8 +34,8 @@ const LARGEST_ANSWER = 512 * 1024
 /** GitLab REST v4 (docs.gitlab.com: Projects, Project webhooks). `path` is the number of the project. */
 const gitlab: GitClient = {
   async readRepository(access, repo) {
-    const told = await ask(access, 'GET', `/api/v4/projects/${encodeURIComponent(repo)}`)
-    return understood(told, (body) => {
+    const result = await ask(access, 'GET', `/api/v4/projects/${encodeURIComponent(repo)}`)
+    return understood(result, (body) => {
       const namespace = object(body.namespace)
       const owner = body.owner === undefined ? namespace : object(body.owner)
       const id = String(number(body.id))
@@ -53,18 +53,18 @@ const gitlab: GitClient = {
   async addHook(access, path, { url, secret }) {
     const events = { push_events: true, merge_requests_events: true, enable_ssl_verification: true }
     const body = { url, ...events, ...(secret !== null && { token: secret }) }
-    const told = await ask(access, 'POST', `/api/v4/projects/${path}/hooks`, body)
-    return understood(told, (made) => String(number(made.id)))
+    const result = await ask(access, 'POST', `/api/v4/projects/${path}/hooks`, body)
+    return understood(result, (hook) => String(number(hook.id)))
   },
   removeHook: (access, path, hookId) =>
-    gone(ask(access, 'DELETE', `/api/v4/projects/${path}/hooks/${encodeURIComponent(hookId)}`)),
+    isGone(ask(access, 'DELETE', `/api/v4/projects/${path}/hooks/${encodeURIComponent(hookId)}`)),
 }
 
 /** Bitbucket Cloud REST 2.0 (developer.atlassian.com: Repositories, Webhooks). `path` is `workspace/slug`. */
 const bitbucket: GitClient = {
   async readRepository(access, repo) {
-    const told = await ask(access, 'GET', `/2.0/repositories/${escaped(repo)}`)
-    return understood(told, (body) => {
+    const result = await ask(access, 'GET', `/2.0/repositories/${escaped(repo)}`)
+    return understood(result, (body) => {
       const [owner = '', slug = ''] = text(body.full_name).split('/')
       const uuid = text(body.uuid)
       const shown = { name: text(body.name), slug, owner, uuid, workspaceUuid: text(object(body.workspace).uuid) }
@@ -76,11 +76,11 @@ const bitbucket: GitClient = {
   async addHook(access, path, { url, secret }) {
     const events = ['repo:push', 'pullrequest:created', 'pullrequest:updated', 'pullrequest:fulfilled']
     const body = { description: 'Berth', url, active: true, events, ...(secret !== null && { secret }) }
-    const told = await ask(access, 'POST', `/2.0/repositories/${escaped(path)}/hooks`, body)
-    return understood(told, (made) => text(made.uuid))
+    const result = await ask(access, 'POST', `/2.0/repositories/${escaped(path)}/hooks`, body)
+    return understood(result, (hook) => text(hook.uuid))
   },
   removeHook: (access, path, hookId) =>
-    gone(ask(access, 'DELETE', `/2.0/repositories/${escaped(path)}/hooks/${encodeURIComponent(hookId)}`)),
+    isGone(ask(access, 'DELETE', `/2.0/repositories/${escaped(path)}/hooks/${encodeURIComponent(hookId)}`)),
 }
 
 export const GIT_CLIENTS: Record<Provider, GitClient> = { gitlab, bitbucket }
@@ -133,20 +133,20 @@ async function readBounded(answer: Response): Promise<string | undefined> {
 }
 
 /** What an answer says, or that it says something else than the provider's documentation. */
-function understood<T>(told: Answer | { fault: string }, read: (body: Body) => T): Told<T> {
-  if ('fault' in told) return told
-  if (told.status >= 300) return { fault: `it answered ${told.status}` }
+function understood<T>(result: Answer | { fault: string }, read: (body: Body) => T): GitResult<T> {
+  if ('fault' in result) return result
+  if (result.status >= 300) return { fault: `it answered ${result.status}` }
   try {
-    return { found: read(object(told.body)) }
+    return { value: read(object(result.body)) }
   } catch {
     return { fault: 'its answer was not understood' }
   }
 }
 
-async function gone(asked: Promise<Answer | { fault: string }>): Promise<Told<true>> {
-  const told = await asked
-  if ('fault' in told) return told
-  return told.status < 300 || told.status === 404 ? { found: true } : { fault: `it answered ${told.status}` }
+async function isGone(request: Promise<Answer | { fault: string }>): Promise<GitResult<true>> {
+  const result = await request
+  if ('fault' in result) return result
+  return result.status < 300 || result.status === 404 ? { value: true } : { fault: `it answered ${result.status}` }
 }
 
 function escaped(path: string): string {

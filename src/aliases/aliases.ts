@@ -19,9 +19,9 @@ export function aliasId(name: string): string {
   return `als_${Buffer.from(name).toString('base64url')}`
 }
 
-function nameOf(said: string): string {
-  if (!said.startsWith('als_')) return said.toLowerCase()
-  return Buffer.from(said.slice('als_'.length), 'base64url').toString().replaceAll('\0', '')
+function nameOf(text: string): string {
+  if (!text.startsWith('als_')) return text.toLowerCase()
+  return Buffer.from(text.slice('als_'.length), 'base64url').toString().replaceAll('\0', '')
 }
 
 /** Lists the account's aliases, those of the newest domain first; those on projects that the token may not see are not there. */
@@ -40,8 +40,8 @@ export async function listAliases(
     .orderBy('alias.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
-  return { aliases: shown.map(showAlias), pagination }
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { aliases: items.map(showAlias), pagination }
 }
 
 /** One alias, when it is of the project and the time that are said. Refuses: not_found 404. */
@@ -69,10 +69,10 @@ export async function listAliasesOfDeployment(
 
 /** The alias of the account that the path says, by its id or its name. Refuses: not_found 404. */
 export async function findAlias(ctx: Ctx, params: Params): Promise<AliasRow> {
-  const said = params.idOrAlias ?? ''
-  const found = await visible(ctx).where('alias.name', '=', nameOf(said)).executeTakeFirst()
-  if (found === undefined) refuse('not_found', `Alias "${said.slice(0, 100)}" not found.`)
-  return found
+  const idOrAlias = params.idOrAlias ?? ''
+  const row = await visible(ctx).where('alias.name', '=', nameOf(idOrAlias)).executeTakeFirst()
+  if (row === undefined) refuse('not_found', `Alias "${idOrAlias.slice(0, 100)}" not found.`)
+  return row
 }
 
 /** An alias to remove, with its project. Refuses: not_found 404. */

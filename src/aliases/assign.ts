@@ -60,21 +60,21 @@ export async function assignAlias(
 }
 
 /** A label alone is one under the platform's suffix. */
-function nameOf(ctx: Ctx, said: string): string {
+function nameOf(ctx: Ctx, text: string): string {
   const settings = ctx.deps.config.domains
   const { platformSuffix } = settings
-  const label = !said.includes('.') && platformSuffix !== undefined
-  return canonicalName(label ? `${said}.${platformSuffix}` : said, settings)
+  const label = !text.includes('.') && platformSuffix !== undefined
+  return canonicalName(label ? `${text}.${platformSuffix}` : text, settings)
 }
 
 /** The domain of this name on the project; added now where nobody in the account has it. */
 async function takeDomain(ctx: Ctx, project: Row<'project'>, deployment: Row<'deployment'>, name: string) {
-  const held = await readDomain(ctx, name)
-  if (held === undefined) {
-    const shown = placeOf(project, deployment)
-    await without409('alias_not_allowed', () => addDomain(ctx, project, { body: { name, ...shown } }))
+  const former = await readDomain(ctx, name)
+  if (former === undefined) {
+    const place = placeOf(project, deployment)
+    await without409('alias_not_allowed', () => addDomain(ctx, project, { body: { name, ...place } }))
   }
-  const domain = held ?? (await readDomain(ctx, name))!
+  const domain = former ?? (await readDomain(ctx, name))!
   if (domain.project_id !== project.id)
     refuse('alias_in_use', `"${name}" is on another project of your account. Move it to "${project.name}" first.`)
   if (domain.verified_at === null)

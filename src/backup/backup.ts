@@ -32,7 +32,7 @@ export async function makeBackup(
   const begunAt = new Date().toISOString()
   const file = placeFor(to, begunAt)
   const half = makeBeside(file)
-  const made = [half, `${half}-journal`]
+  const temporary = [half, `${half}-journal`]
   try {
     await (config.database.engine === 'sqlite' ? copySqlite : copyPostgres)(config, half, progress)
     syncPath(half)
@@ -41,14 +41,14 @@ export async function makeBackup(
     const { engine } = config.database
     const manifest = { format: 1, berth: version, engine, begunAt, ...proven, bytes, sha256, keyIds: keys.ids } as const
     const keysFile = withKeys ? keysPlace(file) : undefined
-    if (keysFile !== undefined) made.push(keysFile)
+    if (keysFile !== undefined) temporary.push(keysFile)
     if (keysFile !== undefined) copyKeys(config, keysFile)
-    made.push(manifestFile(file))
+    temporary.push(manifestFile(file))
     writeWhole(manifestFile(file), `${JSON.stringify(manifest, null, 2)}\n`)
     renameDurably(half, file)
     return { file, manifest, keys, ...(keysFile && { keysFile }) }
   } catch (error) {
-    for (const left of made) rmSync(left, { force: true })
+    for (const path of temporary) rmSync(path, { force: true })
     throw error
   }
 }
@@ -58,8 +58,8 @@ function placeFor(to: string, begunAt: string): string {
   const isFolder = /[/\\]$/.test(to) || (existsSync(path) && statSync(path).isDirectory())
   const file = isFolder ? join(path, `berth-${begunAt.replaceAll(':', '-')}.db`) : path
   makeFolder(dirname(file))
-  for (const taken of [file, manifestFile(file)])
-    if (existsSync(taken)) throw new Error(`${taken} is there already: name another file, or a folder`)
+  for (const path of [file, manifestFile(file)])
+    if (existsSync(path)) throw new Error(`${path} is there already: name another file, or a folder`)
   return file
 }
 

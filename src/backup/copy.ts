@@ -24,13 +24,13 @@ export async function copyRows(from: Queries, to: Queries, progress: Progress): 
   const counts = new Map<string, number>()
   for (const table of tables.keys()) counts.set(table, await countRows(from, table))
   const total = counts.values().reduce((sum, count) => sum + count, 0)
-  let done = 0
+  let copied = 0
   for (const [table, count] of counts) {
     await (to as Store).deleteFrom(table).execute()
     for await (const rows of rowsOf(from, table)) {
       await (to as Store).insertInto(table).values(rows).execute()
-      done += rows.length
-      progress('copy', done, total)
+      copied += rows.length
+      progress('copy', copied, total)
     }
     const there = await countRows(to, table)
     if (there !== count) throw new Error(`the table ${table} has ${there} rows of ${count}; nothing was kept`)
@@ -39,9 +39,9 @@ export async function copyRows(from: Queries, to: Queries, progress: Progress): 
 
 /** The order of columns may differ: what was added by a migration stands where the engine puts it. */
 function mustBeAlike(one: Map<string, string[]>, other: Map<string, string[]>): void {
-  const said = (tables: Map<string, string[]>) =>
+  const textOf = (tables: Map<string, string[]>) =>
     [...tables].map(([name, columns]) => `${name}(${columns.toSorted()})`).sort()
-  const [left, right] = [said(one), said(other)]
+  const [left, right] = [textOf(one), textOf(other)]
   const odd = left.find((table) => !right.includes(table)) ?? right.find((table) => !left.includes(table))
   if (odd !== undefined) throw new Error(`the two stores do not have the same tables: ${odd} is in one of them only`)
 }

@@ -12,9 +12,9 @@ import { keyFits } from '../secrets/root-keys.ts'
 export async function mustBeWhole(db: Queries, file: string): Promise<void> {
   const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check(5)`.execute(db)
   const { rows: strays } = await sql`pragma foreign_key_check`.execute(db)
-  const found = rows.map((row) => row.integrity_check).join('; ')
-  if (found !== 'ok' || strays.length > 0)
-    throw new Error(`${file} is damaged: ${found === 'ok' ? 'rows refer to rows that are not there' : found}`)
+  const faults = rows.map((row) => row.integrity_check).join('; ')
+  if (faults !== 'ok' || strays.length > 0)
+    throw new Error(`${file} is damaged: ${faults === 'ok' ? 'rows refer to rows that are not there' : faults}`)
 }
 
 /** The rows of every table. */
@@ -43,10 +43,10 @@ export type KeyProof = {
 export async function proveKeys(db: Queries, config: Config): Promise<KeyProof> {
   const proof: KeyProof = { ids: [], missing: [], wrong: [], opened: 0, shut: [] }
   if (!(await tablesOf(db)).has('root_key')) return proof
-  const known = await db.selectFrom('root_key').selectAll().orderBy('id').execute()
-  proof.ids = known.map((row) => row.id)
-  const keyring = known.length === 0 ? undefined : openRing(config, proof)
-  for (const row of known) {
+  const rootKeys = await db.selectFrom('root_key').selectAll().orderBy('id').execute()
+  proof.ids = rootKeys.map((row) => row.id)
+  const keyring = rootKeys.length === 0 ? undefined : openRing(config, proof)
+  for (const row of rootKeys) {
     const fits = keyring === undefined ? undefined : keyFits(keyring, row)
     if (fits === undefined) proof.missing.push(row.id)
     else if (!fits) proof.wrong.push(row.id)

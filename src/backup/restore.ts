@@ -33,9 +33,9 @@ export async function restoreBackup(
 ): Promise<Restored> {
   process.umask(0o077)
   const backup = resolve(from)
-  const found = statSync(backup, { throwIfNoEntry: false })
-  if (found === undefined) throw new Error(`${backup} is not there: name a file that berth backup wrote`)
-  if (found.isDirectory()) throw new Error(`${backup} is a folder: name the file in it that berth backup wrote`)
+  const stats = statSync(backup, { throwIfNoEntry: false })
+  if (stats === undefined) throw new Error(`${backup} is not there: name a file that berth backup wrote`)
+  if (stats.isDirectory()) throw new Error(`${backup} is a folder: name the file in it that berth backup wrote`)
   const manifest = readManifest(backup)
   await mustBeAsWritten(backup, manifest, progress)
   const pending = await mustBeKnown(backup, manifest)
@@ -63,8 +63,8 @@ async function mustBeKnown(backup: string, { rows }: Manifest): Promise<string[]
   })
 }
 
-async function restoreSqlite(said: string, backup: string, force: boolean) {
-  return aloneWithFile(said, 0, async (file) => {
+async function restoreSqlite(url: string, backup: string, force: boolean) {
+  return aloneWithFile(url, 0, async (file) => {
     const isEmpty = !existsSync(file) || (await withFile(file, false, isEmptyStore))
     if (!isEmpty && !force) throw notEmpty(file, `the store is then put aside, as ${file}.before-<moment>`)
     const fresh = `${file}.restoring`
@@ -76,7 +76,7 @@ async function restoreSqlite(said: string, backup: string, force: boolean) {
       renameDurably(fresh, file)
       return { migrated, ...(putAside && { putAside }) }
     } finally {
-      for (const left of [fresh, `${fresh}-journal`]) rmSync(left, { force: true })
+      for (const path of [fresh, `${fresh}-journal`]) rmSync(path, { force: true })
     }
   })
 }
@@ -96,9 +96,9 @@ async function copyAndMigrate(backup: string, fresh: string): Promise<string[]> 
 
 /** Gives a second name to the store that is there: the restored one then takes its first one, and at no moment there is none. */
 function keepAside(file: string): string {
-  const aside = `${file}.before-${new Date().toISOString().replaceAll(':', '-')}`
-  linkSync(file, aside)
-  return aside
+  const former = `${file}.before-${new Date().toISOString().replaceAll(':', '-')}`
+  linkSync(file, former)
+  return former
 }
 
 /** In one transaction: killed half-way, the database is as it was. */

@@ -8,7 +8,7 @@ const PERIOD_MS = 100
 export function openBar(out: NodeJS.WriteStream): Bar {
   if (!out.isTTY) return { show() {}, end() {} }
   let drawn = 0
-  let shown = ''
+  let line = ''
   return {
     show(part, done, total) {
       const now = Date.now()
@@ -16,12 +16,12 @@ export function openBar(out: NodeJS.WriteStream): Bar {
       drawn = now
       const share = total === 0 ? 1 : Math.min(1, done / total)
       const full = Math.round(share * WIDTH)
-      shown = `${part.padEnd(9)} [${'#'.repeat(full)}${' '.repeat(WIDTH - full)}] ${Math.floor(share * 100)} %`
-      out.write(`\r${shown}\x1b[K`)
+      line = `${part.padEnd(9)} [${'#'.repeat(full)}${' '.repeat(WIDTH - full)}] ${Math.floor(share * 100)} %`
+      out.write(`\r${line}\x1b[K`)
     },
     end() {
-      if (shown !== '') out.write('\r\x1b[K')
-      shown = ''
+      if (line !== '') out.write('\r\x1b[K')
+      line = ''
     },
   }
 }

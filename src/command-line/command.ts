@@ -31,7 +31,7 @@ export type Option = {
 }
 
 /** What was typed, and where things come from. */
-export type Given = {
+export type Invocation = {
   /** Reads the settings when they are first asked for. Throws BadSetting. */
   settings(): Config
   /** An argument, or the value of an option. Undefined when it was not said. */
@@ -46,7 +46,7 @@ export type Given = {
 export type Bar = { show(part: string, done: number, total: number): void; end(): void }
 
 /** What a command has to say: `data` to machines (`--json`), `text` to people; without a text, the data as lines. */
-export type Told = {
+export type Outcome = {
   data: unknown
   text?: string
   /** Sentences for stderr, of what is not as it should be. */
@@ -56,7 +56,7 @@ export type Told = {
 }
 
 /** Undefined: nothing to say, and the process goes on (`serve`). */
-export type Run = (given: Given) => Promise<Told | undefined>
+export type Run = (invocation: Invocation) => Promise<Outcome | undefined>
 
 /** A command line that cannot be understood: the process says how to write one and ends with 64 (EX_USAGE). */
 export class BadUsage extends Error {}

@@ -36,6 +36,6 @@ function sectionOf(command: Command): string {
     ),
   ]
   const list = rows.length === 0 ? '' : `\n${rows.join('\n')}\n`
-  const said = more === undefined ? `${summary}.` : `${summary}. ${more}`
-  return `\n### berth ${words}\n\n    ${usageOf(command)}\n\n${said}\n${list}\nExample: \`${example}\`\n`
+  const text = more === undefined ? `${summary}.` : `${summary}. ${more}`
+  return `\n### berth ${words}\n\n    ${usageOf(command)}\n\n${text}\n${list}\nExample: \`${example}\`\n`
 }

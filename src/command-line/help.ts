@@ -70,6 +70,6 @@ export function choice(about: string, oneOf: readonly string[] | undefined, many
 }
 
 function columns(rows: [string, string][]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length))
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+  const width = Math.max(...rows.map(([label]) => label.length))
+  return rows.map(([label, right]) => `  ${label.padEnd(width)}  ${right}`)
 }

@@ -1,20 +1,20 @@
 /** Words -> a command of the table and what was said to it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../words.ts'
-import { BadUsage, COMMON, type Command, type Given, isNoName } from './command.ts'
+import { BadUsage, COMMON, type Command, type Invocation, isNoName } from './command.ts'
 import { usageOf } from './help.ts'
 
-export type Parsed = Pick<Given, 'value' | 'all' | 'has'>
+export type Parsed = Pick<Invocation, 'value' | 'all' | 'has'>
 
 /** The command that the first words name, and the words behind them. Throws BadUsage with the nearest one that there is. */
 export function findCommand(
   commands: readonly Command[],
   words: readonly string[],
 ): { command: Command; rest: string[] } {
-  const found = commands
+  const command = commands
     .filter(({ words: name }) => name.split(' ').every((part, at) => words[at] === part))
     .sort((one, other) => other.words.length - one.words.length)[0]
-  if (found !== undefined) return { command: found, rest: words.slice(found.words.split(' ').length) }
+  if (command !== undefined) return { command: command, rest: words.slice(command.words.split(' ').length) }
   const typed = words.filter((word) => !word.startsWith('-'))
   const group = groupOf(commands, typed)
   if (group.length === typed.length && group.length > 0) {
@@ -68,7 +68,7 @@ export function parseWords(command: Command, rest: readonly string[]): Parsed {
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
 
 function parsed(command: Command, rest: readonly string[], options: NonNullable<Command['options']>) {
-  const known = Object.fromEntries(
+  const declared = Object.fromEntries(
     Object.entries(options).map(([name, { value, many = false }]) => [
       name,
       {
@@ -79,7 +79,7 @@ function parsed(command: Command, rest: readonly string[], options: NonNullable<
     ]),
   )
   try {
-    return parseArgs({ args: [...rest], options: known, allowPositionals: true, strict: true }) as {
+    return parseArgs({ args: [...rest], options: declared, allowPositionals: true, strict: true }) as {
       values: Values
       positionals: string[]
     }

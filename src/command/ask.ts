@@ -96,22 +96,22 @@ async function askOnce(config: Config, { method, path, body, as }: Asking): Prom
 }
 
 const TOKENS = {
-  operator: { setting: 'BERTH_OPERATOR_TOKEN', kept: 'operatorToken', called: 'operator token' },
-  client: { setting: 'BERTH_TOKEN', kept: 'token', called: 'token' },
+  operator: { setting: 'BERTH_OPERATOR_TOKEN', field: 'operatorToken', called: 'operator token' },
+  client: { setting: 'BERTH_TOKEN', field: 'token', called: 'token' },
 } as const
 
 function tokenOf(config: Config, as: Asking['as']): string {
-  const { setting, kept, called } = TOKENS[as]
-  const said = as === 'operator' ? config.operatorToken : config.clientToken
-  if (said !== undefined) return said
+  const { setting, field, called } = TOKENS[as]
+  const setToken = as === 'operator' ? config.operatorToken : config.clientToken
+  if (setToken !== undefined) return setToken
   const file = join(config.dataFolder, 'credentials.json')
-  let known: Record<string, string>
+  let credentials: Record<string, string>
   try {
-    known = JSON.parse(readFileSync(file, 'utf8'))
+    credentials = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
     throw new Error(`no ${called}: set ${setting}, or BERTH_DATA to the folder of ${file}`, { cause: error })
   }
-  const token = known[kept]
+  const token = credentials[field]
   if (token === undefined) throw new Error(`${file} holds no ${called}: set ${setting}`)
   return token
 }

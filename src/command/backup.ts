@@ -1,11 +1,11 @@
 /** `berth backup` and `berth restore`. */
 import type { Progress } from '../backup/progress.ts'
 import type { KeyProof } from '../backup/proof.ts'
-import type { Bar, Given, Told } from '../command-line/command.ts'
+import type { Bar, Invocation, Outcome } from '../command-line/command.ts'
 import { VERSION } from '../version.ts'
 import { counted } from '../words.ts'
 
-export async function backupCommand({ settings, value, has, progress }: Given): Promise<Told> {
+export async function backupCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
   const { makeBackup } = await import('../backup/backup.ts')
   const options = { to: value('file-or-folder')!, version: VERSION, withKeys: has('with-keys') }
   const { file, manifest, keys, keysFile } = await makeBackup(settings(), options, barOf(progress))
@@ -24,7 +24,7 @@ export async function backupCommand({ settings, value, has, progress }: Given): 
   }
 }
 
-export async function restoreCommand({ settings, value, has, progress }: Given): Promise<Told> {
+export async function restoreCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
   const { restoreBackup } = await import('../backup/restore.ts')
   const backup = value('backup')!
   const { manifest, migrated, keys, putAside } = await restoreBackup(

@@ -1,12 +1,19 @@
 /** The scripts by which shells complete commands: made from the table, and whole in themselves, so that a Tab starts nothing. */
-import { type Argument, COMMON, type Command, type Given, type Option, type Told } from '../command-line/command.ts'
+import {
+  type Argument,
+  COMMON,
+  type Command,
+  type Invocation,
+  type Option,
+  type Outcome,
+} from '../command-line/command.ts'
 import { nextWords } from '../command-line/parse.ts'
 import { COMMANDS } from './commands.ts'
 
 /** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
 type Position = { words: string; next: { word: string; about: string }[]; files: boolean }
 
-export async function completionCommand({ value }: Given): Promise<Told> {
+export async function completionCommand({ value }: Invocation): Promise<Outcome> {
   const shell = value('shell') as keyof typeof SCRIPTS
   const text = SCRIPTS[shell](placesOf(COMMANDS))
   return { data: { shell, script: text }, text }
@@ -29,8 +36,8 @@ function placesOf(commands: readonly Command[]): Position[] {
 
 /** A command says what it does; a word before others, what may follow it. */
 function aboutWord(commands: readonly Command[], parts: string[]): string {
-  const known = commands.find(({ words }) => words === parts.join(' '))
-  return known?.summary ?? nextWords(commands, parts).join(', ')
+  const command = commands.find(({ words }) => words === parts.join(' '))
+  return command?.summary ?? nextWords(commands, parts).join(', ')
 }
 
 function placeOf({ words, takes = [], options = {} }: Command): Position {

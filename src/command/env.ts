@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { writeWhole } from '../adapters/whole-file.ts'
-import { BadUsage, type Given, type Told } from '../command-line/command.ts'
+import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
 import type { Config } from '../config.ts'
 import { parseDotenv, quoted, writeDotenv } from '../env-files/dotenv.ts'
 import { counted } from '../words.ts'
@@ -21,7 +21,7 @@ type Counts = { added: number; updated: number; unchanged: number; failed: { key
  * every such line is told and nothing is changed: all slices are tried dry first. A slice that is refused for what is there already is halved
  * until the variables that are refused stand alone, so that the others arrive. Ends with 1 when some failed. Prints keys, never values.
  */
-export async function importCommand(given: Given): Promise<Told> {
+export async function importCommand(given: Invocation): Promise<Outcome> {
   const { value, progress } = given
   const file = value('file')!
   const pieces = piecesOf(file, readFileSync(file === '-' ? 0 : file, 'utf8'))
@@ -29,11 +29,11 @@ export async function importCommand(given: Given): Promise<Told> {
   const config = given.settings()
   const slices = slicesOf(pieces)
   await mustBeRight(config, given, file, slices)
-  let done = 0
+  let sent = 0
   for (const slice of slices) {
-    await put(config, given, slice, counts)
-    done += slice.length
-    progress.show('importing', done, pieces.length)
+    await sendSlice(config, given, slice, counts)
+    sent += slice.length
+    progress.show('importing', sent, pieces.length)
   }
   const { added, updated, unchanged, failed } = counts
   const planned = given.has('dry-run') ? 'would be ' : ''
@@ -47,8 +47,8 @@ export async function importCommand(given: Given): Promise<Told> {
 function piecesOf(file: string, text: string): Piece[] {
   const { entries, bad } = parseDotenv(text)
   if (bad.length > 0) {
-    const told = bad.slice(0, 10).map(({ line, message }) => `${file}:${line} ${message}`)
-    throw new Error(`${told.join('\n')}\nnothing was sent`)
+    const sentences = bad.slice(0, 10).map(({ line, message }) => `${file}:${line} ${message}`)
+    throw new Error(`${sentences.join('\n')}\nnothing was sent`)
   }
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
   return entries.map(({ key, line }, at) => ({
@@ -74,23 +74,23 @@ function slicesOf(pieces: readonly Piece[]): Piece[][] {
 }
 
 /** Throws, naming every line that the service finds wrong. What it refuses for another reason is told later. */
-async function mustBeRight(config: Config, given: Given, file: string, slices: readonly Piece[][]): Promise<void> {
+async function mustBeRight(config: Config, given: Invocation, file: string, slices: readonly Piece[][]): Promise<void> {
   const wrong: WrongLine[] = []
   for (const slice of slices) {
-    const found = await send(config, given, slice, true).catch((error) => {
+    const plan = await send(config, given, slice, true).catch((error) => {
       if (error instanceof Refused && isOfTheVariables(error)) return error
       throw error
     })
     const before = slice[0]!.line - 1
-    if (found instanceof Refused)
-      wrong.push(...(found.lines ?? []).map(({ line, message }) => ({ line: before + line, message })))
+    if (plan instanceof Refused)
+      wrong.push(...(plan.lines ?? []).map(({ line, message }) => ({ line: before + line, message })))
   }
   if (wrong.length === 0) return
-  const told = wrong.slice(0, 10).map(({ line, message }) => `${file}:${line} ${message}`)
-  throw new Error(`${told.join('\n')}\nnothing was changed`)
+  const sentences = wrong.slice(0, 10).map(({ line, message }) => `${file}:${line} ${message}`)
+  throw new Error(`${sentences.join('\n')}\nnothing was changed`)
 }
 
-async function put(config: Config, given: Given, slice: Piece[], counts: Counts): Promise<void> {
+async function sendSlice(config: Config, given: Invocation, slice: Piece[], counts: Counts): Promise<void> {
   try {
     const { plan } = await send(config, given, slice, given.has('dry-run'))
     counts.added += plan.created.length
@@ -100,11 +100,11 @@ async function put(config: Config, given: Given, slice: Piece[], counts: Counts)
     if (!(error instanceof Refused) || !isOfTheVariables(error)) throw error
     const half = slice.length >> 1
     if (half === 0) counts.failed.push({ key: slice[0]!.key, message: error.message })
-    else for (const part of [slice.slice(0, half), slice.slice(half)]) await put(config, given, part, counts)
+    else for (const part of [slice.slice(0, half), slice.slice(half)]) await sendSlice(config, given, part, counts)
   }
 }
 
-async function send(config: Config, given: Given, slice: Piece[], isDry: boolean): Promise<Planned> {
+async function send(config: Config, given: Invocation, slice: Piece[], isDry: boolean): Promise<Planned> {
   const { value, all } = given
   const query = queryText({
     mode: 'merge',
@@ -127,7 +127,7 @@ function isOfTheVariables({ code, lines }: Refused): boolean {
 }
 
 /** Prints the variables of a target, or writes them to a file that only its owner reads. */
-export async function exportCommand(given: Given): Promise<Told> {
+export async function exportCommand(given: Invocation): Promise<Outcome> {
   const { value } = given
   const branch = value('git-branch')
   if (branch !== undefined && value('target') !== 'preview')
@@ -147,12 +147,12 @@ export async function exportCommand(given: Given): Promise<Told> {
 }
 type Pulled = { env: Record<string, string>; omitted: string[] }
 
-function teamOf({ value }: Given): Record<string, string | undefined> {
+function teamOf({ value }: Invocation): Record<string, string | undefined> {
   const team = value('team')
   return { [team?.startsWith('team_') ? 'teamId' : 'slug']: team }
 }
 
 function queryText(query: Record<string, string | undefined>): string {
-  const known = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  return known.length === 0 ? '' : `?${new URLSearchParams(known)}`
+  const pairs = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
 }

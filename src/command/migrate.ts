@@ -1,7 +1,7 @@
 /** `berth migrate`. */
-import type { Given, Told } from '../command-line/command.ts'
+import type { Invocation, Outcome } from '../command-line/command.ts'
 
-export async function migrateCommand({ settings }: Given): Promise<Told> {
+export async function migrateCommand({ settings }: Invocation): Promise<Outcome> {
   const { database } = settings()
   process.umask(0o077)
   const applied =

@@ -1,6 +1,6 @@
 /** Commands that are one request of the operator API. */
 import { readFileSync } from 'node:fs'
-import { BadUsage, type Given, type Run } from '../command-line/command.ts'
+import { BadUsage, type Invocation, type Run } from '../command-line/command.ts'
 import { type Asking, askService, pathOf } from './ask.ts'
 
 const DAY_MS = 86_400_000
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000
 /** `holds`: a field of the answer that has to be true for the command to end well. */
 type Request = Omit<Asking, 'as'> & { holds?: string }
 
-const REQUESTS: Record<string, (given: Given) => Request> = {
+const REQUESTS: Record<string, (given: Invocation) => Request> = {
   'keys status': () => ({ method: 'GET', path: path('keys') }),
   'keys rotate': () => ({ method: 'POST', path: path('keys', 'rotate') }),
   'keys retire': ({ value }) => ({ method: 'DELETE', path: path('keys', value('key')) }),
@@ -108,11 +108,11 @@ const REQUESTS: Record<string, (given: Given) => Request> = {
 export function operatorCommand(words: string): Run {
   const request = REQUESTS[words]!
   return async (given) => {
-    const { holds, ...asked } = request(given)
-    const data = await askService(given.settings(), { ...asked, as: 'operator' })
+    const { holds, ...sent } = request(given)
+    const data = await askService(given.settings(), { ...sent, as: 'operator' })
     if (data === undefined) return { data: { done: true }, text: 'done' }
-    const held = holds === undefined || (data as Record<string, unknown>)[holds] === true
-    return { data, code: held ? 0 : 1 }
+    const isTrue = holds === undefined || (data as Record<string, unknown>)[holds] === true
+    return { data, code: isTrue ? 0 : 1 }
   }
 }
 
@@ -121,11 +121,11 @@ function path(...parts: (string | undefined)[]): string {
 }
 
 function listed(name: string, filters: Record<string, string | undefined>): Request {
-  const said = Object.entries(filters).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  return { method: 'GET', path: `${path(name)}?${new URLSearchParams([['limit', '100'], ...said])}`, list: name }
+  const pairs = Object.entries(filters).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  return { method: 'GET', path: `${path(name)}?${new URLSearchParams([['limit', '100'], ...pairs])}`, list: name }
 }
 
-function removal(list: string, name: string, { value, has }: Given): Request {
+function removal(list: string, name: string, { value, has }: Invocation): Request {
   return { method: 'DELETE', path: `${path(list, value(name))}${has('force') ? '?force=true' : ''}` }
 }
 

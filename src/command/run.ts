@@ -1,7 +1,7 @@
 /** Runs one command: finds it, reads what was said to it, and says what it told, to people or to machines. */
 
 import { openBar } from '../command-line/bar.ts'
-import { BadUsage, type Command, type Given, type Told } from '../command-line/command.ts'
+import { BadUsage, type Command, type Invocation, type Outcome } from '../command-line/command.ts'
 import { helpOf, helpOfMany } from '../command-line/help.ts'
 import { findCommand, groupOf, parseWords } from '../command-line/parse.ts'
 import { BadSetting, readConfig } from '../config.ts'
@@ -15,10 +15,10 @@ export async function runCommand(words: readonly string[], env: NodeJS.ProcessEn
   // Who writes is told by the callback. Without listeners, a full or closed one would end the process with a stack trace.
   for (const out of [process.stdout, process.stderr]) out.on('error', () => {})
   try {
-    const said = words.filter((word, at) => word !== '--json' || words.lastIndexOf('--', at) >= 0)
-    const help = said[0] === '--version' ? VERSION : helpWanted(said)
+    const args = words.filter((word, at) => word !== '--json' || words.lastIndexOf('--', at) >= 0)
+    const help = args[0] === '--version' ? VERSION : helpWanted(args)
     if (help !== undefined) return await write(help)
-    const { command, rest } = findCommand(COMMANDS, said)
+    const { command, rest } = findCommand(COMMANDS, args)
     return await tell(await runOne(command, rest, env), isJson)
   } catch (error) {
     return await fail(error, isJson)
@@ -38,20 +38,20 @@ function helpWanted(words: readonly string[]): string | undefined {
   return helpOfMany(COMMANDS.filter((one) => `${one.words} `.startsWith(group.map((word) => `${word} `).join(''))))
 }
 
-async function runOne(command: Command, rest: readonly string[], env: NodeJS.ProcessEnv): Promise<Told | undefined> {
+async function runOne(command: Command, rest: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome | undefined> {
   const parsed = parseWords(command, rest)
   const progress = openBar(process.stderr)
-  const given: Given = { ...parsed, settings: () => readConfig(env), progress }
+  const invocation: Invocation = { ...parsed, settings: () => readConfig(env), progress }
   try {
-    return await (await command.load())(given)
+    return await (await command.load())(invocation)
   } finally {
     progress.end()
   }
 }
 
-async function tell(told: Told | undefined, isJson: boolean): Promise<number | undefined> {
-  if (told === undefined) return undefined
-  const { data, text = showToPeople(data), warnings = [], code = 0 } = told
+async function tell(outcome: Outcome | undefined, isJson: boolean): Promise<number | undefined> {
+  if (outcome === undefined) return undefined
+  const { data, text = showToPeople(data), warnings = [], code = 0 } = outcome
   for (const warning of warnings) process.stderr.write(`berth: ${warning}\n`)
   return write(isJson ? JSON.stringify(data, null, 2) : text, code)
 }

@@ -1,7 +1,7 @@
 /** `berth serve`, when it was typed in a way that needed the table; main.ts starts the plain one without. */
-import type { Given } from '../command-line/command.ts'
+import type { Invocation } from '../command-line/command.ts'
 
-export async function serveCommand({ settings }: Given): Promise<undefined> {
+export async function serveCommand({ settings }: Invocation): Promise<undefined> {
   const config = settings()
   await (await import('../start.ts')).start(config)
 }

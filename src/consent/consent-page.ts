@@ -5,7 +5,7 @@ import { lineOf } from '../mail/text.ts'
 import { type ConsentQuery, consentPath } from '../oauth/authorization-request.ts'
 import { nameOf, type OwnAccount } from '../pages/acting.ts'
 import { type Html, html } from '../pages/html.ts'
-import { type PersonCtx, type Shown, tokenField } from '../pages/screen.ts'
+import { type PersonCtx, tokenField, type View } from '../pages/screen.ts'
 import { scopesOf } from '../permissions/scopes.ts'
 import { OFFERED, type ShownProjects } from './projects.ts'
 import { listScopes } from './scope-words.ts'
@@ -28,7 +28,7 @@ export async function accountStep(
   integration: Integration,
   query: ConsentQuery,
   accounts: readonly OwnAccount[],
-): Promise<Shown> {
+): Promise<View> {
   const possible = accounts.filter((account) => account.role === 'OWNER')
   const others = accounts.filter((account) => account.role !== 'OWNER')
   return {
@@ -57,7 +57,7 @@ export async function projectStep(
   account: OwnAccount,
   projects: ShownProjects,
   chosen: Chosen,
-): Promise<Shown> {
+): Promise<View> {
   const scopes = scopesOf(integration)
   const name = lineOf(integration.name)
   return {

@@ -6,7 +6,7 @@ import { readIntegration } from '../integrations/integrations.ts'
 import { readInstallationOn } from '../model/installation.ts'
 import { ConsentQuery, mustBeValidRequest, redirectTo } from '../oauth/authorization-request.ts'
 import { accountsOf, actFor, findOwnAccount, type OwnAccount } from '../pages/acting.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown } from '../pages/screen.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../pages/screen.ts'
 import { scopesOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
@@ -47,7 +47,7 @@ export const consentScreens: readonly Screen[] = [
   }),
 ]
 
-async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Promise<Shown> {
+async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Promise<View> {
   const integration = await findRequesting(ctx, input)
   const accounts = await accountsOf(ctx)
   const possible = accounts.filter((account) => account.role === 'OWNER')
@@ -58,7 +58,7 @@ async function showConsent(ctx: PersonCtx, input: ScreenInput<ConsentQuery>): Pr
   return projectStep(ctx, integration, query, account, await shownProjects(ctx, account, chosen), chosen)
 }
 
-async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
+async function decide(ctx: PersonCtx, input: DecisionInput): Promise<View> {
   const { query, form } = input
   const integration = await findRequesting(ctx, input)
   const iss = ctx.deps.origin()
@@ -74,8 +74,8 @@ async function decide(ctx: PersonCtx, input: DecisionInput): Promise<Shown> {
   }
   const fault = form.decision === 'approve' ? await faultIn(ctx, integration, account, chosen, form) : undefined
   if (form.decision === 'find' || fault !== undefined) {
-    const shown = await shownProjects(ctx, account, chosen)
-    return projectStep(ctx, integration, query, account, shown, { ...chosen, fault })
+    const projects = await shownProjects(ctx, account, chosen)
+    return projectStep(ctx, integration, query, account, projects, { ...chosen, fault })
   }
   const by = actFor(ctx, account)
   const { installationId, code } = await giveConsent(by, {
@@ -133,9 +133,9 @@ async function faultIn(
   integration: Row<'integration'>,
   account: OwnAccount,
   { selection, projectIds }: Chosen,
-  { scope: seen = [], redirect = integration.redirect_url }: Static<typeof Decision>,
+  { scope: shownScopes = [], redirect = integration.redirect_url }: Static<typeof Decision>,
 ): Promise<string | undefined> {
-  if (scopesOf(integration).sort().join() !== [...seen].sort().join() || redirect !== integration.redirect_url) {
+  if (scopesOf(integration).sort().join() !== [...shownScopes].sort().join() || redirect !== integration.redirect_url) {
     return 'What the integration asks for has changed since you opened this page. Read it again before you approve.'
   }
   if (selection === undefined) return 'Choose whether it may use all projects or some.'

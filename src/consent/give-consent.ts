@@ -16,10 +16,10 @@ type Consent = WantedInstallation & {
 /** Installs the integration, and issues the code for its token. Refuses as `installIntegration` does. */
 export async function giveConsent(
   ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now' | 'stamp' | 'emit'>,
-  { challenge, ...wanted }: Consent,
+  { challenge, ...consent }: Consent,
 ): Promise<{ installationId: string; code: string }> {
-  const installationId = await installIntegration(ctx, wanted)
-  const { integration, userId } = wanted
+  const installationId = await installIntegration(ctx, consent)
+  const { integration, userId } = consent
   return { installationId, code: await issueCode(ctx, integration, { installationId, userId, challenge }) }
 }
 

@@ -8,7 +8,7 @@ import { lineOf } from '../mail/text.ts'
 import type { Installation } from '../model/installation.ts'
 import { accountsOf, actFor, findOwnAccount, nameOf, type OwnAccount } from '../pages/acting.ts'
 import { day, type Html, html } from '../pages/html.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, tokenField, type View } from '../pages/screen.ts'
 import { scopesOf } from '../permissions/scopes.ts'
 import { Type } from '../schema/builder.ts'
 import { heldSection } from '../webhooks/held-page.ts'
@@ -84,7 +84,7 @@ export const installedScreens: readonly Screen[] = [
   }),
 ]
 
-async function showInstalled(ctx: PersonCtx, { query }: InstalledInput): Promise<Shown> {
+async function showInstalled(ctx: PersonCtx, { query }: InstalledInput): Promise<View> {
   const one = query.teamId === undefined ? undefined : await findOwnAccount(ctx, query.teamId)
   const accounts = one ? [one] : await accountsOf(ctx)
   const sections: Html[] = []
@@ -109,9 +109,9 @@ async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number,
     return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show installed integrations.</p></section>`
   }
   const installations = await listShownInstallations(ctx, account, most + 1)
-  const held = await heldSection(ctx, account)
+  const section = await heldSection(ctx, account)
   if (installations.length === 0)
-    return html`<section>${heading}<p class="soft">Nothing is installed.</p>${held}</section>`
+    return html`<section>${heading}<p class="soft">Nothing is installed.</p>${section}</section>`
   const entries: Html[] = []
   for (const installation of installations.slice(0, most)) {
     entries.push(await entry(ctx, installation))
@@ -121,11 +121,11 @@ async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number,
   const more =
     installations.length > most &&
     html`<p class="soft">These are the newest ${most}. <a href="/integrations/installed?teamId=${account.id}">Show those of this account</a></p>`
-  return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}${held}</section>`
+  return html`<section>${heading}<ul class="plain rows">${entries}</ul>${more}${section}</section>`
 }
 
-async function entry(ctx: PersonCtx, shown: ShownInstallation): Promise<Html> {
-  const { installation, integration, runBy, ownedBy, account } = shown
+async function entry(ctx: PersonCtx, item: ShownInstallation): Promise<Html> {
+  const { installation, integration, runBy, ownedBy, account } = item
   const path = `/integrations/installed/${installation.id}`
   const name = lineOf(integration.name)
   const pending = pendingScopes(integration, installation)
@@ -163,7 +163,7 @@ async function projectNames(ctx: PersonCtx, installation: Installation): Promise
   return `${names.slice(0, PROJECTS_NAMED).join(', ')}${names.length > PROJECTS_NAMED ? ' and more' : ''}`
 }
 
-async function askUninstall(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
+async function askUninstall(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
   const { integration, account } = await findOwnInstallation(ctx, params.id!)
   const name = lineOf(integration.name)
   return {
@@ -178,14 +178,14 @@ ${tokenField(ctx)}
   }
 }
 
-async function uninstall(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
+async function uninstall(ctx: PersonCtx, { params }: ScreenInput): Promise<View> {
   const { installation, account } = await findOwnInstallation(ctx, params.id!)
   const by = actFor(ctx, account)
   await removeInstallation(by, installation)
   return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
 }
 
-async function askTakeOver(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
+async function askTakeOver(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
   const { installation, integration, account } = await findOwnInstallation(ctx, params.id!)
   const name = lineOf(integration.name)
   return {
@@ -201,14 +201,14 @@ ${tokenField(ctx)}
   }
 }
 
-async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
+async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<View> {
   const { installation, account } = await findOwnInstallation(ctx, params.id!)
   const by = actFor(ctx, account)
   await transferOwnership(by, installation)
   return { to: '/integrations/installed', done: { by, subjectId: installation.id } }
 }
 
-async function showPending(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
+async function showPending(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
   const { installation, integration, account } = await findShownInstallation(ctx, params.id!)
   const name = lineOf(integration.name)
   const pending = pendingScopes(integration, installation)
@@ -236,7 +236,7 @@ ${buttons}`,
   }
 }
 
-async function confirm(ctx: PersonCtx, { params, form }: ScreenInput<unknown, Static<typeof Confirm>>): Promise<Shown> {
+async function confirm(ctx: PersonCtx, { params, form }: ScreenInput<unknown, Static<typeof Confirm>>): Promise<View> {
   const { installation, account } = await findOwnInstallation(ctx, params.id!)
   const by = actFor(ctx, account)
   await confirmScopes(by, installation, form.scope)

@@ -23,24 +23,24 @@ export type ShownProjects = {
 /** The projects to show for the ticked ones and the search of `chosen`. */
 export async function shownProjects(ctx: PersonCtx, account: OwnAccount, chosen: Chosen): Promise<ShownProjects> {
   const ticked = await chosenProjects(ctx, account, chosen.projectIds)
-  const kept = new Set(ticked.map((project) => project.id))
+  const tickedIds = new Set(ticked.map((project) => project.id))
   // Ticked projects may be found again, so this reads as many more. One more on top tells whether there are further ones.
-  const found = await projectsOf(ctx, account)
+  const projects = await projectsOf(ctx, account)
     .where(sql<boolean>`name like ${containing(chosen.find)} escape '!'`)
     .orderBy('name')
-    .limit(OFFERED + kept.size + 1)
+    .limit(OFFERED + tickedIds.size + 1)
     .execute()
-  const others = found.filter((project) => !kept.has(project.id))
-  const none = found.length === 0 && kept.size === 0 && chosen.find === ''
+  const others = projects.filter((project) => !tickedIds.has(project.id))
+  const none = projects.length === 0 && tickedIds.size === 0 && chosen.find === ''
   return { ticked, others: others.slice(0, OFFERED), more: others.length > OFFERED, none }
 }
 
 /** The projects of the account that have one of these ids, by name. */
 export async function chosenProjects(ctx: PersonCtx, account: OwnAccount, ids: readonly string[]): Promise<Offered[]> {
-  const found: Offered[] = []
+  const projects: Offered[] = []
   for (const slice of chunks([...ids]))
-    found.push(...(await projectsOf(ctx, account).where('id', 'in', slice).execute()))
-  return found.sort((a, b) => (a.name < b.name ? -1 : 1))
+    projects.push(...(await projectsOf(ctx, account).where('id', 'in', slice).execute()))
+  return projects.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 function projectsOf(ctx: PersonCtx, account: OwnAccount) {

@@ -53,7 +53,7 @@ export type AccountTables = {
   }
   /** A slug that was given up, kept for whoever had it. accounts/slugs.ts. */
   reserved_slug: { id: string; slug_hash: string; holder_id: string; expires_at: number }
-  /** When a person or a token was last seen, to the hour. access/seen.ts. */
+  /** When a person or a token was last seen, to the hour. access/last-seen.ts. */
   seen: { id: string; at: number }
   /** A bearer token of a person or of an installation, by the hash of its text. */
   token: {

@@ -51,9 +51,9 @@ export async function updateRows<T extends Table>(
   rows: readonly Row<T>[],
 ): Promise<void> {
   const build: Build = (_, value, given) => {
-    const set = columns.map((column) => sql`${sql.ref(column)} = ${value(column)}`)
+    const assignments = columns.map((column) => sql`${sql.ref(column)} = ${value(column)}`)
     const from = given === undefined ? sql`` : sql`from ${given}`
-    return sql`update ${sql.table(table)} set ${sql.join(set)} ${from} where ${sameIn(table, key, value)}`
+    return sql`update ${sql.table(table)} set ${sql.join(assignments)} ${from} where ${sameIn(table, key, value)}`
   }
   await run(db, { name: `update ${columns} by ${key}`, table, build }, rows)
 }
@@ -93,25 +93,25 @@ async function run(db: Queries, verb: Verb, rows: readonly object[]): Promise<un
   const direct = DIRECT.get(db.getExecutor().adapter)
   if (direct !== undefined) return runForEach(direct, one(db), rows)
   if (rows.length === 1) return runOnce(db, one(db), rows[0] as Values)
-  const answered: unknown[] = []
+  const results: unknown[] = []
   const pace = openPace()
   for (let at = 0; at < rows.length; at += ROWS_A_STATEMENT) {
     const json = JSON.stringify(rows.slice(at, at + ROWS_A_STATEMENT))
-    answered.push(...(await runOnce(db, many(db), { json })))
+    results.push(...(await runOnce(db, many(db), { json })))
     await pace()
   }
-  return answered
+  return results
 }
 
 async function runForEach(direct: DirectQuery, { query, fill }: Compiled<Values>, rows: readonly object[]) {
-  const answered: unknown[] = []
+  const results: unknown[] = []
   const pace = openPace()
   for (const row of rows) {
-    answered.push(...direct(query.sql, fill(row as Values), false))
+    results.push(...direct(query.sql, fill(row as Values), false))
     const pause = pace()
     if (pause !== undefined) await pause
   }
-  return answered
+  return results
 }
 
 async function runOnce<V>(db: Queries, { query, fill }: Compiled<V>, values: V): Promise<unknown[]> {
@@ -121,12 +121,12 @@ async function runOnce<V>(db: Queries, { query, fill }: Compiled<V>, values: V):
 type Compiled<V> = { query: CompiledQuery; fill: (values: V) => unknown[] }
 type Statements = { one(db: Queries): Compiled<Values>; many(db: Queries): Compiled<{ json: string }> }
 /** By verb, table and columns: as many as the code has kinds of writes. */
-const kept = new Map<string, Statements>()
+const cache = new Map<string, Statements>()
 
 function statementsOf({ name, table, build }: Verb, columns: string[]): Statements {
   const id = `${name} ${table} ${columns}`
-  const known = kept.get(id)
-  if (known !== undefined) return known
+  const statements = cache.get(id)
+  if (statements !== undefined) return statements
   const one = compileOnce<Values, unknown>((db, value) => ({
     compile: () => build(columns, (column) => sql`${value[column]}`, undefined).compile(db),
   }))
@@ -136,6 +136,6 @@ function statementsOf({ name, table, build }: Verb, columns: string[]): Statemen
       return build(columns, (column) => sql.ref(`given.${column}`), given).compile(db)
     },
   }))
-  kept.set(id, { one, many })
+  cache.set(id, { one, many })
   return { one, many }
 }

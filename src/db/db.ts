@@ -128,14 +128,14 @@ export async function migrate(db: Queries, to?: string): Promise<string[]> {
 export type SchemaState = { applied: string[]; pending: string[]; unknown: string[] }
 
 export async function schemaOf(db: Store): Promise<SchemaState> {
-  const known = Object.keys(MIGRATIONS)
-  if (!(await tablesOf(db)).has('kysely_migration')) return { applied: [], pending: known, unknown: [] }
+  const names = Object.keys(MIGRATIONS)
+  if (!(await tablesOf(db)).has('kysely_migration')) return { applied: [], pending: names, unknown: [] }
   const rows = (await db.selectFrom('kysely_migration').select('name').orderBy('name').execute()) as { name: string }[]
   const applied = rows.map((row) => row.name)
   return {
     applied,
-    pending: known.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !known.includes(name)),
+    pending: names.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !names.includes(name)),
   }
 }
 

@@ -20,9 +20,9 @@ export async function tablesOf(db: Store): Promise<Map<string, string[]>> {
         where c.table_schema = current_schema() and t.table_type = 'BASE TABLE' order by c.table_name, c.ordinal_position`
   const tables = new Map<string, string[]>()
   for (const { table, column } of (await columns.execute(db)).rows) {
-    const known = tables.get(table)
-    if (known === undefined) tables.set(table, [column])
-    else known.push(column)
+    const columns = tables.get(table)
+    if (columns === undefined) tables.set(table, [column])
+    else columns.push(column)
   }
   return tables
 }

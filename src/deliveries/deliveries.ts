@@ -29,9 +29,9 @@ export async function listDeliveries(
   _: undefined,
   { query }: Input<Static<typeof ListDeliveriesQuery>>,
 ): Promise<Static<typeof DeliveryList>> {
-  const { endpointId, ...wanted } = query
+  const { endpointId, ...filter } = query
   const all = ctx.db.selectFrom('delivery')
-  return pageOfDeliveries(ctx, endpointId === undefined ? all : all.where('endpoint_id', '=', endpointId), wanted)
+  return pageOfDeliveries(ctx, endpointId === undefined ? all : all.where('endpoint_id', '=', endpointId), filter)
 }
 
 /**
@@ -48,26 +48,26 @@ export async function listDeliveriesOf(
   })
 }
 
-type Wanted = Static<typeof ListDeliveriesOfQuery> & { projectIds?: readonly string[] | null }
+type DeliveryFilter = Static<typeof ListDeliveriesOfQuery> & { projectIds?: readonly string[] | null }
 
 async function pageOfDeliveries(
   ctx: OperatorCtx,
   all: SelectQueryBuilder<Schema, 'delivery', object>,
-  { limit = DEFAULT_LIMIT, until, status, type, projectIds = null }: Wanted,
+  { limit = DEFAULT_LIMIT, until, status, type, projectIds = null }: DeliveryFilter,
 ): Promise<Static<typeof DeliveryList>> {
   let placed = all.orderBy('created_stamp', 'desc')
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
-  let wanted = ctx.db
+  let select = ctx.db
     .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('delivery'))
     .leftJoin('event', 'event.stamp', 'delivery.event_stamp')
     .selectAll('delivery')
     .select(['event.id as event_id', 'event.project_id'])
-  if (status !== undefined) wanted = wanted.where('delivery.status', '=', status === 'held' ? 'pending' : status)
-  if (status === 'held') wanted = wanted.where('delivery.held_at', 'is not', null)
-  if (status === 'pending') wanted = wanted.where('delivery.held_at', 'is', null)
-  if (type !== undefined) wanted = wanted.where('delivery.type', '=', eventNamed(type) ?? type)
-  if (projectIds !== null) wanted = wanted.where('event.project_id', 'in', [...projectIds])
-  const found = await wanted
+  if (status !== undefined) select = select.where('delivery.status', '=', status === 'held' ? 'pending' : status)
+  if (status === 'held') select = select.where('delivery.held_at', 'is not', null)
+  if (status === 'pending') select = select.where('delivery.held_at', 'is', null)
+  if (type !== undefined) select = select.where('delivery.type', '=', eventNamed(type) ?? type)
+  if (projectIds !== null) select = select.where('event.project_id', 'in', [...projectIds])
+  const deliveries = await select
     .orderBy('delivery.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
@@ -75,7 +75,7 @@ async function pageOfDeliveries(
     .select('created_stamp as stamp')
     .offset(sql.lit(LOOKED_THROUGH - 1))
     .limit(sql.lit(1))
-  const { rows, pagination } = await pageLookedFor(found, limit, until, (row) => row.created_stamp, last)
+  const { rows, pagination } = await pageLookedFor(deliveries, limit, until, (row) => row.created_stamp, last)
   const attempts = await attemptsOf(ctx, rows)
   return { deliveries: rows.map((row) => showDelivery(row, attempts.get(row.id) ?? [])), pagination }
 }
@@ -101,9 +101,12 @@ async function attemptsOf(ctx: OperatorCtx, rows: readonly Row<'delivery'>[]) {
   const ids = rows.map(({ id }) => id)
   if (ids.length === 0) return new Map<string, Row<'delivery_attempt'>[]>()
   const attempts = ctx.db.selectFrom('delivery_attempt').selectAll().where('delivery_id', 'in', ids)
-  const found = await attempts.orderBy('attempt').execute()
+  const attemptRows = await attempts.orderBy('attempt').execute()
   const hidden = ctx.deps.config.allowPrivateWebhooks && ctx.actor.kind !== 'operator'
-  return Map.groupBy(hidden ? found.map((row) => ({ ...row, response: null })) : found, (row) => row.delivery_id)
+  return Map.groupBy(
+    hidden ? attemptRows.map((row) => ({ ...row, response: null })) : attemptRows,
+    (row) => row.delivery_id,
+  )
 }
 
 /** Finds any delivery, with its event. Refuses: not_found 404. */
@@ -122,8 +125,8 @@ export async function findDeliveryOf(ctx: Ctx, params: Params) {
     .where('delivery.id', '=', id)
     .where('delivery.endpoint_id', '=', webhook.id)
     .executeTakeFirst()
-  const seen = narrowTo(ctx)
-  if (row === undefined || (seen !== null && !seen.includes(row.project_id ?? '')))
+  const narrow = narrowTo(ctx)
+  if (row === undefined || (narrow !== null && !narrow.includes(row.project_id ?? '')))
     refuse('not_found', `There is no delivery "${id.slice(0, 100)}".`)
   return row
 }

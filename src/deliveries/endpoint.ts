@@ -60,8 +60,8 @@ function bodyOf(event: Row<'event'>, type: string): string {
 async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Promise<'drop' | 'hold' | undefined> {
   const { configuration_id: id } = delivery
   if (id === null) return undefined
-  const found = deps.db.read.selectFrom('configuration').selectAll().where('id', '=', id)
-  const configuration = await found.executeTakeFirst()
+  const select = deps.db.read.selectFrom('configuration').selectAll().where('id', '=', id)
+  const configuration = await select.executeTakeFirst()
   if (event.configuration_id === id && configuration?.deleted_at != null) return undefined
   if (configuration === undefined || configuration.deleted_at !== null) return 'drop'
   const { needs, sentWhileDisabled } = EVENTS[event.type as EventName]

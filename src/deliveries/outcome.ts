@@ -72,11 +72,11 @@ async function judgeEndpoint(ctx: Writing, { id, url, posted, delivered, attempt
       await ctx.db.updateTable(table).set({ failing_since: null }).where('id', '=', id).execute()
     return
   }
-  const gone = 'statusCode' in posted && posted.statusCode === GONE
+  const isGone = 'statusCode' in posted && posted.statusCode === GONE
   const since = endpoint.failing_since ?? ctx.now
   // After days without events, one failed attempt says little. The second attempt of an event decides.
-  if (gone || (attempts > 1 && ctx.now - since >= FAILING_MS))
-    return disable(ctx, table, endpoint, gone ? 'gone' : 'failing')
+  if (isGone || (attempts > 1 && ctx.now - since >= FAILING_MS))
+    return disable(ctx, table, endpoint, isGone ? 'gone' : 'failing')
   if (endpoint.failing_since === null)
     await ctx.db.updateTable(table).set({ failing_since: since }).where('id', '=', id).execute()
 }

@@ -30,24 +30,24 @@ export async function relieveOverflow(ctx: OperatorCtx): Promise<number> {
 
 /** For the first account over the limit. In most stores fewer deliveries wait in all than one account may have, and one small query shows that. */
 async function fullestEndpoint(ctx: OperatorCtx): Promise<Fullest | undefined> {
-  const waiting = ctx.db.selectFrom('delivery').where(PENDING)
-  const some = waiting.select('account_id').offset(sql.lit(MOST_PENDING)).limit(sql.lit(1))
+  const pending = ctx.db.selectFrom('delivery').where(PENDING)
+  const some = pending.select('account_id').offset(sql.lit(MOST_PENDING)).limit(sql.lit(1))
   if ((await some.executeTakeFirst()) === undefined) return undefined
-  const over = await waiting
+  const excess = await pending
     .select(['account_id', sql<number>`count(*)`.as('count')])
     .groupBy('account_id')
     .having(sql<number>`count(*)`, '>', MOST_PENDING)
     .limit(1)
     .executeTakeFirst()
-  if (over === undefined) return undefined
-  const fullest = await waiting
+  if (excess === undefined) return undefined
+  const fullest = await pending
     .select('endpoint_id')
-    .where('account_id', '=', over.account_id)
+    .where('account_id', '=', excess.account_id)
     .groupBy('endpoint_id')
     .orderBy(sql`count(*)`, 'desc')
     .limit(1)
     .executeTakeFirstOrThrow()
-  return { account_id: over.account_id, ...fullest, excess: over.count - MOST_PENDING }
+  return { account_id: excess.account_id, ...fullest, excess: excess.count - MOST_PENDING }
 }
 
 async function tellIntegration(ctx: OperatorCtx, webhook: Row<'webhook'>, accountId: string): Promise<void> {
@@ -65,7 +65,7 @@ async function tellIntegration(ctx: OperatorCtx, webhook: Row<'webhook'>, accoun
 }
 
 async function dropOldest(ctx: OperatorCtx, { account_id, endpoint_id }: Fullest, count: number): Promise<void> {
-  const waiting = ctx.db
+  const pending = ctx.db
     .selectFrom('delivery')
     .select(['id', 'created_stamp'])
     .where(PENDING)
@@ -73,7 +73,7 @@ async function dropOldest(ctx: OperatorCtx, { account_id, endpoint_id }: Fullest
     .where('endpoint_id', '=', endpoint_id)
     // The index finds what waits, without its order. So all of it is read and sorted.
     .limit(sql.lit(2 * MOST_PENDING))
-  const oldest = ctx.db.selectFrom(waiting.as('waiting')).select('id').orderBy('created_stamp').limit(count)
+  const oldest = ctx.db.selectFrom(pending.as('waiting')).select('id').orderBy('created_stamp').limit(count)
   await ctx.db
     .updateTable('delivery')
     .set({ ...DROPPED, done_at: ctx.now })

@@ -18,8 +18,8 @@ export type Leased = Row<'delivery'> & { due_at: number }
 /** The deliveries of one account that wait for one endpoint. */
 export type Queue = { account_id: string; endpoint_id: string; failing_since: number | null }
 /** `due`: queues in which something is due. `next`: where the next look begins; undefined: this one saw the last queue. */
-export type Look = { due: Queue[]; next: Place | undefined }
-export type Place = { accountId: string; endpointId: string }
+export type Look = { due: Queue[]; next: EndpointRef | undefined }
+export type EndpointRef = { accountId: string; endpointId: string }
 
 /** How many queues one look passes at most. */
 const PASSED = 2000
@@ -31,7 +31,7 @@ const PASSED = 2000
 export async function dueQueues(
   db: Queries,
   now: number,
-  { accountId, endpointId }: Place = { accountId: '', endpointId: '' },
+  { accountId, endpointId }: EndpointRef = { accountId: '', endpointId: '' },
 ): Promise<Look> {
   const { rows } = await sql<Queue & { passed: number }>`
     with recursive waiting(id, passed) as (
@@ -57,13 +57,13 @@ export async function dueQueues(
 }
 
 /** Leases deliveries that are due. `wanted`: how many of each queue at most. */
-export async function lease(deps: Deps, wanted: ReadonlyMap<Queue, number>, now: number): Promise<Leased[]> {
+export async function lease(deps: Deps, shares: ReadonlyMap<Queue, number>, now: number): Promise<Leased[]> {
   return deps.db.write(async (db) => {
-    const taken: Leased[] = []
-    for (const [{ account_id: accountId, endpoint_id: endpointId }, most] of wanted) {
-      taken.push(...(await takeDue(db, { accountId, endpointId, now, until: now + LEASE_MS, most })))
+    const leased: Leased[] = []
+    for (const [{ account_id: accountId, endpoint_id: endpointId }, most] of shares) {
+      leased.push(...(await takeDue(db, { accountId, endpointId, now, until: now + LEASE_MS, most })))
     }
-    return taken
+    return leased
   })
 }
 
@@ -98,9 +98,9 @@ export async function giveBack(deps: Deps, { id, due_at }: Leased, now: number):
 
 /** Holds a delivery. `releaseHeld` makes it due when its installation is active again, or somebody took its endpoint over. */
 export async function hold(deps: Deps, { id, due_at }: Leased, now: number): Promise<void> {
-  const held = { due_at: null, held_at: now }
+  const hold = { due_at: null, held_at: now }
   await deps.db.write((db) =>
-    db.updateTable('delivery').set(held).where('id', '=', id).where('due_at', '=', due_at).execute(),
+    db.updateTable('delivery').set(hold).where('id', '=', id).where('due_at', '=', due_at).execute(),
   )
 }
 
@@ -121,13 +121,13 @@ export async function drop(deps: Deps, leased: Leased, now: number, all: boolean
       .where('endpoint_id', '=', endpoint_id)
       .where('due_at', '<=', now)
     await db.updateTable('delivery').set(dropped).where('id', 'in', others.limit(DROPPED_AT_ONCE)).execute()
-    const held = db
+    const change = db
       .selectFrom('delivery')
       .select('id')
       .where('configuration_id', 'is', null)
       .where('endpoint_id', '=', endpoint_id)
       .where('held_at', 'is not', null)
-    await db.updateTable('delivery').set(dropped).where('id', 'in', held.limit(DROPPED_AT_ONCE)).execute()
+    await db.updateTable('delivery').set(dropped).where('id', 'in', change.limit(DROPPED_AT_ONCE)).execute()
   })
 }
 

@@ -23,8 +23,8 @@ const LONGEST_RETRY_AFTER_MS = 24 * HOUR_MS
 export function nextAttemptAt(attempt: number, now: number, retryAfter: string | undefined): number | undefined {
   const wait = WAITS_MS[attempt - 1]
   if (wait === undefined) return undefined
-  const asked = Math.min(retryAfterMs(retryAfter, now), LONGEST_RETRY_AFTER_MS)
-  return now + Math.max(Math.floor(wait * (1 + Math.random() * JITTER)), asked)
+  const delay = Math.min(retryAfterMs(retryAfter, now), LONGEST_RETRY_AFTER_MS)
+  return now + Math.max(Math.floor(wait * (1 + Math.random() * JITTER)), delay)
 }
 
 /** `Retry-After` is a number of seconds or a date. Anything else counts as no delay. */

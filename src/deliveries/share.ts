@@ -18,7 +18,7 @@ export type Running = { accountId: string; endpointId: string; failing: boolean 
 /** How many deliveries of each queue are taken now. The first queue is random, so that no account is always last. */
 export function shareOut(due: readonly Queue[], running: readonly Running[]): Map<Queue, number> {
   const tally = tallyOf(running)
-  const wanted = new Map<Queue, number>()
+  const shares = new Map<Queue, number>()
   const start = Math.floor(Math.random() * due.length)
   const rotated = [...due.slice(start), ...due.slice(0, start)]
   let turns = [...Map.groupBy(rotated, (queue) => queue.account_id).values()]
@@ -26,12 +26,12 @@ export function shareOut(due: readonly Queue[], running: readonly Running[]): Ma
     for (const queues of turns) {
       const queue = queues.shift()!
       if (!tally.take(queue)) continue
-      wanted.set(queue, (wanted.get(queue) ?? 0) + 1)
+      shares.set(queue, (shares.get(queue) ?? 0) + 1)
       queues.push(queue)
     }
     turns = turns.filter((queues) => queues.length > 0)
   }
-  return wanted
+  return shares
 }
 
 function tallyOf(running: readonly Running[]) {

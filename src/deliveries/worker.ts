@@ -5,7 +5,7 @@ import type { Deps } from '../context.ts'
 import { type LeasedWork, startWorking, workOff } from '../outbox/lease-loop.ts'
 import { decide } from './endpoint.ts'
 import { recordOutcome } from './outcome.ts'
-import { drop, dueQueues, giveBack, hold, type Leased, lease, type Place, releaseHeld } from './queue.ts'
+import { drop, dueQueues, type EndpointRef, giveBack, hold, type Leased, lease, releaseHeld } from './queue.ts'
 import { shareOut } from './share.ts'
 
 /** `failing`: whether its endpoint failed the last time. */
@@ -28,7 +28,7 @@ export function startDeliveries(deps: Deps): () => Promise<void> {
 
 function deliveryWork(deps: Deps): LeasedWork<Piece> {
   /** Where the last look stopped. */
-  let place: Place | undefined
+  let place: EndpointRef | undefined
   return {
     name: 'deliveries',
     async take(now, pieces) {
@@ -40,11 +40,11 @@ function deliveryWork(deps: Deps): LeasedWork<Piece> {
       for (let atStart = place === undefined; ; ) {
         const { due, next } = await dueQueues(deps.db.read, now, place)
         const failing = new Set(due.filter((one) => one.failing_since !== null).map((one) => one.endpoint_id))
-        const wanted = shareOut(due, running)
-        const taken = wanted.size === 0 ? [] : await lease(deps, wanted, now)
+        const shares = shareOut(due, running)
+        const deliveries = shares.size === 0 ? [] : await lease(deps, shares, now)
         place = next
-        if (taken.length > 0 || (next === undefined && atStart))
-          return taken.map((delivery) => ({ delivery, failing: failing.has(delivery.endpoint_id) }))
+        if (deliveries.length > 0 || (next === undefined && atStart))
+          return deliveries.map((delivery) => ({ delivery, failing: failing.has(delivery.endpoint_id) }))
         if (next === undefined) atStart = true
         await breathe()
       }

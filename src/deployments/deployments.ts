@@ -87,15 +87,18 @@ export async function createDeployment(
   return showToOperator(await readBack(ctx, row))
 }
 
-function readEnvironment(project: Row<'project'>, { customEnvironmentId: said, target }: NewDeployment): string | null {
-  if (said === undefined || said === null) return null
+function readEnvironment(
+  project: Row<'project'>,
+  { customEnvironmentId: idOrSlug, target }: NewDeployment,
+): string | null {
+  if (idOrSlug === undefined || idOrSlug === null) return null
   if (target === 'production')
     refuse('bad_request', 'Invalid request: `customEnvironmentId` is for a preview; leave `target` out.')
-  const environment = environmentOf(project, said)
+  const environment = environmentOf(project, idOrSlug)
   if (environment !== undefined) return environment.id
   return refuse(
     'bad_request',
-    `Invalid request: \`customEnvironmentId\` should be of the project; it has no "${said}".`,
+    `Invalid request: \`customEnvironmentId\` should be of the project; it has no "${idOrSlug}".`,
   )
 }
 
@@ -141,15 +144,15 @@ export async function updateDeployment(
 
 /** The deployment of the account that `idOrUrl` (or `id`) says, by its id or host name. Refuses: not_found 404. */
 export async function findDeployment(ctx: Ctx, params: Params): Promise<Row<'deployment'>> {
-  const said = (params.idOrUrl ?? params.id ?? params.deploymentId ?? '').replace(/^https:\/\/|\/$/g, '')
+  const idOrUrl = (params.idOrUrl ?? params.id ?? params.deploymentId ?? '').replace(/^https:\/\/|\/$/g, '')
   const row = await ctx.db
     .selectFrom('deployment')
     .selectAll()
     .where('account_id', '=', ctx.account.id)
-    .where(said.startsWith('dpl_') ? 'id' : 'url', '=', said.startsWith('dpl_') ? said : said.toLowerCase())
+    .where(idOrUrl.startsWith('dpl_') ? 'id' : 'url', '=', idOrUrl.startsWith('dpl_') ? idOrUrl : idOrUrl.toLowerCase())
     .executeTakeFirst()
   if (row === undefined || !seesProject(ctx.who, row.project_id)) {
-    refuse('not_found', `Deployment "${said.slice(0, 100)}" not found.`)
+    refuse('not_found', `Deployment "${idOrUrl.slice(0, 100)}" not found.`)
   }
   return row
 }

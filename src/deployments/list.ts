@@ -90,8 +90,8 @@ export async function listDeployments(
     .orderBy('deployment.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
-  return { deployments: shown.map((row) => showListed(row, ctx.account, row.live_deployment_id)), pagination }
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { deployments: items.map((row) => showListed(row, ctx.account, row.live_deployment_id)), pagination }
 }
 
 /** The bound keeps both engines from walking the account's deployments to look for them. */
@@ -132,8 +132,8 @@ function filters(
 
 /** The id of the environment that is asked for; the slug of none is an id that no deployment has. */
 async function environmentWanted(ctx: Ctx, query: ListDeploymentsQuery): Promise<string | undefined> {
-  const { customEnvironmentSlugOrId: said, projectId = query.app } = query
-  if (said === undefined || said.startsWith('env_')) return said
+  const { customEnvironmentSlugOrId: slugOrId, projectId = query.app } = query
+  if (slugOrId === undefined || slugOrId.startsWith('env_')) return slugOrId
   if (projectId === undefined)
     refuse(
       'bad_request',
@@ -145,23 +145,23 @@ async function environmentWanted(ctx: Ctx, query: ListDeploymentsQuery): Promise
     .where('account_id', '=', ctx.account.id)
     .where(projectId.startsWith('prj_') ? 'id' : 'name', '=', projectId)
     .executeTakeFirst()
-  return (project && environmentOf(project, said)?.id) ?? ''
+  return (project && environmentOf(project, slugOrId)?.id) ?? ''
 }
 
 /** Each said by its id or its name, which an id never is. */
-function ofProjects(eb: Builder, said: readonly string[]): Expression<SqlBool> {
-  const ids = said.filter((one) => one.startsWith('prj_'))
-  const names = said.filter((one) => !one.startsWith('prj_'))
+function ofProjects(eb: Builder, idsOrNames: readonly string[]): Expression<SqlBool> {
+  const ids = idsOrNames.filter((one) => one.startsWith('prj_'))
+  const names = idsOrNames.filter((one) => !one.startsWith('prj_'))
   if (names.length === 0) return eb('deployment.project_id', 'in', ids)
   if (ids.length === 0) return eb('project.name', 'in', names)
   return eb.or([eb('deployment.project_id', 'in', ids), eb('project.name', 'in', names)])
 }
 
-function readStates(said: string | undefined): ReadyState[] | undefined {
-  if (said === undefined) return undefined
-  const known: readonly string[] = READY_STATES
-  const states = said.toUpperCase().split(',')
-  if (!states.every((state) => known.includes(state)))
+function readStates(list: string | undefined): ReadyState[] | undefined {
+  if (list === undefined) return undefined
+  const names: readonly string[] = READY_STATES
+  const states = list.toUpperCase().split(',')
+  if (!states.every((state) => names.includes(state)))
     refuse('bad_request', `Invalid request: \`state\` should be of ${READY_STATES.join(', ')}, comma-separated.`)
   return states as ReadyState[]
 }

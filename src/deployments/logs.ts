@@ -55,21 +55,21 @@ export function listDeploymentEvents(
 ): Static<typeof DeploymentEvents> {
   const { direction, limit = -1, since = 0, until = Infinity, name, statusCode } = query
   if (name !== undefined || statusCode !== undefined) return []
-  const found = eventsOf(row).filter(({ created }) => created >= since && created <= until)
-  const ordered = direction === 'backward' ? found.toReversed() : found
+  const events = eventsOf(row).filter(({ created }) => created >= since && created <= until)
+  const ordered = direction === 'backward' ? events.toReversed() : events
   return limit === -1 ? ordered : ordered.slice(0, limit)
 }
 
 function eventsOf(row: Row<'deployment'>): Static<typeof DeploymentEvents> {
-  const told: [number, string, string][] = [
+  const steps: [number, string, string][] = [
     [momentOf(row.created_stamp), 'QUEUED', 'The build system registered the deployment.'],
   ]
-  if (row.building_at !== null) told.push([row.building_at, 'BUILDING', 'The build began.'])
+  if (row.building_at !== null) steps.push([row.building_at, 'BUILDING', 'The build began.'])
   const ended = row.ready_at ?? row.failed_at
-  if (ended !== null) told.push([ended, row.ready_state, `The deployment is ${row.ready_state}.`])
-  const [lastAt, lastState] = told.at(-1)!
-  told.push([lastAt, lastState, 'Berth does not build: the log of the build is in the build system.'])
-  return told.map(([created, readyState, text], at) => ({
+  if (ended !== null) steps.push([ended, row.ready_state, `The deployment is ${row.ready_state}.`])
+  const [lastAt, lastState] = steps.at(-1)!
+  steps.push([lastAt, lastState, 'Berth does not build: the log of the build is in the build system.'])
+  return steps.map(([created, readyState, text], at) => ({
     id: `${row.id}-${at}`,
     deploymentId: row.id,
     created,

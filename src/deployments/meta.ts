@@ -14,7 +14,7 @@ const PREFIX = 'meta-'
 const COMMIT_FIELDS = ['githubCommitSha', 'gitlabCommitSha', 'bitbucketCommitSha'] as const
 
 /** Marks of which a deployment has one. */
-type Wanted = readonly string[]
+type Marks = readonly string[]
 
 /** Writes what a new deployment is found by. */
 export async function writeMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployment'>): Promise<void> {
@@ -31,23 +31,23 @@ function markOf(key: string, value: string): string {
 }
 
 /** What a query asks of the meta: each `meta-<field>`, and `sha`. Refuses: bad_request 400 (more than 20 of them). */
-export function metaWanted(query: { sha?: string }): Wanted[] {
-  const asked = Object.entries(query).filter(([name]) => name.startsWith(PREFIX))
-  const wanted = asked.map(([name, value]) => [markOf(name.slice(PREFIX.length), value)])
+export function metaWanted(query: { sha?: string }): Marks[] {
+  const pairs = Object.entries(query).filter(([name]) => name.startsWith(PREFIX))
+  const marks = pairs.map(([name, value]) => [markOf(name.slice(PREFIX.length), value)])
   const { sha } = query
-  if (sha !== undefined) wanted.push(COMMIT_FIELDS.map((field) => markOf(field, sha)))
-  if (wanted.length > MOST_FILTERS) {
+  if (sha !== undefined) marks.push(COMMIT_FIELDS.map((field) => markOf(field, sha)))
+  if (marks.length > MOST_FILTERS) {
     refuse('bad_request', `Invalid request: a list is filtered by at most ${MOST_FILTERS} fields of the meta.`)
   }
-  return wanted
+  return marks
 }
 
 /**
  * The ids of the deployments that have one of the wanted values, when they are few: then these are read, and sorted. Undefined
  * when many have each of them, as all of a branch do.
  */
-export async function findFew(ctx: Ctx, wanted: readonly Wanted[]): Promise<string[] | undefined> {
-  for (const marks of wanted) {
+export async function findFew(ctx: Ctx, filters: readonly Marks[]): Promise<string[] | undefined> {
+  for (const marks of filters) {
     const rows = await ctx.db
       .selectFrom('project')
       .innerJoin('deployment_meta', 'deployment_meta.project_id', 'project.id')
@@ -62,7 +62,7 @@ export async function findFew(ctx: Ctx, wanted: readonly Wanted[]): Promise<stri
 }
 
 /** That a deployment has one of the values. */
-export function hasMeta(eb: ExpressionBuilder<Schema, 'deployment'>, marks: Wanted): Expression<SqlBool> {
+export function hasMeta(eb: ExpressionBuilder<Schema, 'deployment'>, marks: Marks): Expression<SqlBool> {
   const having = eb
     .selectFrom('deployment_meta')
     .select(sql.lit(1).as('one'))

@@ -1,6 +1,6 @@
 /** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
 
-import type { Given, Told } from '../command-line/command.ts'
+import type { Invocation, Outcome } from '../command-line/command.ts'
 import { BadSetting, type Config } from '../config.ts'
 
 /** `worry`: it works, and somebody should look at it. `wrong`: it does not. */
@@ -9,21 +9,21 @@ export type Check = (config: Config) => Promise<Finding[]>
 
 const LONGEST_MS = 5000
 
-export async function doctorCommand({ settings, progress }: Given): Promise<Told> {
+export async function doctorCommand({ settings, progress }: Invocation): Promise<Outcome> {
   const config = readSettings(settings)
   const findings: Finding[] = []
   if ('is' in config) findings.push(config)
   else {
     findings.push(...settingsFindings(config))
     const checks = Object.entries((await import('./checks.ts')).CHECKS)
-    let done = 0
+    let finished = 0
     // Side by side: what hangs keeps nothing else waiting.
-    const found = checks.map(async ([about, check]) => {
-      const told = await inTime(about, check(config))
-      progress.show('checking', ++done, checks.length)
-      return told
+    const results = checks.map(async ([about, check]) => {
+      const result = await inTime(about, check(config))
+      progress.show('checking', ++finished, checks.length)
+      return result
     })
-    findings.push(...(await Promise.all(found)).flat())
+    findings.push(...(await Promise.all(results)).flat())
     progress.end()
   }
   const wrong = findings.filter((finding) => finding.is === 'wrong').length

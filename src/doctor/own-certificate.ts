@@ -16,8 +16,8 @@ export async function openFetch({ tls }: Config): Promise<typeof fetch> {
   const connect = {
     ca: [...rootCertificates, cert.toString()],
     allowPartialTrustChain: true,
-    checkServerIdentity: (host: string, seen: Parameters<typeof checkServerIdentity>[1]) =>
-      seen.fingerprint256 === fingerprint256 ? undefined : checkServerIdentity(host, seen),
+    checkServerIdentity: (host: string, peer: Parameters<typeof checkServerIdentity>[1]) =>
+      peer.fingerprint256 === fingerprint256 ? undefined : checkServerIdentity(host, peer),
   }
   const dispatcher = new Agent({ connect, keepAliveTimeout: 1 })
   return ((url: string, init: object) => fetchBy(url, { ...init, dispatcher })) as typeof fetch

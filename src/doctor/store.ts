@@ -62,8 +62,8 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
       const advice = 'check DATABASE_URL and that the server runs and lets this user in'
       return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
     }
-    const said = storeFault(error, database.file)
-    if (said !== error) return [{ about, is: 'wrong', found: (said as Error).message }]
+    const fault = storeFault(error, database.file)
+    if (fault !== error) return [{ about, is: 'wrong', found: (fault as Error).message }]
     const advice = 'mend the rights of the file and of its folder'
     return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
   }
@@ -74,31 +74,31 @@ const RESTORE = 'stop the service, keep the file, and restore a backup (docs/bac
 /** The first thing that is wrong with the pages of a file; all of them are read. */
 async function readDamage(db: Queries): Promise<string | undefined> {
   const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db)
-  const said = rows[0]?.quick_check
-  return said === 'ok' ? undefined : said?.split('\n').at(-1)
+  const verdict = rows[0]?.quick_check
+  return verdict === 'ok' ? undefined : verdict?.split('\n').at(-1)
 }
 
 /** The clock of this machine against what the store has seen, and against that of the database server. */
 export async function checkClock(config: Config): Promise<Finding[]> {
   const about = 'clock'
   const now = Date.now()
-  const seen = await withStore(config, readMoments).catch(() => undefined)
+  const moments = await withStore(config, readMoments).catch(() => undefined)
   const at = new Date(now).toISOString()
-  if (seen?.latest !== undefined && seen.latest > now + CLOCK_APART_MS)
+  if (moments?.latest !== undefined && moments.latest > now + CLOCK_APART_MS)
     return [
       {
         about,
         is: 'wrong',
-        found: `${at}, and the store was written at ${new Date(seen.latest).toISOString()}`,
+        found: `${at}, and the store was written at ${new Date(moments.latest).toISOString()}`,
         advice: 'one of the two clocks is wrong: set this one by NTP',
       },
     ]
-  if (seen?.server !== undefined && Math.abs(seen.server - now) > CLOCK_APART_MS)
+  if (moments?.server !== undefined && Math.abs(moments.server - now) > CLOCK_APART_MS)
     return [
       {
         about,
         is: 'worry',
-        found: `${at}, and at the database server ${new Date(seen.server).toISOString()}`,
+        found: `${at}, and at the database server ${new Date(moments.server).toISOString()}`,
         advice: 'set both by NTP',
       },
     ]

@@ -37,19 +37,19 @@ export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<s
     refuse('dns_unavailable', `The name servers did not answer for ${challenge.domain}; nothing was changed.`)
   if (records.some((record) => isSame(record, challenge.value))) return
 
-  const told = { domain: domain.name, challenge }
+  const payload = { domain: domain.name, challenge }
   const about = records.filter((record) => !isForAnotherName(record, domain.name, settings))
   if (about.length === 0)
-    refuse('missing_txt_record', `${challenge.domain} has no TXT record "${challenge.value}".`, told)
+    refuse('missing_txt_record', `${challenge.domain} has no TXT record "${challenge.value}".`, payload)
   const begin = `${settings.challengePrefix}=${domain.name},`
   const tokens = about.filter((record) => record.startsWith(begin)).map((record) => record.slice(begin.length))
   if (await isOfAnotherClaim(ctx, domain, tokens)) {
     const add = `Add the record "${challenge.value}" beside it`
     const message = `The TXT record at ${challenge.domain} verifies ${domain.name} for another project. ${add}.`
-    refuse('txt_verifies_another_project', message, told)
+    refuse('txt_verifies_another_project', message, payload)
   }
-  const message = `The TXT record at ${challenge.domain} is ${seen(about)}; it should be "${challenge.value}".`
-  refuse('txt_record_mismatch', message, told)
+  const message = `The TXT record at ${challenge.domain} is ${quoteRecords(about)}; it should be "${challenge.value}".`
+  refuse('txt_record_mismatch', message, payload)
 }
 
 /** In constant time, whatever the lengths. */
@@ -64,8 +64,8 @@ function isForAnotherName(record: string, name: string, settings: DomainSettings
 }
 
 /** Whether one of the tokens is that of another claim on the same name. Its own would have matched. */
-async function isOfAnotherClaim(ctx: Ctx, domain: Claim, said: string[]): Promise<boolean> {
-  const tokens = said.filter((token) => TOKEN.test(token))
+async function isOfAnotherClaim(ctx: Ctx, domain: Claim, records: string[]): Promise<boolean> {
+  const tokens = records.filter((token) => TOKEN.test(token))
   if (tokens.length === 0) return false
   for (const table of ['project_domain', 'account_domain'] as const) {
     const other = await ctx.db
@@ -79,10 +79,10 @@ async function isOfAnotherClaim(ctx: Ctx, domain: Claim, said: string[]): Promis
   return false
 }
 
-function seen(records: string[]): string {
+function quoteRecords(records: string[]): string {
   const [first = '', ...rest] = records
-  const shown = first.length > MOST_SHOWN ? `${first.slice(0, MOST_SHOWN)}…` : first
-  return `"${shown}"${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`
+  const start = first.length > MOST_SHOWN ? `${first.slice(0, MOST_SHOWN)}…` : first
+  return `"${start}"${rest.length > 0 ? ` (and ${rest.length} more)` : ''}`
 }
 
 /** However often they ask, an account has name servers asked so often and no more, those of one domain and all. Refuses: rate_limited 429. */

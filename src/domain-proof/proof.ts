@@ -100,7 +100,7 @@ async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
     .where('verified_at', 'is not', null)
     .where('account_id', '!=', claim.account_id)
   const above = wildcardsOver(claim.name)
-  const over = above.length === 0 ? undefined : await others.where('name', 'in', above).executeTakeFirst()
+  const higher = above.length === 0 ? undefined : await others.where('name', 'in', above).executeTakeFirst()
   const under = isWildcard(claim.name)
     ? await others
         .where('apex_name', '=', claim.apex_name)
@@ -108,7 +108,7 @@ async function mustNotOverlap(ctx: Ctx, claim: Domain): Promise<void> {
         .where('name', 'like', `%.${hostOf(claim.name)}`)
         .executeTakeFirst()
     : undefined
-  const other = over ?? under
+  const other = higher ?? under
   if (other === undefined) return
   const way = `If "${hostOf(other.name)}" is yours, add "${other.name}" and verify it first.`
   const message = `"${claim.name}" conflicts with "${other.name}", which is verified in another account. ${way}`

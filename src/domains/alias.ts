@@ -24,9 +24,9 @@ export async function addAlias(
     return [showAlias(added)]
   } catch (error) {
     if (!(error instanceof Refusal) || error.key !== 'domain_on_other_project') throw error
-    const { projectId, ...told } = error.extra
+    const { projectId, ...extra } = error.extra
     refuse('alias_domain_exists', error.message, {
-      ...told,
+      ...extra,
       ...(projectId !== undefined && { project: { id: projectId } }),
     })
   }
@@ -38,9 +38,9 @@ export async function removeAlias(
   project: Row<'project'>,
   { query }: Input<Static<typeof RemoveAliasQuery>>,
 ): Promise<Static<typeof AliasList>> {
-  const found = await findDomain(ctx, { idOrName: project.id, domain: query.domain })
-  await removeDomain(ctx, found, { body: {} })
-  const { domain } = found
+  const subject = await findDomain(ctx, { idOrName: project.id, domain: query.domain })
+  await removeDomain(ctx, subject, { body: {} })
+  const { domain } = subject
   return [
     showAlias({
       name: domain.name,
@@ -52,7 +52,7 @@ export async function removeAlias(
   ]
 }
 
-type Shown = Pick<ProjectDomain, 'name' | 'createdAt' | 'gitBranch' | 'redirect' | 'redirectStatusCode'>
+type AliasDomain = Pick<ProjectDomain, 'name' | 'createdAt' | 'gitBranch' | 'redirect' | 'redirectStatusCode'>
 
 function showAlias({
   name,
@@ -60,7 +60,7 @@ function showAlias({
   gitBranch,
   redirect,
   redirectStatusCode,
-}: Shown): Static<typeof AliasList>[number] {
+}: AliasDomain): Static<typeof AliasList>[number] {
   return {
     domain: name,
     environment: 'production',

@@ -104,8 +104,8 @@ export function readDomain(ctx: Ctx, name: string): Promise<Row<'project_domain'
 async function lookUp(ctx: Ctx, params: Params, nameOf: typeof canonicalName) {
   const project = await findProject(ctx, params)
   const name = nameOf(params.domain ?? '', ctx.deps.config.domains)
-  const found = await readDomain(ctx, name)
-  return { project, name, domain: found?.project_id === project.id ? found : undefined }
+  const domain = await readDomain(ctx, name)
+  return { project, name, domain: domain?.project_id === project.id ? domain : undefined }
 }
 
 /** Changes what the body mentions of branch and redirect. Refuses: ROUTING_REFUSALS 400, bad_request 400. */
@@ -138,10 +138,10 @@ export async function removeDomain(
   { project, domain }: DomainOfProject,
   { body }: Pick<Input<unknown, RemoveDomain>, 'body'>,
 ): Promise<Record<string, never>> {
-  const gone = [domain, ...(body.removeRedirects ? await leadingTo(ctx, domain) : [])]
+  const domains = [domain, ...(body.removeRedirects ? await leadingTo(ctx, domain) : [])]
   if (!body.removeRedirects) await stopRedirects(ctx, ctx.account, project, domain)
-  await releaseProofs(ctx, domain.account_id, { names: gone.map((row) => row.name) })
-  for (const row of gone) {
+  await releaseProofs(ctx, domain.account_id, { names: domains.map((row) => row.name) })
+  for (const row of domains) {
     await ctx.db
       .deleteFrom('project_domain')
       .where('account_id', '=', row.account_id)
@@ -177,14 +177,14 @@ const NAMES_A_QUERY = 500
 
 /** Every domain whose redirects end at this one. There are no circles to be caught in. */
 export async function leadingTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
-  const found: Row<'project_domain'>[] = []
+  const domains: Row<'project_domain'>[] = []
   const open = [domain.name]
   while (open.length > 0) {
     const next = await redirectingTo(ctx, domain, open.splice(0, NAMES_A_QUERY))
-    found.push(...next)
+    domains.push(...next)
     open.push(...next.map((row) => row.name))
   }
-  return found
+  return domains
 }
 
 /** No row comes back when the account has the name already. */

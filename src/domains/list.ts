@@ -34,8 +34,8 @@ export async function listDomains(
     .orderBy('created_stamp', order === 'ASC' ? 'asc' : 'desc')
     .limit(sql.lit(limit + 1))
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, continuing(query, order), (row) => row.created_stamp)
-  return { domains: shown.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
+  const { rows: items, pagination } = page(rows, limit, continuing(query, order), (row) => row.created_stamp)
+  return { domains: items.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
 }
 
 /** Lists the domains of the account under an apex, newest first; those on projects that the token may not see are not there. Refuses: not_found 404. */
@@ -58,8 +58,8 @@ export async function listDomainsOfApex(
     .orderBy('created_stamp', 'desc')
     .limit(sql.lit(limit + 1))
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
-  return { projectDomains: shown.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { projectDomains: items.map((row) => showDomain(row, ctx.deps.config.domains)), pagination }
 }
 
 /**

@@ -15,13 +15,13 @@ export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input
   const name = canonicalName(params.domain ?? '', settings)
   mayLookUp(ctx, name)
   const { edgeCname, edgeIpv4 } = settings
-  const [seen, ours] = await Promise.all([
+  const [records, ours] = await Promise.all([
     lookAt(ctx, name),
     edgeCname === undefined ? undefined : lookAt(ctx, edgeCname),
   ])
-  const known = edgeCname !== undefined || edgeIpv4.length > 0
+  const isEdgeKnown = edgeCname !== undefined || edgeIpv4.length > 0
   const expected = new Set([...edgeIpv4, ...(ours?.addresses ?? [])])
-  const configuredBy = known ? pointingHere(seen, edgeCname, expected) : resolving(seen)
+  const configuredBy = isEdgeKnown ? pointingHere(records, edgeCname, expected) : resolving(records)
   return {
     misconfigured: configuredBy === null,
     configuredBy,
@@ -35,9 +35,9 @@ export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input
 /** What clients read without asking whether it is there. docs/domains.md: Whether a domain points here. */
 const UNTOLD = { serviceType: 'external' as const, nameservers: [], cnames: [], aValues: [], conflicts: [] }
 
-type Seen = { cname: string | undefined; addresses: string[] }
+type Records = { cname: string | undefined; addresses: string[] }
 
-async function lookAt(ctx: Ctx, name: string): Promise<Seen> {
+async function lookAt(ctx: Ctx, name: string): Promise<Records> {
   const { dns } = ctx.deps.adapters
   const asker = ctx.account.id
   const [cnames, v4, v6] = await Promise.all([
@@ -49,19 +49,19 @@ async function lookAt(ctx: Ctx, name: string): Promise<Seen> {
 }
 
 /** No answer and nothing found lead a visitor to the same place: none. */
-function some(found: DnsAnswer<string>): string[] {
-  return found ?? []
+function some(answer: DnsAnswer<string>): string[] {
+  return answer ?? []
 }
 
 /** By its CNAME, or because every address is one of the edge's: one that is not would take some visitors elsewhere. */
-function pointingHere({ cname, addresses }: Seen, edgeCname: string | undefined, expected: Set<string>) {
+function pointingHere({ cname, addresses }: Records, edgeCname: string | undefined, expected: Set<string>) {
   if (edgeCname !== undefined && cname === edgeCname) return 'CNAME'
   const here = addresses.length > 0 && addresses.every((address) => expected.has(address))
   return here ? 'A' : null
 }
 
 /** Where the edge is not known, a name that resolves is taken to be meant for it. */
-function resolving({ cname, addresses }: Seen) {
+function resolving({ cname, addresses }: Records) {
   if (addresses.length === 0) return null
   return cname === undefined ? 'A' : 'CNAME'
 }

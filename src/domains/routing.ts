@@ -34,21 +34,21 @@ export async function readRouting(
   project: Row<'project'>,
   name: string,
   before: Routing,
-  said: UpdateDomain,
+  body: UpdateDomain,
 ): Promise<Routing> {
-  const target = said.redirect && canonicalTarget(ctx, said.redirect)
+  const target = body.redirect && canonicalTarget(ctx, body.redirect)
   const redirect = target === undefined ? before.redirect : target
-  const kept = redirect === null && said.redirect === null ? null : before.redirect_status_code
+  const statusCode = redirect === null && body.redirect === null ? null : before.redirect_status_code
   const routing = {
-    git_branch: said.gitBranch === undefined ? before.git_branch : said.gitBranch,
-    custom_environment_id: readEnvironment(project, before, said.customEnvironmentId),
+    git_branch: body.gitBranch === undefined ? before.git_branch : body.gitBranch,
+    custom_environment_id: readEnvironment(project, before, body.customEnvironmentId),
     redirect,
-    redirect_status_code: said.redirectStatusCode === undefined ? kept : said.redirectStatusCode,
+    redirect_status_code: body.redirectStatusCode === undefined ? statusCode : body.redirectStatusCode,
   }
   if (routing.git_branch !== null && redirect !== null) refuse('branch_and_redirect')
   if (routing.custom_environment_id !== null && (routing.git_branch !== null || redirect !== null))
     refuse('environment_of_domain')
-  if (said.gitBranch && said.gitBranch === linkOf(project)?.productionBranch) refuse('production_branch')
+  if (body.gitBranch && body.gitBranch === linkOf(project)?.productionBranch) refuse('production_branch')
   if (routing.redirect_status_code !== null && redirect === null)
     refuse('bad_request', 'Invalid request: `redirectStatusCode` needs a `redirect`.')
   if (target) await mustLeadSomewhere(ctx, project, name, target)
@@ -56,12 +56,12 @@ export async function readRouting(
 }
 
 /** The id of the environment that a request names; null clears, and one that is kept stays. */
-function readEnvironment(project: Row<'project'>, before: Routing, said: UpdateDomain['customEnvironmentId']) {
-  if (said === undefined) return before.custom_environment_id
-  if (said === null) return null
-  const environment = environmentOf(project, said)
+function readEnvironment(project: Row<'project'>, before: Routing, idOrSlug: UpdateDomain['customEnvironmentId']) {
+  if (idOrSlug === undefined) return before.custom_environment_id
+  if (idOrSlug === null) return null
+  const environment = environmentOf(project, idOrSlug)
   if (environment !== undefined) return environment.id
-  return refuse('environment_of_domain', `The project has no custom environment "${said}".`)
+  return refuse('environment_of_domain', `The project has no custom environment "${idOrSlug}".`)
 }
 
 /**
@@ -115,14 +115,14 @@ export async function redirectingTo(
 }
 
 /** A redirect is a name like any other, except that a wildcard is no place to go to. */
-function canonicalTarget(ctx: Ctx, said: string): string {
+function canonicalTarget(ctx: Ctx, text: string): string {
   try {
-    const target = canonicalName(said, ctx.deps.config.domains)
+    const target = canonicalName(text, ctx.deps.config.domains)
     if (!isWildcard(target)) return target
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
   }
-  return refuse('invalid_redirect', `\`redirect\` must be a domain of the same project, not "${said.slice(0, 100)}".`)
+  return refuse('invalid_redirect', `\`redirect\` must be a domain of the same project, not "${text.slice(0, 100)}".`)
 }
 
 async function mustLeadSomewhere(ctx: Ctx, project: Row<'project'>, name: string, target: string): Promise<void> {

@@ -27,9 +27,9 @@ export async function readWaiting(db: Queries, accountId: string): Promise<Waiti
  * Gives a function that says whether so many more bytes may wait for a drain, and counts them if they may. A drain has 16 MiB, and never more than
  * it leaves free of the 64 MiB of its account. So drains whose receivers hang leave room for a drain that works.
  */
-export function openBudget(waiting: Waiting): (drainId: string, bytes: number) => boolean {
-  const counts = new Map(waiting)
-  let all = [...waiting.values()].reduce((sum, bytes) => sum + bytes, 0)
+export function openBudget(backlog: Waiting): (drainId: string, bytes: number) => boolean {
+  const counts = new Map(backlog)
+  let all = [...backlog.values()].reduce((sum, bytes) => sum + bytes, 0)
   return (drainId, bytes) => {
     const own = (counts.get(drainId) ?? 0) + bytes
     if (own > Math.min(MOST_OF_DRAIN, MOST_OF_ACCOUNT - all - bytes)) return false

@@ -67,16 +67,16 @@ function withIntegration(ctx: Ctx) {
 
 /** The headers with their names in lower case; null: there are none. Their values may be credentials, so they are never shown. */
 function mustBeHeaders(headers: Record<string, string>): Record<string, string> | null {
-  const kept: Record<string, string> = {}
-  for (const [said, value] of Object.entries(headers)) {
-    const name = said.toLowerCase()
-    const fault = headerFault(name, value) ?? (Object.hasOwn(kept, name) ? 'is given twice' : undefined)
-    if (fault !== undefined) refuse('bad_request', `Invalid request: \`headers.${said.slice(0, 100)}\` ${fault}.`)
-    kept[name] = value
+  const result: Record<string, string> = {}
+  for (const [header, value] of Object.entries(headers)) {
+    const name = header.toLowerCase()
+    const fault = headerFault(name, value) ?? (Object.hasOwn(result, name) ? 'is given twice' : undefined)
+    if (fault !== undefined) refuse('bad_request', `Invalid request: \`headers.${header.slice(0, 100)}\` ${fault}.`)
+    result[name] = value
   }
-  const text = JSON.stringify(kept)
+  const text = JSON.stringify(result)
   if (text.length > MOST_HEADER_BYTES) refuse('bad_request', 'Invalid request: `headers` should be at most 8 KiB.')
-  return Object.keys(kept).length === 0 ? null : kept
+  return Object.keys(result).length === 0 ? null : result
 }
 
 function headerFault(name: string, value: string): string | undefined {

@@ -36,22 +36,22 @@ export async function takeLines(
   ctx: OperatorCtx,
   project: Row<'project'>,
   { body }: Input<unknown, LogLines>,
-  waiting: Waiting,
+  backlog: Waiting,
 ): Promise<Static<typeof LinesTaken>> {
   const drains = await drainsOf(ctx, project)
-  const shown = (await withEnvironments(ctx, project, body.lines)).map((line) => {
+  const lines = (await withEnvironments(ctx, project, body.lines)).map((line) => {
     return { line, text: showLine(project, line) }
   })
-  const hasRoom = openBudget(waiting)
+  const hasRoom = openBudget(backlog)
   let count = 0
   let dropped = 0
   for (const drain of drains) {
-    const heard = shown.filter(({ line }) => hears(drain, line)).map(({ text }) => text)
-    if (heard.length === 0) continue
-    const text = drain.delivery_format === 'ndjson' ? `${heard.join('\n')}\n` : `[${heard.join(',')}]`
+    const texts = lines.filter(({ line }) => hears(drain, line)).map(({ text }) => text)
+    if (texts.length === 0) continue
+    const text = drain.delivery_format === 'ndjson' ? `${texts.join('\n')}\n` : `[${texts.join(',')}]`
     const bytes = Buffer.byteLength(text)
     if (!hasRoom(drain.id, bytes)) {
-      dropped += heard.length
+      dropped += texts.length
       await tellDropped(ctx, drain)
       continue
     }
@@ -92,8 +92,8 @@ async function withEnvironments(ctx: OperatorCtx, project: Row<'project'>, lines
   const ids = [...new Set(lines.flatMap((line) => line.deploymentId ?? []))]
   const targets = new Map<string, Environment>()
   for (const slice of chunks(ids)) {
-    const found = ctx.db.selectFrom('deployment').select(['id', 'target']).where('project_id', '=', project.id)
-    for (const row of await found.where('id', 'in', slice).execute()) targets.set(row.id, row.target)
+    const deployments = ctx.db.selectFrom('deployment').select(['id', 'target']).where('project_id', '=', project.id)
+    for (const row of await deployments.where('id', 'in', slice).execute()) targets.set(row.id, row.target)
   }
   return lines.map((line) => ({
     ...line,

@@ -15,7 +15,7 @@ const Environments = Type.Array(OneOf(...ENVIRONMENTS), { minItems: 1, maxItems:
 const Format = OneOf('json', 'ndjson')
 const Name = Type.String({ minLength: 1, maxLength: 100 })
 
-const wanted = {
+const filter = {
   url: Url,
   projectIds: Type.Optional(Nullable(ProjectIds)),
   environments: Type.Optional(Environments),
@@ -33,7 +33,7 @@ const wanted = {
 }
 /** `/v1/log-drains`. */
 export const NewDrain = Type.Object({
-  ...wanted,
+  ...filter,
   deliveryFormat: Format,
   sources: Sources,
   name: Type.Optional(Name),
@@ -43,7 +43,7 @@ export const NewDrain = Type.Object({
 })
 /** `/v2/integrations/log-drains`. */
 export const NewIntegrationDrain = Type.Object({
-  ...wanted,
+  ...filter,
   deliveryFormat: Type.Optional(Format),
   sources: Type.Optional(Sources),
   name: Name,

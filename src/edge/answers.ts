@@ -40,13 +40,13 @@ export async function showPage(
   hosts: Hosts,
   admit: Admit,
   visitor: Visitor,
-  said: number | undefined,
+  status: number | undefined,
 ): Promise<Answer> {
   const verdict = await decide(hosts, admit, visitor)
-  if (verdict.status !== 200 && (said === undefined || said === verdict.status || 'origin' in verdict))
+  if (verdict.status !== 200 && (status === undefined || status === verdict.status || 'origin' in verdict))
     return answerOf(verdict, visitor)
-  if (said === 503) return answerOf({ status: 503, error: 'DEPLOYMENT_PAUSED' }, visitor)
-  if (said === 404) return answerOf({ status: 404, error: 'DOMAIN_NOT_FOUND' }, visitor)
+  if (status === 503) return answerOf({ status: 503, error: 'DEPLOYMENT_PAUSED' }, visitor)
+  if (status === 404) return answerOf({ status: 404, error: 'DOMAIN_NOT_FOUND' }, visitor)
   return pageAnswer('BACK_IN_A_MOMENT', 503, visitor, { 'retry-after': MOMENT_SECONDS })
 }
 

@@ -13,7 +13,7 @@ const KEPT_MS = 60 * 60_000
  */
 export function openChangeLog({ db }: Deps) {
   const overlap = db.engine === 'sqlite' ? 0 : LATEST_COMMIT_MS
-  const seen = new Map<string, number>()
+  const times = new Map<string, number>()
   let newest = 0
 
   return {
@@ -41,9 +41,9 @@ export function openChangeLog({ db }: Deps) {
           .orderBy('key')
           .limit(SLICE)
           .execute()
-        const fresh = rows.filter((row) => seen.get(row.key) !== row.stamp)
+        const fresh = rows.filter((row) => times.get(row.key) !== row.stamp)
         if (fresh.length > 0) yield fresh.map((row) => row.key)
-        for (const row of fresh) seen.set(row.key, row.stamp)
+        for (const row of fresh) times.set(row.key, row.stamp)
         const last = rows.at(-1)
         if (last !== undefined) {
           at = last
@@ -51,7 +51,7 @@ export function openChangeLog({ db }: Deps) {
         }
         if (rows.length < SLICE) break
       }
-      for (const [key, stamp] of seen) if (stamp < newest - overlap) seen.delete(key)
+      for (const [key, stamp] of times) if (stamp < newest - overlap) times.delete(key)
     },
   }
 }
@@ -71,6 +71,6 @@ export async function forgetEdgeChanges(ctx: OperatorCtx, limit: number): Promis
     .where('stamp', '<', Math.min(ctx.now - KEPT_MS, newest.stamp))
     .orderBy('stamp')
     .limit(limit)
-  const gone = await ctx.db.deleteFrom('edge_change').where('key', 'in', old).returning('key').execute()
-  return gone.length
+  const rows = await ctx.db.deleteFrom('edge_change').where('key', 'in', old).returning('key').execute()
+  return rows.length
 }

@@ -43,15 +43,15 @@ type Known = {
 
 /** An empty index. */
 export function openHosts(): Hosts {
-  const known: Known = { names: new Map(), urls: new Map(), deployments: new Map(), projects: new Map() }
-  const { names, urls, deployments, projects } = known
+  const index: Known = { names: new Map(), urls: new Map(), deployments: new Map(), projects: new Map() }
+  const { names, urls, deployments, projects } = index
   const lacked = { projects: new Set<string>(), deployments: new Set<string>() }
   const needs = (of: 'projects' | 'deployments', id: string) => {
-    if (!known[of].has(id)) lacked[of].add(id)
+    if (!index[of].has(id)) lacked[of].add(id)
   }
 
   return {
-    find: (host) => find(known, host),
+    find: (host) => find(index, host),
     *all() {
       yield* names.keys()
       for (const url of urls.keys()) if (!names.has(url)) yield url
@@ -84,15 +84,15 @@ export function openHosts(): Hosts {
 }
 
 /** A verified domain of this name, the own url of a deployment, the closest verified wildcard, and only then a claim. */
-function find(known: Known, host: string): HostEntry {
-  const exact = known.names.get(host)
-  const url = known.urls.get(host)
-  const found = (exact && foundByName(known, exact)) ?? (url && foundByUrl(known, url))
-  if (found !== undefined) return found
+function find(index: Known, host: string): HostEntry {
+  const exact = index.names.get(host)
+  const url = index.urls.get(host)
+  const entry = (exact && foundByName(index, exact)) ?? (url && foundByUrl(index, url))
+  if (entry !== undefined) return entry
   let claimed = exact !== undefined
   for (const wildcard of closestWildcards(host)) {
-    const covering = known.names.get(wildcard)
-    const served = covering && foundByName(known, covering)
+    const covering = index.names.get(wildcard)
+    const served = covering && foundByName(index, covering)
     if (served !== undefined) return served
     claimed ||= covering !== undefined
   }

@@ -127,8 +127,8 @@ async function readAll({ db }: Deps): Promise<Hosts> {
 async function apply({ db }: Pick<Deps, 'db'>, hosts: Hosts, keys: readonly string[]): Promise<void> {
   const of = (kind: string) => keys.filter((key) => key.startsWith(`${kind} `)).map((key) => key.slice(kind.length + 1))
   for (const names of chunks(of('domain'))) {
-    const found = new Map((await readNames(db.read, names)).map((facts) => [facts.name, facts]))
-    for (const name of names) hosts.setName(name, found.get(name))
+    const factsOf = new Map((await readNames(db.read, names)).map((facts) => [facts.name, facts]))
+    for (const name of names) hosts.setName(name, factsOf.get(name))
   }
   for (const ids of chunks(of('deployment'))) await setDeployments({ db }, hosts, ids)
   for (const ids of chunks(of('project'))) await setProjects({ db }, hosts, ids)
@@ -145,11 +145,11 @@ async function complete({ db }: Pick<Deps, 'db'>, hosts: Hosts): Promise<void> {
 }
 
 async function setDeployments({ db }: Pick<Deps, 'db'>, hosts: Hosts, ids: readonly string[]): Promise<void> {
-  const found = new Map((await readDeployments(db.read, ids)).map((facts) => [facts.id, facts]))
-  for (const id of ids) hosts.setDeployment(id, found.get(id))
+  const factsOf = new Map((await readDeployments(db.read, ids)).map((facts) => [facts.id, facts]))
+  for (const id of ids) hosts.setDeployment(id, factsOf.get(id))
 }
 
 async function setProjects({ db }: Pick<Deps, 'db'>, hosts: Hosts, ids: readonly string[]): Promise<void> {
-  const found = new Map((await readProjects(db.read, ids)).map((facts) => [facts.id, facts]))
-  for (const id of ids) hosts.setProject(id, found.get(id))
+  const factsOf = new Map((await readProjects(db.read, ids)).map((facts) => [facts.id, facts]))
+  for (const id of ids) hosts.setProject(id, factsOf.get(id))
 }

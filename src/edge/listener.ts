@@ -50,7 +50,7 @@ export async function openEdge(deps: Deps): Promise<Edge> {
           deps.log.error({ err: error, path: ownPath(pathOf(request)) }, 'the edge failed to answer')
           return plain(500, 'Something failed on our side.')
         })
-        .then((said) => send(deps, followed, unsent, request, response, said))
+        .then((answer) => send(deps, followed, unsent, request, response, answer))
     },
   )
   server.maxConnections = MOST_CONNECTIONS
@@ -92,9 +92,9 @@ function send(
   const bytes = Buffer.from(body)
   if (status !== 304) headers['content-length'] = String(bytes.length)
   response.writeHead(status, headers)
-  const held = request.method === 'HEAD' ? bytes : unsent.hold(request, response, addressOf(request.socket), bytes)
-  if (Buffer.isBuffer(held)) response.end(held)
-  else held.pipe(response)
+  const outgoing = request.method === 'HEAD' ? bytes : unsent.hold(request, response, addressOf(request.socket), bytes)
+  if (Buffer.isBuffer(outgoing)) response.end(outgoing)
+  else outgoing.pipe(response)
 }
 
 /** A question without a body but the path; `check` is asked with the visitor's own method by some proxies. */
@@ -169,9 +169,9 @@ function ownPath(path: string): string {
 function admission(
   token: string | undefined,
 ): (request: IncomingMessage, query: URLSearchParams) => Answer | undefined {
-  const digest = (said: string) => createHash('sha256').update(said).digest()
+  const digest = (text: string) => createHash('sha256').update(text).digest()
   const expected = token === undefined ? undefined : digest(token)
-  const isToken = (said: string | null | undefined) => said != null && timingSafeEqual(digest(said), expected!)
+  const isToken = (token: string | null | undefined) => token != null && timingSafeEqual(digest(token), expected!)
   return (request, query) => {
     if (expected === undefined) {
       if (isLoopback(request.socket.remoteAddress ?? '')) return undefined
@@ -188,20 +188,20 @@ function isLoopback(address: string): boolean {
 }
 
 /** The status that nginx was told; only those for which there is a page. */
-function readStatus(said: string | string[] | undefined): number | undefined {
-  return said === '401' || said === '403' || said === '404' || said === '503' ? Number(said) : undefined
+function readStatus(header: string | string[] | undefined): number | undefined {
+  return header === '401' || header === '403' || header === '404' || header === '503' ? Number(header) : undefined
 }
 
 async function answerSnapshot(
   snapshot: ReturnType<typeof openSnapshots>,
   query: URLSearchParams,
-  known: string | undefined,
+  ifNoneMatch: string | undefined,
 ): Promise<Answer> {
   const form = readForm(query)
   if (form === undefined) return plain(400, 'The forms are: (none), format=haproxy&map=state, map=hosts, map=redirects')
   const { body, etag, contentType } = await snapshot(form)
   const headers = { etag, 'cache-control': 'no-cache', 'content-type': contentType }
-  const tags = (known ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(etag) ? { status: 304, headers, body: '' } : { status: 200, headers, body }
 }
 

@@ -31,13 +31,13 @@ const TEXTS = {
 
 const STYLE = `:root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;font:1.125rem/1.6 system-ui,sans-serif;background:light-dark(#fafaf9,#171717);color:light-dark(#292524,#e7e5e4)}main{max-width:34rem;padding:2rem}h1{font-size:1.75rem;line-height:1.25;margin:0 0 .75rem}p{margin:0 0 .75rem}small{color:light-dark(#6b6560,#a8a29e);overflow-wrap:anywhere}`
 
-const made = new Map<string, string>()
+const pages = new Map<string, string>()
 
 /** The page as HTML. `host` is shown when it reads as a host name. */
 export function pageOf(kind: PageKind, status: number, host: string): string {
-  const known = made.get(kind) ?? make(kind)
-  const shown = /^[a-z0-9*.-]{1,253}$/.test(host) ? `${host} · ${status}` : String(status)
-  return known.replace('%s', shown)
+  const page = pages.get(kind) ?? make(kind)
+  const label = /^[a-z0-9*.-]{1,253}$/.test(host) ? `${host} · ${status}` : String(status)
+  return page.replace('%s', label)
 }
 
 function make(kind: PageKind): string {
@@ -56,7 +56,7 @@ function make(kind: PageKind): string {
 </main>
 </html>
 `
-  made.set(kind, html)
+  pages.set(kind, html)
   return html
 }
 

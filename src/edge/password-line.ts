@@ -17,16 +17,16 @@ export type PasswordLine = <T>(site: string, address: string, check: () => Promi
 export function openPasswordLine(): PasswordLine {
   const semaphore = openSemaphore({ slots: MOST_AT_ONCE })
   /** The visitors of each site that wait, by address. */
-  const waiting = new Map<string, FairQueue<() => void>>()
+  const queues = new Map<string, FairQueue<() => void>>()
   return async (site, address, check) => {
     if (!semaphore.tryTake(site)) {
-      const visitors = waiting.get(site) ?? openFairQueue<() => void>()
+      const visitors = queues.get(site) ?? openFairQueue<() => void>()
       if (visitors.sizeOf(address) >= MOST_OF_ADDRESS || visitors.size() >= MOST_OF_SITE) return undefined
-      waiting.set(site, visitors)
+      queues.set(site, visitors)
       // A slot is the site's: the address whose turn it is at the site takes it.
       void semaphore.take(site).then(() => visitors.shift()!())
       await new Promise<void>((resolve) => visitors.push(address, resolve))
-      if (visitors.size() === 0) waiting.delete(site)
+      if (visitors.size() === 0) queues.delete(site)
     }
     try {
       return await check()

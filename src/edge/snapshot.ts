@@ -14,15 +14,15 @@ const SLICE = 1000
 
 /** Makes snapshots of what is followed. Hosts are in the order of their names, so that equal states have equal tags. */
 export function openSnapshots(followed: Followed): (form: SnapshotForm) => Promise<Snapshot> {
-  const kept = new Map<SnapshotForm, { version: number; made: Promise<Snapshot> }>()
+  const snapshots = new Map<SnapshotForm, { version: number; snapshot: Promise<Snapshot> }>()
   return (form) => {
     const version = followed.version()
-    const known = kept.get(form)
-    if (known?.version === version) return known.made
-    const made = make(followed, form)
-    kept.set(form, { version, made })
-    made.catch(() => kept.delete(form))
-    return made
+    const cached = snapshots.get(form)
+    if (cached?.version === version) return cached.snapshot
+    const fresh = make(followed, form)
+    snapshots.set(form, { version, snapshot: fresh })
+    fresh.catch(() => snapshots.delete(form))
+    return fresh
   }
 }
 

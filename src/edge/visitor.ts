@@ -30,16 +30,16 @@ function bypassIn(uri: string): string | undefined {
 /** What follows the first colon (RFC 7617). */
 function readPassword(authorization = ''): string | undefined {
   const [, encoded] = /^Basic ([\w+/]+=*)$/i.exec(authorization) ?? []
-  const said = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
-  return said.includes(':') ? said.slice(said.indexOf(':') + 1) : undefined
+  const text = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
+  return text.includes(':') ? text.slice(text.indexOf(':') + 1) : undefined
 }
 
 /** A name of labels that DNS can hold, without its final dot, and a port. Under a wildcard anything else would be a name too. */
 const HOST = /^(?=[^:]{1,254}(?::|$))((?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63})\.?(:\d{1,5})?$/i
 
 /** A name as `ask` is given it. */
-export function readName(said: string): string {
-  return (HOST.exec(said)?.[1] ?? '').toLowerCase()
+export function readName(header: string): string {
+  return (HOST.exec(header)?.[1] ?? '').toLowerCase()
 }
 
 /** Where proxies stand in a row, the last entry is that of the one in front of us. */
@@ -52,8 +52,8 @@ function lone(header: string | string[] | undefined): string | undefined {
 }
 
 /** From the first slash on: a request line may hold a whole URL, and what comes before its path is not the visitor's to say. */
-function readUri(said: string): string {
-  if (said.startsWith('/')) return said
-  const url = URL.parse(said)
+function readUri(header: string): string {
+  if (header.startsWith('/')) return header
+  const url = URL.parse(header)
   return url === null ? '/' : url.pathname + url.search
 }

@@ -16,7 +16,7 @@ export function parseDotenv(text: string): { entries: Entry[]; bad: BadLine[] } 
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/)
   const entries: Entry[] = []
   const bad: BadLine[] = []
-  const seen = new Map<string, number>()
+  const lineOfKey = new Map<string, number>()
   for (let at = 0; at < lines.length; at++) {
     const line = at + 1
     if (BLANK.test(lines[at]!)) continue
@@ -32,10 +32,10 @@ export function parseDotenv(text: string): { entries: Entry[]; bad: BadLine[] } 
       continue
     }
     at = read.end
-    const first = seen.get(key)
+    const first = lineOfKey.get(key)
     if (first === undefined) entries.push({ key, value: read.value, line })
     else bad.push({ line, message: `says ${key.slice(0, 100)} again, as line ${first} does` })
-    seen.set(key, first ?? line)
+    lineOfKey.set(key, first ?? line)
   }
   return { entries, bad }
 }
@@ -72,13 +72,11 @@ function unescaped(text: string, quote: string): string {
 /** Writes variables so that reading gives them back. A value that no quoting can carry is named in a comment instead. */
 export function writeDotenv(variables: Record<string, string>, omitted: readonly string[]): string {
   const lines = Object.entries(variables).map(([key, value]) => {
-    const written = quoted(value)
-    return written === undefined
-      ? `# ${key} is left out: no quoting of this format can carry its value`
-      : `${key}=${written}`
+    const text = quoted(value)
+    return text === undefined ? `# ${key} is left out: no quoting of this format can carry its value` : `${key}=${text}`
   })
-  const left = omitted.map((key) => `# ${key} is left out: its value cannot be read`)
-  return [...lines, ...left, ''].join('\n')
+  const comments = omitted.map((key) => `# ${key} is left out: its value cannot be read`)
+  return [...lines, ...comments, ''].join('\n')
 }
 
 /** The value as a `.env` text has it; undefined when no quoting can carry it. */

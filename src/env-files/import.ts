@@ -100,7 +100,7 @@ async function planImport(
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
   const targets = targetsNamed(project, query.target.split(','), 'target')
   mustTouch(ctx.who, targets)
-  const { lines, known } = await readLines(ctx, project, body, targets, query, ids)
+  const { lines, existing } = await readLines(ctx, project, body, targets, query, ids)
   if (lines.length === 0 && mode === 'replace') {
     refuse(
       'bad_request',
@@ -121,7 +121,7 @@ async function planImport(
   const drafts = [...changed.filter(shrinks), ...changed.filter((line) => !shrinks(line))].map(({ draft }) => draft)
   const withdrawn = surplus.map((row) => ({ row, targets }))
   ctx.countRows(withdrawn.length + drafts.length)
-  return { targets, keys, upsert: await planUpsert(ctx, box, project, { drafts, replace: true, known, withdrawn }) }
+  return { targets, keys, upsert: await planUpsert(ctx, box, project, { drafts, replace: true, existing, withdrawn }) }
 }
 
 /** A line of the text, and the variables whose places it takes. */
@@ -129,8 +129,10 @@ type Line = { draft: Draft; holders: Variable[] }
 
 /** Whether the variables that are there have the value of the line already, in all targets. */
 function isSame(box: SecretBox, { draft, holders }: Line, targets: readonly Target[]): boolean {
-  const held = new Set(holders.flatMap(targetsIn))
-  return targets.every((target) => held.has(target)) && holders.every((row) => isSameValue(box, row, draft.value))
+  const targetsHeld = new Set(holders.flatMap(targetsIn))
+  return (
+    targets.every((target) => targetsHeld.has(target)) && holders.every((row) => isSameValue(box, row, draft.value))
+  )
 }
 
 function shrinks({ draft, holders }: Line): boolean {
@@ -167,11 +169,11 @@ async function readLines(
   targets: Target[],
   { gitBranch = '', type = 'encrypted' }: ImportInput['query'],
   ids: readonly string[],
-): Promise<{ lines: Line[]; known: Variable[] }> {
+): Promise<{ lines: Line[]; existing: Variable[] }> {
   const { entries, bad } = parseDotenv(text)
   if (entries.length > MOST_VARIABLES) refuse('env_too_many')
-  const known = await findByKeys(ctx, project.id, entries)
-  const byKey = Map.groupBy(known, (row) => row.key)
+  const existing = await findByKeys(ctx, project.id, entries)
+  const byKey = Map.groupBy(existing, (row) => row.key)
   const lines = entries.map(({ key, value }, at): Line => {
     const id = ids[at] ?? newId('env')
     const draft: Draft = { id, key, value, type, keepType: true, targets, gitBranch, extras: {} }
@@ -184,7 +186,7 @@ async function readLines(
     if (message !== undefined) bad.push({ line, message: `is refused: ${message}` })
   }
   if (bad.length > 0) refuseLines(bad)
-  return { lines, known }
+  return { lines, existing }
 }
 
 function mustReplace(ctx: Ctx, { draft, holders }: Line): void {
@@ -204,10 +206,10 @@ function reasonAgainst(draft: Draft): string | undefined {
 
 function refuseLines(bad: BadLine[]): never {
   const lines = bad.sort((a, b) => a.line - b.line).slice(0, 100)
-  const shown = lines.slice(0, 3).map(({ line, message }) => `line ${line} ${message}`)
+  const sentences = lines.slice(0, 3).map(({ line, message }) => `line ${line} ${message}`)
   const more = bad.length > 3 ? `; and ${bad.length - 3} more` : ''
   const extra = lines.map(({ line, message }) => ({ line, message: `${message}.` }))
-  refuse('bad_request', `Invalid request: ${shown.join('; ')}${more}.`, { lines: extra })
+  refuse('bad_request', `Invalid request: ${sentences.join('; ')}${more}.`, { lines: extra })
 }
 
 /**

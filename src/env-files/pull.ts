@@ -38,8 +38,8 @@ export async function pullEnv(ctx: Ctx, project: Row<'project'>, { params }: Inp
   const name = params.target ?? 'development'
   const target = findTarget(project, name)
   if (target === undefined) {
-    const known = [...TARGETS, ...environmentsOf(project).map(({ slug }) => slug)]
-    refuse('not_found', `There is no environment "${name.slice(0, 100)}"; there are ${known.join(', ')}.`)
+    const names = [...TARGETS, ...environmentsOf(project).map(({ slug }) => slug)]
+    refuse('not_found', `There is no environment "${name.slice(0, 100)}"; there are ${names.join(', ')}.`)
   }
   return { ...(await readTarget(ctx, project, target, params.gitBranch ?? '')), buildEnv: {} }
 }

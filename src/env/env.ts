@@ -89,7 +89,7 @@ export async function createEnv(
   const plan = await planOf(ctx, project, box, prepared, async () => {
     const drafts = createDrafts(ctx, project, body, prepared?.ids)
     ctx.countRows(drafts.length)
-    return planUpsert(ctx, box, project, { drafts, replace, ...(!many && !replace && { known: [] }) })
+    return planUpsert(ctx, box, project, { drafts, replace, ...(!many && !replace && { existing: [] }) })
   })
   const outcomes = await storePlan(ctx, project, plan)
   const created = outcomes.flatMap((one) => ('row' in one ? [showEnv(one.row, read(ctx, box, one.row, false))] : []))
@@ -109,21 +109,21 @@ export async function listEnv(
   { query }: Input<Static<typeof ListEnvQuery>>,
 ): Promise<Static<typeof EnvList>> {
   const { decrypt = false, limit, until, gitBranch, target } = query
-  let wanted = ctx.db
+  let select = ctx.db
     .selectFrom('env_var')
     .selectAll()
     .where('project_id', '=', project.id)
     .where(visibleTo(ctx.who))
     .orderBy('created_stamp', 'desc')
-  if (until !== undefined) wanted = wanted.where('created_stamp', '<', stampBefore(until))
-  if (gitBranch !== undefined) wanted = wanted.where('git_branch', '=', gitBranch)
-  if (target !== undefined) wanted = wanted.where(within(project, targetsNamed(project, [target], 'target')[0]))
-  if (limit !== undefined) wanted = wanted.limit(limit + 1)
+  if (until !== undefined) select = select.where('created_stamp', '<', stampBefore(until))
+  if (gitBranch !== undefined) select = select.where('git_branch', '=', gitBranch)
+  if (target !== undefined) select = select.where(within(project, targetsNamed(project, [target], 'target')[0]))
+  if (limit !== undefined) select = select.limit(limit + 1)
   for (const name of [query.customEnvironmentId, query.customEnvironmentSlug]) {
-    if (name) wanted = wanted.where(within(project, environmentOf(project, name)?.id))
+    if (name) select = select.where(within(project, environmentOf(project, name)?.id))
   }
-  const found = await wanted.execute()
-  const { rows, pagination } = page(found, limit ?? found.length, until, (row) => row.created_stamp)
+  const variables = await select.execute()
+  const { rows, pagination } = page(variables, limit ?? variables.length, until, (row) => row.created_stamp)
   const box = await openSecretBox(ctx, project.id)
   const envs = rows.map((row) => ({ ...showEnv(row, read(ctx, box, row, decrypt)), securityIssues: [] }))
   await addLogos(ctx.db, envs)
@@ -147,15 +147,15 @@ function within({ id }: Row<'project'>, target: Target | undefined) {
 export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvVar> {
   const reading = read(ctx, await openSecretBox(ctx, variable.project_id), variable, true)
   if (reading === 'broken') refuse('internal_server_error')
-  const shown = showEnv(variable, reading)
-  await addLogos(ctx.db, [shown])
-  return shown
+  const reply = showEnv(variable, reading)
+  await addLogos(ctx.db, [reply])
+  return reply
 }
 
 /** A value for its reader: `plain` and `system` always, others when asked for and allowed, `sensitive` never. */
-function read(ctx: Ctx, box: SecretBox, row: Row<'env_var'>, asked: boolean): Reading {
+function read(ctx: Ctx, box: SecretBox, row: Row<'env_var'>, isDecrypt: boolean): Reading {
   if (row.type === 'sensitive') return 'hidden'
-  const open = row.type === 'plain' || row.type === 'system' || (asked && mayDecrypt(ctx.who, targetsIn(row)))
+  const open = row.type === 'plain' || row.type === 'system' || (isDecrypt && mayDecrypt(ctx.who, targetsIn(row)))
   if (!open) return 'hidden'
   const clear = box.open(row.id, row.value_version, row.sealed_value)
   return clear === undefined ? 'broken' : { clear }
@@ -171,7 +171,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
   const alone = body.customEnvironmentIds === undefined && body.customEnvironmentId !== undefined
   const customEnvironmentIds = alone ? [] : body.customEnvironmentIds
   const moved = body.target !== undefined || customEnvironmentIds !== undefined
-  const { value, ...wanted } = draftOf(subject, {
+  const { value, ...draft } = draftOf(subject, {
     ...body,
     key: body.key ?? row.key,
     value: body.value ?? '',
@@ -181,8 +181,8 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
     gitBranch: body.gitBranch === undefined ? row.git_branch : body.gitBranch,
   })
   // A comment or a name alone leaves a variable as it is, also under a policy that came after it.
-  const written = moved || body.value !== undefined || body.type !== undefined
-  const rest = written ? { ...wanted, type: typeIn(ctx.account, wanted.type, wanted.targets) } : wanted
+  const isWritten = moved || body.value !== undefined || body.type !== undefined
+  const rest = isWritten ? { ...draft, type: typeIn(ctx.account, draft.type, draft.targets) } : draft
   mustChange(ctx.who, row)
   mustTouch(ctx.who, rest.targets)
   if (row.type === 'sensitive' && rest.type !== 'sensitive') refuse('env_stays_sensitive')
@@ -225,13 +225,13 @@ export async function deleteEnvs(
   if (body.ids.length > MOST_VARIABLES) refuse('env_too_many_ids')
   const ids = [...new Set(body.ids)]
   if (ids.length === 0) refuse('bad_request', 'Invalid request: `ids` should name at least one variable.')
-  const found = await selectByIds(ctx.db, { projectId: project.id, ids: JSON.stringify(ids) })
-  const rows = found.filter((row) => isVisible(ctx.who, row))
+  const variables = await selectByIds(ctx.db, { projectId: project.id, ids: JSON.stringify(ids) })
+  const rows = variables.filter((row) => isVisible(ctx.who, row))
   for (const row of rows) mustChange(ctx.who, row)
   ctx.countRows(rows.length)
   await storeVariables(ctx, ctx.account, project, rows.map(removal))
-  const gone = new Set(rows.map((row) => row.id))
-  return { deleted: rows.length, ids: ids.filter((id) => gone.has(id)) }
+  const removedIds = new Set(rows.map((row) => row.id))
+  return { deleted: rows.length, ids: ids.filter((id) => removedIds.has(id)) }
 }
 
 const selectByIds = prepared<{ projectId: string; ids: string }, Row<'env_var'>>((db, value) =>

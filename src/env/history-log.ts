@@ -96,11 +96,11 @@ function fewVersionsAtOnce(rows: readonly Versioned[]): string[][] {
   const groups: string[][] = []
   let versions = Number.POSITIVE_INFINITY
   for (const { id, version } of rows) {
-    const kept = Math.min(version, VERSIONS_KEPT)
-    versions += kept
+    const count = Math.min(version, VERSIONS_KEPT)
+    versions += count
     if (versions > VERSIONS_AT_ONCE) {
       groups.push([])
-      versions = kept
+      versions = count
     }
     groups.at(-1)!.push(id)
   }

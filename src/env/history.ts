@@ -83,22 +83,22 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
     .where('version', '>=', version)
     .orderBy('version')
     .execute()
-  const wanted = since[0]
-  if (wanted === undefined || wanted.version !== version || wanted.sealed_value === null) {
+  const former = since[0]
+  if (former === undefined || former.version !== version || former.sealed_value === null) {
     refuse('not_found', `The variable has no version "${params.version?.slice(0, 20)}" to go back to.`)
   }
   mustChange(ctx.who, row)
-  const targets = targetsIn(wanted).filter((target) => findTarget(subject, target) !== undefined)
+  const targets = targetsIn(former).filter((target) => findTarget(subject, target) !== undefined)
   mustTouch(ctx.who, targets)
   const box = await openSecretBoxToWrite(ctx, subject.id)
-  const value = box.open(row.id, wanted.value_version, wanted.sealed_value)
+  const value = box.open(row.id, former.value_version, former.sealed_value)
   if (value === undefined) refuse('internal_server_error')
-  const kept = since.some((later) => later.type === 'sensitive') ? 'sensitive' : wanted.type
-  const type = typeIn(ctx.account, kept, targets)
-  const before = { key: wanted.key, type, targets, gitBranch: wanted.git_branch }
+  const leastShown = since.some((later) => later.type === 'sensitive') ? 'sensitive' : former.type
+  const type = typeIn(ctx.account, leastShown, targets)
+  const before = { key: former.key, type, targets, gitBranch: former.git_branch }
   mustBeVariable({ ...before, value })
   ctx.countRows(1)
-  const change: Difference = { ...before, extras: { comment: wanted.comment } }
-  if (wanted.value_version !== row.value_version) change.value = value
+  const change: Difference = { ...before, extras: { comment: former.comment } }
+  if (former.value_version !== row.value_version) change.value = value
   return showEnv(await changeVariable(ctx, box, subject, row, change, 'restored'), 'hidden')
 }

@@ -39,9 +39,9 @@ export const envOnProject: OnProject = {
 /** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
 async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
   const rows = await selectOfProject(ctx.db, { projectId })
-  const shown = rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
-  await addLogos(ctx.db, shown)
-  return shown
+  const variables = rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
+  await addLogos(ctx.db, variables)
+  return variables
 }
 
 /** The same for each project of a page. Those with very many or very heavy variables are not in the answer. docs/limits.md. */
@@ -64,9 +64,9 @@ async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string
       .where(visibleTo(ctx.who))
       .orderBy('created_stamp', 'desc')
       .execute()
-    const shown = rows.map((row) => showEnv(row, 'hidden'))
-    await addLogos(ctx.db, shown)
-    for (const [at, row] of rows.entries()) all.get(row.project_id)!.push(shown[at]!)
+    const variables = rows.map((row) => showEnv(row, 'hidden'))
+    await addLogos(ctx.db, variables)
+    for (const [at, row] of rows.entries()) all.get(row.project_id)!.push(variables[at]!)
     for (const id of ids) if (Buffer.byteLength(JSON.stringify(all.get(id))) > MOST_BYTES) all.delete(id)
   })
   return all
@@ -94,7 +94,7 @@ export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: r
   const drafts = createDrafts(ctx, project, items)
   const box = await openSecretBoxToWrite(ctx, project.id)
   ctx.countRows(drafts.length)
-  const plan = await planUpsert(ctx, box, project, { drafts, replace: false, known: [] })
+  const plan = await planUpsert(ctx, box, project, { drafts, replace: false, existing: [] })
   for (const outcome of await storePlan(ctx, project, plan)) {
     if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
   }

@@ -39,8 +39,8 @@ export const VARIABLE_REFUSALS = [
  * whatever was asked for. The name of a platform variable is no secret. docs/accounts.md: Settings of a team.
  */
 export function typeIn(account: Account, type: EnvType, targets: readonly Target[]): EnvType {
-  const made = account.sensitiveEnv && type !== 'system' && targets.some((target) => target !== 'development')
-  return made ? 'sensitive' : type
+  const isSensitive = account.sensitiveEnv && type !== 'system' && targets.some((target) => target !== 'development')
+  return isSensitive ? 'sensitive' : type
 }
 
 /** What creating variables refuses with, wherever it is done. */
@@ -53,7 +53,7 @@ export const CREATE_ENV_REFUSALS = [
 ] as const satisfies readonly RefusalKey[]
 
 /** A variable as it is to be stored. */
-export type Wanted = {
+export type VariableInput = {
   key: string
   value: string
   type: EnvType
@@ -70,7 +70,7 @@ export type Extras = {
 }
 
 /** A variable as a request asks for it. `id`: of the variable, where a new one is made. */
-export type Draft = Wanted & {
+export type Draft = VariableInput & {
   id: string
   extras: Partial<Extras>
   /** The request names no type: a variable that is there keeps its own. */
@@ -92,8 +92,8 @@ export function createDrafts(
   if (items.length > MOST_VARIABLES) refuse('env_too_many')
   return items.map((item, at) => {
     const where = many ? `Item ${at}: ` : ''
-    const asked = draftOf(project, item, where, ids[at])
-    const draft = { ...asked, type: typeIn(ctx.account, asked.type, asked.targets) }
+    const input = draftOf(project, item, where, ids[at])
+    const draft = { ...input, type: typeIn(ctx.account, input.type, input.targets) }
     mustBeVariable(draft, where)
     mustTouch(ctx.who, draft.targets)
     return draft
@@ -122,51 +122,51 @@ export function draftOf(project: Row<'project'>, item: NewVariable, where = '', 
 }
 
 /** Refuses, naming key and field, what no variable may be. `where` says which of several it is. */
-export function mustBeVariable(wanted: Wanted, where = ''): void {
-  const { key, value, type, targets } = wanted
-  const shown = key.slice(0, 100)
-  const extra = { key: shown, envVarKey: shown }
+export function mustBeVariable(input: VariableInput, where = ''): void {
+  const { key, value, type, targets } = input
+  const start = key.slice(0, 100)
+  const extra = { key: start, envVarKey: start }
   if (key === '' || key.length > KEY_LENGTH) {
     refuse('env_key_length', `${where}The key of a variable is 1 to ${KEY_LENGTH} characters.`, extra)
   }
   if (!KEY.test(key)) {
     refuse(
       'env_key_characters',
-      `${where}The key ${JSON.stringify(shown)} should be letters, digits and "_", and not begin with a digit.`,
+      `${where}The key ${JSON.stringify(start)} should be letters, digits and "_", and not begin with a digit.`,
       extra,
     )
   }
   if (DANGEROUS.has(key) || (SYSTEM_VARIABLES.has(key) && type !== 'system')) {
-    refuse('env_key_reserved', `${where}The key "${shown}" is reserved.`, extra)
+    refuse('env_key_reserved', `${where}The key "${start}" is reserved.`, extra)
   }
   if (Buffer.byteLength(value) > VALUE_BYTES) {
-    refuse('env_value_length', `${where}The value of "${shown}" is more than 64 KiB of UTF-8.`, extra)
+    refuse('env_value_length', `${where}The value of "${start}" is more than 64 KiB of UTF-8.`, extra)
   }
   if (type === 'system' && !SYSTEM_VARIABLES.has(value)) {
     refuse(
       'env_system_value',
-      `${where}The value of "${shown}" should be the name of a platform variable such as VERCEL_URL.`,
+      `${where}The value of "${start}" should be the name of a platform variable such as VERCEL_URL.`,
       extra,
     )
   }
   if (targets.length === 0) refuse('env_missing_target', undefined, extra)
-  mustBePlaced(wanted, where)
+  mustBePlaced(input, where)
 }
 
-function mustBePlaced({ key, type, targets, gitBranch }: Wanted, where: string): void {
-  const shown = key.slice(0, 100)
+function mustBePlaced({ key, type, targets, gitBranch }: VariableInput, where: string): void {
+  const start = key.slice(0, 100)
   if (gitBranch !== '' && !(targets.length === 1 && targets[0] === 'preview')) {
-    refuse('bad_request', `Invalid request: ${where}\`gitBranch\` of "${shown}" goes with the target preview only.`)
+    refuse('bad_request', `Invalid request: ${where}\`gitBranch\` of "${start}" goes with the target preview only.`)
   }
   if (type === 'sensitive' && targets.includes('development')) {
     refuse(
       'bad_request',
-      `Invalid request: ${where}"${shown}" is sensitive (by its type, or because the team makes all of production and preview so), which does not go with development.`,
+      `Invalid request: ${where}"${start}" is sensitive (by its type, or because the team makes all of production and preview so), which does not go with development.`,
     )
   }
 }
 
-type Said = Pick<NewVariable, 'target' | 'customEnvironmentIds' | 'customEnvironmentId'>
+type TargetInput = Pick<NewVariable, 'target' | 'customEnvironmentIds' | 'customEnvironmentId'>
 
 /**
  * The targets that a request names, each once and in one order; a single standard one may come bare, and a custom environment
@@ -174,7 +174,7 @@ type Said = Pick<NewVariable, 'target' | 'customEnvironmentIds' | 'customEnviron
  */
 function targetsOf(
   project: Row<'project'>,
-  { target, customEnvironmentIds, customEnvironmentId }: Said,
+  { target, customEnvironmentIds, customEnvironmentId }: TargetInput,
   where = '',
 ): Target[] {
   const named = new Set<string>([target ?? []].flat())

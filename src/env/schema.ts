@@ -77,7 +77,7 @@ export const ListEnvQuery = Type.Object({
   until: Type.Optional(Type.Integer({ minimum: 0, description: 'only variables made before this' })),
 })
 
-const answered = {
+const replyFields = {
   id: Type.String(),
   key: Type.String(),
   value: Type.String(),
@@ -104,11 +104,11 @@ const answered = {
   decrypted: Type.Boolean(),
   version: Type.Integer({ description: 'goes up by one with every change' }),
 }
-export const EnvVar = Type.Object(answered, { title: 'EnvironmentVariable' })
+export const EnvVar = Type.Object(replyFields, { title: 'EnvironmentVariable' })
 export type EnvVar = Static<typeof EnvVar>
 
 /** Items of a list carry `securityIssues`: the newest SDKs throw without it (docs/spec/wire.md 4.2). */
-const ListedEnv = Type.Object({ ...answered, securityIssues: Type.Array(Type.Object({})) })
+const ListedEnv = Type.Object({ ...replyFields, securityIssues: Type.Array(Type.Object({})) })
 export const EnvList = Type.Object({ envs: Type.Array(ListedEnv), pagination: Pagination })
 
 const FailedEnv = Type.Object({
@@ -140,8 +140,8 @@ const LISTS_KEPT = 1000
 
 /** The targets of a row. One whose only environment was removed has none. */
 export function targetsIn({ targets }: { targets: string }): readonly Target[] {
-  const known = lists.get(targets)
-  if (known !== undefined) return known
+  const cached = lists.get(targets)
+  if (cached !== undefined) return cached
   if (lists.size > LISTS_KEPT) lists.clear()
   const list = targets === '' ? [] : (targets.split(',') as Target[])
   lists.set(targets, list)
@@ -203,8 +203,8 @@ function opaque({ sealed_value }: Row<'env_var'>): string {
  * place. One query for each 500 installations, and none where people made all of them.
  */
 export async function addLogos(db: Queries, variables: readonly EnvVar[]): Promise<void> {
-  const made = variables.filter((variable) => variable.configurationId !== null)
-  for (const slice of chunks([...new Set(made.map((variable) => variable.configurationId!))])) {
+  const ofIntegrations = variables.filter((variable) => variable.configurationId !== null)
+  for (const slice of chunks([...new Set(ofIntegrations.map((variable) => variable.configurationId!))])) {
     const rows = await db
       .selectFrom('configuration')
       .innerJoin('integration', 'integration.id', 'configuration.integration_id')
@@ -212,7 +212,7 @@ export async function addLogos(db: Queries, variables: readonly EnvVar[]): Promi
       .where('configuration.id', 'in', slice)
       .execute()
     const byId = new Map(rows.map(({ id, name, slug, logo_url }) => [id, { name, slug, icon: logo_url ?? '' }]))
-    for (const variable of made) {
+    for (const variable of ofIntegrations) {
       const integration = byId.get(variable.configurationId!)
       if (integration !== undefined) variable.integration = integration
     }

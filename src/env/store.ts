@@ -36,20 +36,20 @@ const NO_EXTRAS: Extras = { comment: null, edge_config_id: null, edge_config_tok
 const UNDATED = 0
 
 /** A variable that is made. */
-export function creation(ctx: Ctx, box: SecretBox, project: Named, wanted: Draft): Change & { after: Variable } {
+export function creation(ctx: Ctx, box: SecretBox, project: Named, draft: Draft): Change & { after: Variable } {
   const by = actorId(ctx)
   const after = {
     project_id: project.id,
-    id: wanted.id,
-    key: wanted.key,
-    type: wanted.type,
-    targets: wanted.targets.join(','),
-    git_branch: wanted.gitBranch,
-    sealed_value: box.seal(wanted.id, 1, wanted.value),
+    id: draft.id,
+    key: draft.key,
+    type: draft.type,
+    targets: draft.targets.join(','),
+    git_branch: draft.gitBranch,
+    sealed_value: box.seal(draft.id, 1, draft.value),
     value_version: 1,
-    value_bytes: Buffer.byteLength(wanted.value),
+    value_bytes: Buffer.byteLength(draft.value),
     ...NO_EXTRAS,
-    ...wanted.extras,
+    ...draft.extras,
     configuration_id: ctx.who.installationId,
     version: 1,
     created_by: by,
@@ -65,10 +65,10 @@ export function update(
   ctx: Ctx,
   box: SecretBox,
   before: Variable,
-  wanted: Difference,
+  difference: Difference,
   action: 'updated' | 'restored' = 'updated',
 ): Change & { after: Variable } {
-  const { key, type, targets, gitBranch, value, extras = {} } = wanted
+  const { key, type, targets, gitBranch, value, extras = {} } = difference
   const version = before.version + 1
   // Each column is named: a thousand rows are made so several times as fast as by spreading them.
   const after: Variable = {
@@ -110,10 +110,10 @@ export async function changeVariable(
   box: SecretBox,
   project: Row<'project'>,
   before: Variable,
-  wanted: Difference,
+  difference: Difference,
   action?: 'restored',
 ): Promise<Variable> {
-  const change = update(ctx, box, before, wanted, action)
+  const change = update(ctx, box, before, difference, action)
   const unplaced = await storeVariables(ctx, ctx.account, project, [change])
   if (unplaced === undefined) return change.after
   const { key, git_branch } = unplaced
@@ -166,27 +166,27 @@ function endsOf(changes: readonly Change[]): Ends[] {
   const ends = new Map<string, Ends>()
   for (const { before, after } of changes) {
     const { id } = (before ?? after)!
-    const known = ends.get(id)
-    ends.set(id, { before: known ? known.before : before, after })
+    const end = ends.get(id)
+    ends.set(id, { before: end ? end.before : before, after })
   }
   return [...ends.values()]
 }
 
 /** Gives up the places that are no longer wanted, then takes the new ones. Gives a variable that did not get all of its places. */
 async function movePlaces(ctx: OperatorCtx, all: readonly Ends[]): Promise<Variable | undefined> {
-  const given: Row<'env_target'>[] = []
-  const taken: Row<'env_target'>[] = []
+  const dropped: Row<'env_target'>[] = []
+  const added: Row<'env_target'>[] = []
   for (const { before, after } of all) {
     if (before?.key === after?.key && before?.targets === after?.targets && before?.git_branch === after?.git_branch)
       continue
-    const [left, wanted] = [placesOf(before), placesOf(after)]
-    given.push(...left.filter((place) => !wanted.some((other) => isSamePlace(place, other))))
-    taken.push(...wanted.filter((place) => !left.some((other) => isSamePlace(place, other))))
+    const [from, to] = [placesOf(before), placesOf(after)]
+    dropped.push(...from.filter((place) => !to.some((other) => isSamePlace(place, other))))
+    added.push(...to.filter((place) => !from.some((other) => isSamePlace(place, other))))
   }
-  await deleteRows(ctx.db, 'env_target', given)
-  const got = await insertFreeRows(ctx.db, 'env_target', taken)
-  if (got.length === taken.length) return undefined
-  const missing = taken.find((place) => !got.some((other) => isSamePlace(place, other)))!
+  await deleteRows(ctx.db, 'env_target', dropped)
+  const rows = await insertFreeRows(ctx.db, 'env_target', added)
+  if (rows.length === added.length) return undefined
+  const missing = added.find((place) => !rows.some((other) => isSamePlace(place, other)))!
   return all.find(({ after }) => after?.id === missing.env_id)?.after
 }
 
@@ -201,10 +201,10 @@ function isSamePlace(one: Row<'env_target'>, other: Row<'env_target'>): boolean 
 }
 
 async function writeRows({ db }: OperatorCtx, all: readonly Ends[]): Promise<void> {
-  const made = all.flatMap(({ before, after }) => (before === undefined && after ? [after] : []))
+  const creations = all.flatMap(({ before, after }) => (before === undefined && after ? [after] : []))
   const changed = all.flatMap(({ before, after }) => (before !== undefined && after ? [after] : []))
   const removed = all.flatMap(({ before, after }) => (before !== undefined && !after ? [before] : []))
-  await insertRows(db, 'env_var', made)
+  await insertRows(db, 'env_var', creations)
   await updateRows(db, 'env_var', ['project_id', 'id'], columnsChanged(all), changed)
   await deleteRows(
     db,

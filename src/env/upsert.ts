@@ -32,7 +32,7 @@ export type Upsert = {
    * The variables that have the keys of the drafts, where they are known already. Of a single draft that replaces nothing they need not be:
    * the statement that takes its places says whether they are free.
    */
-  known?: readonly Variable[]
+  existing?: readonly Variable[]
 }
 
 /** What an upsert changes, and what comes of each draft. */
@@ -56,9 +56,9 @@ export async function planUpsert(
   ctx: Ctx,
   box: SecretBox,
   project: Row<'project'>,
-  { drafts, replace, withdrawn = [], known }: Upsert,
+  { drafts, replace, withdrawn = [], existing }: Upsert,
 ): Promise<Plan> {
-  const rows = known ?? (await findByKeys(ctx, project.id, drafts))
+  const rows = existing ?? (await findByKeys(ctx, project.id, drafts))
   const there = Map.groupBy(rows, (row) => spotOf(row.key, row.git_branch))
   const usage = await readUsage(ctx, project.id)
   const all: Change[] = withdrawn.map(({ row, targets }) => withoutTargets(ctx, box, row, targets))
@@ -117,14 +117,16 @@ const LEAST_SHOWN_FIRST: readonly EnvType[] = ['sensitive', 'secret', 'encrypted
 
 /** The type that a draft gets in the place of these variables. Where it keeps theirs, of several the one that shows the least. */
 export function typeFor(draft: Pick<Draft, 'keepType' | 'type'>, holders: readonly Variable[]): EnvType {
-  const kept = draft.keepType ? LEAST_SHOWN_FIRST.find((type) => holders.some((row) => row.type === type)) : undefined
-  return kept ?? draft.type
+  const formerType = draft.keepType
+    ? LEAST_SHOWN_FIRST.find((type) => holders.some((row) => row.type === type))
+    : undefined
+  return formerType ?? draft.type
 }
 
 /** Takes targets from a variable. It keeps its others; one that has no other is removed. */
 function withoutTargets(ctx: Ctx, box: SecretBox, row: Variable, targets: readonly Target[]): Change {
-  const left = targetsIn(row).filter((target) => !targets.includes(target))
-  return left.length === 0 ? removal(row) : update(ctx, box, row, { targets: left })
+  const targetsLeft = targetsIn(row).filter((target) => !targets.includes(target))
+  return targetsLeft.length === 0 ? removal(row) : update(ctx, box, row, { targets: targetsLeft })
 }
 
 /** Makes `there` what it is after a change. */
@@ -157,9 +159,9 @@ export function isSameValue(box: SecretBox, row: Variable, value: string): boole
 }
 
 /** The variables of these keys, oldest first. */
-export async function findByKeys(ctx: Ctx, projectId: string, wanted: readonly { key: string }[]): Promise<Variable[]> {
-  if (wanted.length === 0) return []
-  const keys = [...new Set(wanted.map(({ key }) => key))]
+export async function findByKeys(ctx: Ctx, projectId: string, drafts: readonly { key: string }[]): Promise<Variable[]> {
+  if (drafts.length === 0) return []
+  const keys = [...new Set(drafts.map(({ key }) => key))]
   return selectByKeys(ctx.db, { projectId, keys: JSON.stringify(keys) })
 }
 

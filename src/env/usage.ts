@@ -42,15 +42,15 @@ function count(usage: Usage, { targets, value_bytes }: Counted, sign: 1 | -1): v
 }
 
 function add(usage: Usage, target: string, { variables, bytes }: Sum): void {
-  const held = usage.get(target) ?? NOTHING
-  usage.set(target, { variables: held.variables + variables, bytes: held.bytes + bytes })
+  const used = usage.get(target) ?? NOTHING
+  usage.set(target, { variables: used.variables + variables, bytes: used.bytes + bytes })
 }
 
 /** Adds a difference when the result is within the limits; gives whether it was. Where nothing grows, a target may stay over its limit. */
 export function addIfFits(usage: Usage, difference: Usage): boolean {
   for (const [target, change] of difference) {
-    const held = usage.get(target) ?? NOTHING
-    if (isOver(change, { variables: held.variables + change.variables, bytes: held.bytes + change.bytes })) return false
+    const used = usage.get(target) ?? NOTHING
+    if (isOver(change, { variables: used.variables + change.variables, bytes: used.bytes + change.bytes })) return false
   }
   for (const [target, change] of difference) add(usage, target, change)
   return true

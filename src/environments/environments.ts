@@ -51,7 +51,7 @@ export async function createEnvironment(
   const environments = environmentsOf(project)
   mustBeSlug(body.slug, environments)
   if (environments.length >= MOST_ENVIRONMENTS) refuse('too_many_environments')
-  const made: Environment = {
+  const environment: Environment = {
     id: copying?.to ?? newId('env'),
     slug: body.slug,
     description: body.description ?? '',
@@ -59,9 +59,9 @@ export async function createEnvironment(
     createdAt: ctx.now,
     updatedAt: ctx.now,
   }
-  if (body.copyEnvVarsFrom) await copyVariables(ctx, project, body.copyEnvVarsFrom, made.id, copying?.prepared)
-  await keepEnvironments(ctx, project, [...environments, made])
-  return showEnvironment(made)
+  if (body.copyEnvVarsFrom) await copyVariables(ctx, project, body.copyEnvVarsFrom, environment.id, copying?.prepared)
+  await keepEnvironments(ctx, project, [...environments, environment])
+  return showEnvironment(environment)
 }
 
 /** Lists the custom environments of a project, first made first, with how many it may have. */
@@ -85,10 +85,10 @@ function takesBranch({ branchMatcher }: ShownEnvironment, branch: string): boole
 /** The custom environment that the path says by its slug or id, on the project that it says. Refuses: not_found 404. */
 export async function findEnvironment(ctx: Ctx, params: Params): Promise<WithEnvironment> {
   const project = await findProject(ctx, params)
-  const said = params.environmentSlugOrId ?? ''
-  const environment = environmentOf(project, said)
+  const slugOrId = params.environmentSlugOrId ?? ''
+  const environment = environmentOf(project, slugOrId)
   if (environment === undefined) {
-    refuse('not_found', `The project has no custom environment "${said.slice(0, 100)}".`)
+    refuse('not_found', `The project has no custom environment "${slugOrId.slice(0, 100)}".`)
   }
   return { ...project, environment }
 }

@@ -79,7 +79,7 @@ function copiesOf(
     const type = typeIn(ctx.account, row.type, [to])
     return { id, key, value, type, keepType: false, targets: [to], gitBranch: '', extras }
   })
-  return { drafts, replace: false, known: [] }
+  return { drafts, replace: false, existing: [] }
 }
 
 /** Whose value is not open to all must not come to where the caller could read it. Refuses: missing_permission 403. */

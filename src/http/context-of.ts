@@ -25,13 +25,13 @@ export function contextOf(
   }
   const bare = { actor, db, deps, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (who === undefined) return bare
-  let written = 0
+  let lines = 0
   const countRows = (rows: number) => {
-    written += rows
-    const more = written - counted.rows
+    lines += rows
+    const more = lines - counted.rows
     if (more <= 0) return
     mustBeLeft(deps.limits.take('rows-written', who.account.id, now, more), now, 'variables written')
-    counted.rows = written
+    counted.rows = lines
   }
   return { ...bare, who, account: who.account, countRows }
 }

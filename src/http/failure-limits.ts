@@ -18,9 +18,9 @@ export function addressOf({ remoteAddress = '' }: Peer): string {
  * An address as its owner is counted: whoever has one IPv6 address has the 2^64 around it; an IPv4 address is itself however it is
  * written. Empty for what is no address.
  */
-export function networkOf(said: string): string {
-  if (isIP(said) === 0) return ''
-  const address = ipaddr.process(said)
+export function networkOf(text: string): string {
+  if (isIP(text) === 0) return ''
+  const address = ipaddr.process(text)
   if (address.kind() === 'ipv4') return address.toString()
   const groups = (address as ipaddr.IPv6).parts.slice(0, 4)
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`
@@ -29,10 +29,10 @@ export function networkOf(said: string): string {
 /** Counts a failure. Refuses: rate_limited 429, once there were more than the limit allows. The first time that happens, the log says so. */
 export function countFailure(deps: Pick<Deps, 'limits' | 'log' | 'clock'>, name: LimitName, owner: string): void {
   const now = deps.clock.now()
-  const taken = deps.limits.take(name, owner, now)
-  if (taken?.remaining === 0 && !taken.exceeded)
+  const count = deps.limits.take(name, owner, now)
+  if (count?.remaining === 0 && !count.exceeded)
     deps.log.warn({ limit: name, of: owner }, 'many failures, as guessing makes them')
-  mustBeLeft(taken, now, 'failures')
+  mustBeLeft(count, now, 'failures')
 }
 
 const GUESSES: readonly string[] = ['invalid_token', 'operator_only']

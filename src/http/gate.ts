@@ -31,7 +31,7 @@ type Rules = {
 export function openGate({ mostOfOne, mostOfAll, mayEnter = () => true }: Rules): Gate {
   const semaphore = openSemaphore({
     ...(mostOfAll !== undefined && { slots: mostOfAll }),
-    mayTake: (owner, held) => held < mostOfOne && mayEnter(owner),
+    mayTake: (owner, inUse) => inUse < mostOfOne && mayEnter(owner),
     admit: openPacedAdmission(),
   })
   return {

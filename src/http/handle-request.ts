@@ -19,7 +19,7 @@ import { remembered, type Written, writeAnswer, writeList } from './response-cac
 import { isList, type Route, versionOf } from './route.ts'
 
 /** A request as it came in: nothing of it has been looked at. */
-export type Asked = {
+export type ApiRequest = {
   /** Path and query, with the version. */
   url: string
   /** Name, value, name, value, as they were sent. */
@@ -38,7 +38,7 @@ export type Answered = Written & { owner: string }
 const BULK_BYTES = 8 * 1024
 
 /** Answers a request of a route, or refuses with what the route declares. docs/architecture.md: Life of a request. */
-export async function answerRequest(deps: Deps, route: Route, request: Asked): Promise<Answered> {
+export async function answerRequest(deps: Deps, route: Route, request: ApiRequest): Promise<Answered> {
   const query = splitQuery(request.url)
   const credentials = {
     authorization: soleHeader(request.headers, 'authorization'),
@@ -52,8 +52,8 @@ export async function answerRequest(deps: Deps, route: Route, request: Asked): P
   if (who !== undefined) noteSeen(deps, who, now)
   const limit = who && countRequest(deps, route, who, now)
   try {
-    const answered = await answerCounted({ deps, now, route, request, credentials, who }, query)
-    return limit === undefined ? answered : { ...answered, headers: { ...limit, ...answered.headers } }
+    const answer = await answerCounted({ deps, now, route, request, credentials, who }, query)
+    return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
   } catch (error) {
     // What was refused for what it said was counted too, and says what is left.
     throw limit !== undefined && error instanceof Refusal ? error.withHeaders(limit) : error
@@ -74,13 +74,13 @@ async function answerCounted(
   }
   if (route.auth === 'public' && isList(route)) mustKnowFilters(route, query)
   const owner = who?.account.id ?? (route.auth === 'client' ? addressOf(request.peer) : 'operator')
-  const asked = { deps, now, route, request, credentials, who, input }
+  const admitted = { deps, now, route, request, credentials, who, input }
   const isBulk = who !== undefined && (request.body?.length ?? 0) > BULK_BYTES
-  const written = await inTurn(request.gates, route, owner, isBulk, () =>
-    route.method === 'GET' ? answerRead(asked) : answerWrite(asked),
+  const answer = await inTurn(request.gates, route, owner, isBulk, () =>
+    route.method === 'GET' ? answerRead(admitted) : answerWrite(admitted),
   )
   if (route.method === 'GET') await endOfIteration()
-  return { ...written, owner }
+  return { ...answer, owner }
 }
 
 /** Answers when it is the account's turn: of lists and of bulk writes few are made at once. Refuses: rate_limited 429. */
@@ -111,15 +111,15 @@ type Admitted = {
   deps: Deps
   now: number
   route: Route
-  request: Asked
+  request: ApiRequest
   credentials: Credentials
   who: Who | undefined
   input: Input
 }
 
-async function answerRead({ deps, now, route, request, who, input: said }: Admitted): Promise<Written> {
+async function answerRead({ deps, now, route, request, who, input: received }: Admitted): Promise<Written> {
   const ctx = contextOf({ deps, now, route }, deps.db.read, who)
-  const input = await inputOf(route, deps.db.read, said)
+  const input = await inputOf(route, deps.db.read, received)
   // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
   const make = async () => {
     const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
@@ -127,8 +127,8 @@ async function answerRead({ deps, now, route, request, who, input: said }: Admit
       ? writeAnswer(route, answer, request.url)
       : writeList(deps, route, answer, request.url)
   }
-  const kept = route.remember ? deps.db.answers() : undefined
-  return remembered(kept, `${who?.actor.tokenId} ${request.url}`, make)
+  const cache = route.remember ? deps.db.answers() : undefined
+  return remembered(cache, `${who?.actor.tokenId} ${request.url}`, make)
 }
 
 async function answerWrite(admitted: Admitted): Promise<Written> {
@@ -142,42 +142,42 @@ async function answerWrite(admitted: Admitted): Promise<Written> {
 }
 
 async function writeOnce(
-  { deps, now, route, request, credentials, who, input: said }: Admitted,
+  { deps, now, route, request, credentials, who, input: received }: Admitted,
   once: Once | undefined,
 ) {
   const counted = { rows: 0 }
   const before = contextOf({ deps, now, route, counted }, deps.db.read, who)
-  const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, said)))
+  const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, received)))
   const writer = { name: route.operationId, emits: route.emits ?? [], accountId: who?.account.id }
   const work = async (tx: Queries, begin: () => Write): Promise<Written> => {
     if (route.revokesAccess) await endOneAfterAnother(tx)
     // Who acts is read again inside the transaction: access that ended while this waited has ended.
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
-    const kept = await once?.take(tx, now)
-    if (kept !== undefined) return kept
+    const former = await once?.take(tx, now)
+    if (former !== undefined) return former
     const ctx = contextOf({ deps, now, route, counted }, tx, who, begin())
-    const input = await inputOf(route, tx, said)
+    const input = await inputOf(route, tx, received)
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, prepared)
     await record(ctx, ctx.outgoing, route.operationId, subjectId(answer ?? subject, input), fieldsOf(input.body))
-    const written = writeAnswer(route, answer, request.url)
-    await once?.keep(tx, written)
-    return written
+    const bytes = writeAnswer(route, answer, request.url)
+    await once?.keep(tx, bytes)
+    return bytes
   }
-  const written = await transact(deps, writer, work).catch(async (error) => {
+  const result = await transact(deps, writer, work).catch(async (error) => {
     // A store that is away may have taken the write: what was done for it stays.
     if (deps.db.refusalOf(error) !== 'unavailable') await route.undo?.(before, prepared)
     throw error
   })
   // Another instance was first with this key: what was done outside for this request is one too many.
-  if (isReplay(written)) await route.undo?.(before, prepared)
+  if (isReplay(result)) await route.undo?.(before, prepared)
   else if (route.triggers !== undefined) deps.wakeups.timer(route.triggers)
-  return written
+  return result
 }
 
-function noteSeen({ seen }: Deps, { actor, userId, installationId }: Who, now: number): void {
-  if (actor.tokenId !== null) seen.note(actor.tokenId, now)
-  if (installationId === null) seen.note(userId, now)
+function noteSeen({ lastSeen }: Deps, { actor, userId, installationId }: Who, now: number): void {
+  if (actor.tokenId !== null) lastSeen.note(actor.tokenId, now)
+  if (installationId === null) lastSeen.note(userId, now)
 }
 
 /** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */
@@ -187,10 +187,10 @@ function countRequest(
   { account }: Who,
   now: number,
 ): Record<string, string> | undefined {
-  const taken = limits.take(limits.groupOf(route), account.id, now)
-  if (taken === undefined) return undefined
-  mustBeLeft(taken, now)
-  return limitHeaders(taken, now)
+  const count = limits.take(limits.groupOf(route), account.id, now)
+  if (count === undefined) return undefined
+  mustBeLeft(count, now)
+  return limitHeaders(count, now)
 }
 
 /** As `admit`, before anything is looked at; a failure may be a guess and is counted. Refuses: rate_limited 429 too. */
@@ -228,8 +228,8 @@ async function admit(
 }
 
 /** An operator may call accounts by name. */
-async function inputOf({ auth }: Route, db: Queries, said: Input): Promise<Input> {
-  return auth === 'operator' ? resolveNames(db, said) : said
+async function inputOf({ auth }: Route, db: Queries, input: Input): Promise<Input> {
+  return auth === 'operator' ? resolveNames(db, input) : input
 }
 
 async function prepareOutside(ctx: OperatorCtx, route: Route, input: Input): Promise<unknown> {

@@ -18,7 +18,7 @@ const HEADER = 'idempotency-key'
 const REPLAYED = 'idempotency-replayed'
 
 /** What of a request makes it the same one. */
-type Asked = { url: string; headers: readonly string[]; body: Buffer | undefined }
+type RepeatableRequest = { url: string; headers: readonly string[]; body: Buffer | undefined }
 
 /** One key, while a request that brought it runs. */
 export type Once = {
@@ -27,7 +27,7 @@ export type Once = {
   /** Takes the key, within the transaction of the effect; gives the answer instead when another request was first. Refuses as `find` does. */
   take(tx: Queries, now: number): Promise<Written | undefined>
   /** Keeps the answer, within the same transaction. */
-  keep(tx: Queries, written: Written): Promise<void>
+  keep(tx: Queries, answer: Written): Promise<void>
   /** The request is over. */
   end(): void
 }
@@ -42,7 +42,7 @@ const RUNNING = new WeakMap<Deps, Set<string>>()
 export function beginOnce(
   deps: Deps,
   route: Route,
-  request: Asked,
+  request: RepeatableRequest,
   authorization: string | undefined,
 ): Once | undefined {
   const key = takesKey(route) ? readKey(request.headers) : undefined
@@ -55,13 +55,13 @@ export function beginOnce(
   running.add(id)
   // The database alone opens nothing: what seals is the caller's token, of which it has a hash.
   const sealing = keyFrom(Buffer.from(hkdfSync('sha256', token, id, 'berth idempotency', 32)))
-  const asked = fingerprintOf(route.method, request)
-  const find = (db: Queries, now: number) => findKept(db, { id, asked, since: now - KEPT_MS }, sealing)
+  const hash = fingerprintOf(route.method, request)
+  const find = (db: Queries, now: number) => findKept(db, { id, asked: hash, since: now - KEPT_MS }, sealing)
   return {
     find,
     async take(tx, now) {
-      const taken = await takeKey(tx, { id, asked, now })
-      return taken ? undefined : find(tx, now)
+      const isFree = await takeKey(tx, { id, asked: hash, now })
+      return isFree ? undefined : find(tx, now)
     },
     async keep(tx, { body }) {
       const sealed_body = body === undefined ? null : seal(sealing, Buffer.from(body), placeOf('kept-answer', id))
@@ -84,10 +84,10 @@ function readKey(rawHeaders: readonly string[]): string | undefined {
   return key
 }
 
-function fingerprintOf(method: string, { url, body }: Asked): string {
-  const asked = createHash('sha256').update(`${method} ${url}\n`)
-  if (body !== undefined) asked.update(body)
-  return asked.digest('hex')
+function fingerprintOf(method: string, { url, body }: RepeatableRequest): string {
+  const hash = createHash('sha256').update(`${method} ${url}\n`)
+  if (body !== undefined) hash.update(body)
+  return hash.digest('hex')
 }
 
 type Sought = { id: string; asked: string; since: number }
@@ -97,17 +97,17 @@ async function findKept(
   { id, asked, since }: Sought,
   sealing: ReturnType<typeof keyFrom>,
 ): Promise<Written | undefined> {
-  const kept = await db
+  const row = await db
     .selectFrom('kept_answer')
     .selectAll()
     .where('id', '=', id)
     .where('created_at', '>', since)
     .executeTakeFirst()
-  if (kept === undefined) return undefined
-  if (kept.asked !== asked) refuse('idempotency_key_reused')
-  const body = kept.sealed_body === null ? undefined : open(sealing, kept.sealed_body, placeOf('kept-answer', id))
-  if (kept.sealed_body !== null && body === undefined) throw new Error('a kept answer does not open')
-  return { links: undefined, body, status: kept.status, headers: { [REPLAYED]: 'true' } }
+  if (row === undefined) return undefined
+  if (row.asked !== asked) refuse('idempotency_key_reused')
+  const body = row.sealed_body === null ? undefined : open(sealing, row.sealed_body, placeOf('kept-answer', id))
+  if (row.sealed_body !== null && body === undefined) throw new Error('a kept answer does not open')
+  return { links: undefined, body, status: row.status, headers: { [REPLAYED]: 'true' } }
 }
 
 /** Whether an answer was kept, rather than made now. */
@@ -118,7 +118,7 @@ export function isReplay({ headers }: Written): boolean {
 /** One statement decides whose the key is: nobody's until now, or one of more than 24 hours ago. */
 async function takeKey(tx: Queries, { id, asked, now }: { id: string; asked: string; now: number }): Promise<boolean> {
   const row = { asked, status: 0, sealed_body: null, created_at: now }
-  const taken = await tx
+  const ids = await tx
     .insertInto('kept_answer')
     .values({ id, ...row })
     .onConflict((conflict) =>
@@ -129,7 +129,7 @@ async function takeKey(tx: Queries, { id, asked, now }: { id: string; asked: str
     )
     .returning('id')
     .executeTakeFirst()
-  return taken !== undefined
+  return ids !== undefined
 }
 
 /** Answers are kept for 24 hours. */

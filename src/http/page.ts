@@ -27,14 +27,14 @@ export function stampAfter(since: number): number {
  * `prev` is the first row's place when this is not the first page.
  */
 export function page<T>(rows: T[], limit: number, until: number | undefined, stampOf: (row: T) => number): Page<T> {
-  const shown = rows.length > limit ? rows.slice(0, limit) : rows
-  const last = shown.at(-1)
+  const items = rows.length > limit ? rows.slice(0, limit) : rows
+  const last = items.at(-1)
   return {
-    rows: shown,
+    rows: items,
     pagination: {
-      count: shown.length,
+      count: items.length,
       next: rows.length > limit && last !== undefined ? stampOf(last) : null,
-      prev: until !== undefined && shown[0] !== undefined ? stampOf(shown[0]) : null,
+      prev: until !== undefined && items[0] !== undefined ? stampOf(items[0]) : null,
     },
   }
 }
@@ -55,9 +55,9 @@ export async function pageLookedFor<T>(
   stampOf: (row: T) => number,
   last: { executeTakeFirst(): Promise<{ stamp: number } | undefined> },
 ): Promise<Page<T>> {
-  const found = page(rows, limit, until, stampOf)
-  if (found.pagination.next === null) found.pagination.next = (await last.executeTakeFirst())?.stamp ?? null
-  return found
+  const result = page(rows, limit, until, stampOf)
+  if (result.pagination.next === null) result.pagination.next = (await last.executeTakeFirst())?.stamp ?? null
+  return result
 }
 
 /** The RFC 8288 `Link` header of an answer that carries a page with one behind it. */

@@ -88,10 +88,10 @@ function mustBeDeclared(schema: TSchema, value: unknown, path: string): void {
   if (properties === undefined || additionalProperties === true) return
   for (const [key, inner] of Object.entries(value)) {
     if (!Object.hasOwn(properties, key)) {
-      const known = Object.keys(properties).join(', ') || 'nothing'
+      const names = Object.keys(properties).join(', ') || 'nothing'
       refuse(
         'bad_request',
-        `Invalid request: ${named(`${path}${key}`)} is not a field that is taken here. Taken: ${known}.`,
+        `Invalid request: ${named(`${path}${key}`)} is not a field that is taken here. Taken: ${names}.`,
       )
     }
     mustBeDeclared(properties[key]!, inner, `${path}${key}.`)
@@ -170,17 +170,17 @@ function keepDeclared(schema: TSchema, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const variant = variantFor(schema, value)
   if (variant.properties === undefined || variant.additionalProperties === true) return value
-  const kept: Record<string, unknown> = {}
+  const result: Record<string, unknown> = {}
   for (const key of Object.keys(value)) {
     const property = Object.hasOwn(variant.properties, key) ? variant.properties[key] : undefined
-    if (property !== undefined) kept[key] = keepDeclared(property, (value as Record<string, unknown>)[key])
+    if (property !== undefined) result[key] = keepDeclared(property, (value as Record<string, unknown>)[key])
   }
-  return kept
+  return result
 }
 
 /** Of a union, the variant for an array or for an object: our unions differ in that. */
 function variantFor(schema: TSchema, value: object): Shape {
   const shape = schema as Shape
-  const wanted = Array.isArray(value) ? 'array' : 'object'
-  return (shape.anyOf as Shape[] | undefined)?.find((variant) => variant.type === wanted) ?? shape
+  const expected = Array.isArray(value) ? 'array' : 'object'
+  return (shape.anyOf as Shape[] | undefined)?.find((variant) => variant.type === expected) ?? shape
 }

@@ -58,8 +58,8 @@ export function mustKnowFilters({ query, ignores }: Pick<Route, 'query' | 'ignor
   for (const key of Object.keys(raw.values)) {
     if (Object.hasOwn(properties, key) || Object.hasOwn(passed, key)) continue
     if (isOfFamily(key, patternProperties)) continue
-    const known = [...Object.keys(properties), ...Object.keys(patternProperties).map(familyName)].join(', ')
-    const says = known === '' ? 'it has none' : `it has ${known}`
+    const names = [...Object.keys(properties), ...Object.keys(patternProperties).map(familyName)].join(', ')
+    const says = names === '' ? 'it has none' : `it has ${names}`
     refuse('bad_request', `Invalid request: \`${shortened(key)}\` is not a filter of this list; ${says}.`)
   }
 }
@@ -96,10 +96,10 @@ export function mustBeKnown(schema: TSchema | undefined, { values }: RawQuery): 
   const { properties = {} } = (schema ?? {}) as Shape
   const unknown = Object.keys(values).find((key) => !Object.hasOwn(properties, key))
   if (unknown === undefined) return
-  const known = Object.keys(properties).join(', ') || 'none'
+  const names = Object.keys(properties).join(', ') || 'none'
   refuse(
     'bad_request',
-    `Invalid request: \`${shortened(unknown)}\` is not a query parameter that is taken here. Taken: ${known}.`,
+    `Invalid request: \`${shortened(unknown)}\` is not a query parameter that is taken here. Taken: ${names}.`,
   )
 }
 
@@ -115,7 +115,7 @@ function coerce(text: string, type: string | undefined): unknown {
 }
 
 function append(again: Map<string, string[]>, key: string, value: string): void {
-  const known = again.get(key)
-  if (known === undefined) again.set(key, [value])
-  else known.push(value)
+  const former = again.get(key)
+  if (former === undefined) again.set(key, [value])
+  else former.push(value)
 }

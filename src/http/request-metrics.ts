@@ -6,13 +6,13 @@ import { type Figure, observe } from '../metrics.ts'
 import { soleHeader } from './parse-request.ts'
 
 /** As much of a request as is told; whatever serves it has it. */
-type Seen = { id: string; method: string; raw: { rawHeaders: readonly string[] } }
+type CountedRequest = { id: string; method: string; raw: { rawHeaders: readonly string[] } }
 /** How it ended. `since`: what `begin` gave; undefined where no operation was reached. */
 type End = { since?: number; status: number; refusal?: RefusalKey | undefined }
 
 export type Watch = {
   begin(): number
-  end(request: Seen, end: End): void
+  end(request: CountedRequest, end: End): void
 }
 
 /** Watches the requests of each operation by its name. The line of a request is made at the level `debug` only. */
@@ -21,11 +21,11 @@ export function openWatch({ metrics, log }: Pick<Deps, 'metrics' | 'log'>): (ope
   const tellsEach = log.isLevelEnabled('debug')
   return (operation) => {
     const durations = metrics.histogram('berth_http_request_duration_seconds', operation)
-    const answered = new Map<string, Figure[]>()
+    const byMethod = new Map<string, Figure[]>()
     const count = (method: string, status: number) => {
       const kind = Math.trunc(status / 100)
-      const figures = answered.get(method) ?? []
-      if (figures.length === 0) answered.set(method, figures)
+      const figures = byMethod.get(method) ?? []
+      if (figures.length === 0) byMethod.set(method, figures)
       figures[kind] ??= metrics.counter('berth_http_requests_total', operation, method, `${kind}xx`)
       figures[kind].value++
     }
@@ -53,8 +53,8 @@ export function openWatch({ metrics, log }: Pick<Deps, 'metrics' | 'log'>): (ope
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
 
 /** A label is one of few words, and what a stranger sends is not. */
-function methodOf(said: string): string {
-  return METHODS.has(said) ? said : 'other'
+function methodOf(method: string): string {
+  return METHODS.has(method) ? method : 'other'
 }
 
 /** Names requests: `x-request-id` of the answer, `requestId` of the log. Ours and not the caller's: nobody else names lines of this log. */
@@ -68,7 +68,7 @@ export function openRequestIds(): () => string {
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
 
 /** The trace that a request is part of, for the log. Nothing when `traceparent` is absent or says nothing valid. */
-export function traceOf({ raw }: Pick<Seen, 'raw'>): { traceId?: string; parentId?: string } {
+export function traceOf({ raw }: Pick<CountedRequest, 'raw'>): { traceId?: string; parentId?: string } {
   const [, version, traceId, parentId, more] = TRACEPARENT.exec(soleHeader(raw.rawHeaders, 'traceparent') ?? '') ?? []
   if (traceId === undefined || (version === '00' && more !== undefined)) return {}
   return { traceId, parentId: parentId! }

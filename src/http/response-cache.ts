@@ -49,17 +49,17 @@ export async function writeList(
 
 /** The answer that is kept under the key, or the one that is made. `kept` is taken before anything is read: a commit replaces it. */
 export async function remembered(
-  kept: Map<string, unknown> | undefined,
+  cache: Map<string, unknown> | undefined,
   key: string,
   make: () => Promise<Written>,
 ): Promise<Written> {
-  const before = kept?.get(key) as Written | undefined
+  const before = cache?.get(key) as Written | undefined
   if (before !== undefined) return before
-  const written = await make()
-  if (kept === undefined || (written.body?.length ?? 0) > LONGEST) return written
-  if (kept.size >= KEPT) kept.clear()
+  const answer = await make()
+  if (cache === undefined || (answer.body?.length ?? 0) > LONGEST) return answer
+  if (cache.size >= KEPT) cache.clear()
   // As bytes: text would be made into bytes anew for everybody who asks, 20 KB of garbage each time.
-  const bytes = written.body === undefined ? written : { ...written, body: Buffer.from(written.body as string) }
-  kept.set(key, bytes)
+  const bytes = answer.body === undefined ? answer : { ...answer, body: Buffer.from(answer.body as string) }
+  cache.set(key, bytes)
   return bytes
 }

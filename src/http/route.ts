@@ -143,8 +143,8 @@ export function routed(route: Route): string {
 
 /** The version that a path begins with, when it is one that Berth answers at. */
 export function versionOf(url: string): number | undefined {
-  const found = /^\/v([1-9]|1[0-3])(?=\/)/.exec(originForm(url))
-  return found ? Number(found[1]) : undefined
+  const match = /^\/v([1-9]|1[0-3])(?=\/)/.exec(originForm(url))
+  return match ? Number(match[1]) : undefined
 }
 
 /** The path as it is routed. The operator API has the one version that is part of its path: what a proxy shuts there stays shut. */

@@ -27,12 +27,12 @@ export type WantedInstallation = {
  * missing_permission 403 (not an OWNER of the team, or the personal account of another user), bad_request 400 (a project that
  * the account does not have).
  */
-export async function installIntegration(ctx: Acting, wanted: WantedInstallation): Promise<string> {
-  const { integration, account, userId, projects } = wanted
+export async function installIntegration(ctx: Acting, grant: WantedInstallation): Promise<string> {
+  const { integration, account, userId, projects } = grant
   await mustBeInstaller(ctx, account, userId)
   if (projects !== 'all') await mustBeProjects(ctx, account.id, projects)
   const before = await readInstallationOn(ctx.db, integration.id, account.id)
-  const id = await upsertInstallation(ctx, wanted)
+  const id = await upsertInstallation(ctx, grant)
   if (before !== undefined && pendingScopes(integration, before).length > 0) {
     tellConfirmed(ctx, { id, scopes: scopesOf(integration) }, account)
   }
@@ -57,7 +57,7 @@ async function mustBeInstaller(ctx: Acting, account: EventOwner, userId: string)
 async function mustBeProjects(ctx: Acting, accountId: string, ids: string[]): Promise<void> {
   if (ids.length === 0)
     refuse('bad_request', 'Invalid request: `projects` should be "all" or name at least one project.')
-  const known = new Set<string>()
+  const existing = new Set<string>()
   for (const slice of chunks([...new Set(ids)])) {
     const rows = await ctx.db
       .selectFrom('project')
@@ -65,9 +65,9 @@ async function mustBeProjects(ctx: Acting, accountId: string, ids: string[]): Pr
       .where('account_id', '=', accountId)
       .where('id', 'in', slice)
       .execute()
-    for (const row of rows) known.add(row.id)
+    for (const row of rows) existing.add(row.id)
   }
-  const unknown = ids.find((id) => !known.has(id))
+  const unknown = ids.find((id) => !existing.has(id))
   if (unknown !== undefined) {
     refuse(
       'bad_request',
@@ -77,8 +77,8 @@ async function mustBeProjects(ctx: Acting, accountId: string, ids: string[]): Pr
 }
 
 /** A partial unique index allows one installation of an integration on an account, so a second consent renews the first. */
-async function upsertInstallation(ctx: Acting, wanted: WantedInstallation): Promise<string> {
-  const { integration, account, userId, projects } = wanted
+async function upsertInstallation(ctx: Acting, grant: WantedInstallation): Promise<string> {
+  const { integration, account, userId, projects } = grant
   const consented = {
     user_id: userId,
     scopes_json: integration.scopes_json,

@@ -17,25 +17,25 @@ export async function listInstallations(
   { query }: Input<ConfigurationsQuery>,
 ): Promise<Configuration[]> {
   const { installationType, integrationIdOrSlug: idOrSlug } = query
-  let wanted = selectVisibleInstallations(ctx)
-  if (installationType === 'marketplace') wanted = wanted.where('source', '=', 'marketplace')
-  if (installationType === 'external') wanted = wanted.where('source', '!=', 'marketplace')
+  let select = selectVisibleInstallations(ctx)
+  if (installationType === 'marketplace') select = select.where('source', '=', 'marketplace')
+  if (installationType === 'external') select = select.where('source', '!=', 'marketplace')
   if (idOrSlug !== undefined) {
     const integration = ctx.db.selectFrom('integration').select('id')
-    wanted = wanted.where(
+    select = select.where(
       'integration_id',
       'in',
       integration.where((eb) => eb.or([eb('id', '=', idOrSlug), eb('slug', '=', idOrSlug)])),
     )
   }
-  const rows = await wanted.orderBy('created_stamp', 'desc').limit(MOST_LISTED).execute()
+  const rows = await select.orderBy('created_stamp', 'desc').limit(MOST_LISTED).execute()
   const selections = await readVisibleSelections(ctx, rows)
-  return (await withIntegrations(ctx.db, rows)).map((found) => showFound(ctx, found, selections))
+  return (await withIntegrations(ctx.db, rows)).map((installation) => showFound(ctx, installation, selections))
 }
 
 /** An installation as the answer shows it. */
-export async function showInstallation(ctx: Ctx, found: FoundInstallation): Promise<Configuration> {
-  return showFound(ctx, found, await readVisibleSelections(ctx, [found.installation]))
+export async function showInstallation(ctx: Ctx, installation: FoundInstallation): Promise<Configuration> {
+  return showFound(ctx, installation, await readVisibleSelections(ctx, [installation.installation]))
 }
 
 /** An absent field is left out, not null: docs/spec/wire.md 6. */

@@ -33,7 +33,7 @@ async function leaveIntegrations(ctx: OperatorCtx, account: EventOwner, projectI
 async function leaveAndTell(ctx: OperatorCtx, account: EventOwner, projectId: string): Promise<void> {
   for (const id of await leaveSelections(ctx, projectId)) {
     const configuration = { id, projectSelection: 'selected' as const, projects: await readSelection(ctx.db, id) }
-    const told = { configuration, projects: { added: [], removed: [projectId] } }
-    ctx.emit('integration-configuration.permission-upgraded', told, { installationId: id }, account)
+    const payload = { configuration, projects: { added: [], removed: [projectId] } }
+    ctx.emit('integration-configuration.permission-upgraded', payload, { installationId: id }, account)
   }
 }

@@ -14,8 +14,8 @@ export async function findProjectAccess(ctx: Ctx, params: Params): Promise<Found
 }
 
 /** Says whether the installation sees the project. */
-export async function showProjectAccess(ctx: Ctx, found: FoundProjectAccess): Promise<ProjectAccess> {
-  return { allowed: await sees(ctx, found) }
+export async function showProjectAccess(ctx: Ctx, access: FoundProjectAccess): Promise<ProjectAccess> {
+  return { allowed: await sees(ctx, access) }
 }
 
 /**
@@ -24,16 +24,16 @@ export async function showProjectAccess(ctx: Ctx, found: FoundProjectAccess): Pr
  */
 export async function setProjectAccess(
   ctx: Ctx,
-  found: FoundProjectAccess,
+  access: FoundProjectAccess,
   { body: { allowed } }: Input<unknown, ProjectAccess>,
 ): Promise<ProjectAccess> {
-  if ((await sees(ctx, found)) === allowed) return { allowed }
-  const { installation, project } = found
+  if ((await sees(ctx, access)) === allowed) return { allowed }
+  const { installation, project } = access
   const { id } = installation
   if (allowed) {
     await ctx.db.insertInto('configuration_project').values({ configuration_id: id, project_id: project.id }).execute()
   } else if (installation.project_selection === 'all') {
-    await selectAllBut(ctx, found)
+    await selectAllBut(ctx, access)
   } else {
     await ctx.db
       .deleteFrom('configuration_project')

@@ -59,14 +59,14 @@ export function pendingScopes(integration: Request, installation: Pick<Grant, 's
 export async function confirmScopes(
   ctx: OperatorCtx,
   { id }: { id: string },
-  shown: readonly string[],
+  shownScopes: readonly string[],
 ): Promise<string[]> {
   const { installation, integration } = await readAgain(ctx, id)
-  const seen = normalScopes(shown)
+  const approved = normalScopes(shownScopes)
   const granted = scopesOf(installation)
   const pending = pendingScopes(integration, installation)
-  if (pending.length === 0 && scopesBeyond(seen, granted).length === 0) return granted
-  if (pending.join() !== seen.join()) {
+  if (pending.length === 0 && scopesBeyond(approved, granted).length === 0) return granted
+  if (pending.join() !== approved.join()) {
     const now = pending.length === 0 ? 'nothing is pending' : `${pending.join(', ')} is pending`
     const message = `What the integration requests has changed: now ${now}. Look again, then confirm exactly that.`
     refuse('scopes_changed', message, { pendingScopes: pending })
@@ -104,10 +104,10 @@ async function withdrawScopes(ctx: OperatorCtx, integrationId: string, requested
   const ids = losing.map((row) => row.id)
   await waitForWritesOf(ctx.db, ids)
   for (const scopes_json of new Set(losing.map((row) => row.scopes_json))) {
-    const kept = scopesWithin(scopesOf({ scopes_json }), requested)
+    const granted = scopesWithin(scopesOf({ scopes_json }), requested)
     await ctx.db
       .updateTable('configuration')
-      .set({ scopes_json: JSON.stringify(kept), updated_at: ctx.now })
+      .set({ scopes_json: JSON.stringify(granted), updated_at: ctx.now })
       .where('integration_id', '=', integrationId)
       .where('scopes_json', '=', scopes_json)
       .where('deleted_at', 'is', null)

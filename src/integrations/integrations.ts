@@ -31,16 +31,16 @@ export async function createIntegrationOf(ctx: OperatorCtx, _: undefined, { body
   return insertIntegration(ctx, body.teamId, body)
 }
 
-async function insertIntegration(ctx: OperatorCtx, teamId: string, wanted: NewIntegration) {
-  mustBeIntegration(wanted)
+async function insertIntegration(ctx: OperatorCtx, teamId: string, body: NewIntegration) {
+  mustBeIntegration(body)
   const row = {
     id: newId('oac'),
     team_id: teamId,
-    slug: wanted.slug,
-    name: wanted.name,
-    redirect_url: wanted.redirectUrl,
-    logo_url: wanted.logoUrl ?? null,
-    scopes_json: JSON.stringify(normalScopes(wanted.scopes)),
+    slug: body.slug,
+    name: body.name,
+    redirect_url: body.redirectUrl,
+    logo_url: body.logoUrl ?? null,
+    scopes_json: JSON.stringify(normalScopes(body.scopes)),
     created_stamp: ctx.stamp,
     updated_at: ctx.now,
   }
@@ -48,10 +48,10 @@ async function insertIntegration(ctx: OperatorCtx, teamId: string, wanted: NewIn
     await ctx.db.insertInto('integration').values(row).execute()
   } catch (error) {
     if (violates(error, 'integration_slug'))
-      refuse('integration_slug_taken', `An integration "${wanted.slug}" already exists.`)
+      refuse('integration_slug_taken', `An integration "${body.slug}" already exists.`)
     throw error
   }
-  if (wanted.webhookUrl) await setWebhookOf(ctx, row, wanted.webhookUrl)
+  if (body.webhookUrl) await setWebhookOf(ctx, row, body.webhookUrl)
   const secret = await addSecret(ctx, row)
   return { id: row.id, clientId: row.id, clientSecret: secret.clientSecret, secretId: secret.id }
 }
@@ -99,8 +99,8 @@ async function listOf(ctx: OperatorCtx, { teamId, until, limit = DEFAULT_LIMIT }
     .orderBy('created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
-  return { integrations: await showIntegrations(ctx, shown), pagination }
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { integrations: await showIntegrations(ctx, items), pagination }
 }
 
 /** An integration as the answer shows it: which secrets it has, but never a secret itself. */
@@ -137,7 +137,7 @@ export async function updateIntegration(
 
 /** Removes an integration that is installed nowhere. Refuses: integration_installed 409. */
 export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'integration'>): Promise<void> {
-  const gone = await ctx.db
+  const rows = await ctx.db
     .deleteFrom('integration')
     .where('id', '=', id)
     .where(({ not, exists, selectFrom }) =>
@@ -152,7 +152,7 @@ export async function deleteIntegration(ctx: OperatorCtx, { id, name }: Row<'int
     )
     .returning('id')
     .executeTakeFirst()
-  if (gone === undefined) {
+  if (rows === undefined) {
     refuse('integration_installed', `"${name}" is installed. It can be removed once nobody has it installed.`)
   }
   await ctx.db.deleteFrom('integration_secret').where('integration_id', '=', id).execute()

@@ -16,7 +16,7 @@ export async function addSecret(
   const id = newId('sec')
   const clientSecret = newClientSecret()
   const box = await openSecretBoxToWrite(ctx, team_id)
-  const made = await ctx.db
+  const row = await ctx.db
     .insertInto('integration_secret')
     .columns(['integration_id', 'id', 'hash', 'sealed_secret', 'created_stamp'])
     .expression(
@@ -32,7 +32,7 @@ export async function addSecret(
     )
     .returning('id')
     .executeTakeFirst()
-  if (made === undefined) refuse('secrets_full')
+  if (row === undefined) refuse('secrets_full')
   return { id, clientSecret }
 }
 
@@ -43,21 +43,21 @@ export async function deleteSecret(
   { params }: Input,
 ): Promise<void> {
   const secretId = params.secretId ?? ''
-  const gone = await ctx.db
+  const row = await ctx.db
     .deleteFrom('integration_secret')
     .where('integration_id', '=', integrationId)
     .where('id', '=', secretId)
     .where(countOf(integrationId), '>', 1)
     .returning('id')
     .executeTakeFirst()
-  if (gone !== undefined) return
-  const known = await ctx.db
+  if (row !== undefined) return
+  const rows = await ctx.db
     .selectFrom('integration_secret')
     .select('id')
     .where('integration_id', '=', integrationId)
     .where('id', '=', secretId)
     .executeTakeFirst()
-  if (known === undefined) refuse('not_found', `The integration has no secret "${secretId.slice(0, 100)}".`)
+  if (rows === undefined) refuse('not_found', `The integration has no secret "${secretId.slice(0, 100)}".`)
   refuse('last_secret')
 }
 

@@ -31,16 +31,16 @@ export async function setWebhookOf(
 
 /** Removes the integration's webhook, and drops the deliveries that are pending for it. */
 export async function removeWebhookOf(ctx: OperatorCtx, integrationId: string): Promise<void> {
-  const gone = await ctx.db
+  const row = await ctx.db
     .deleteFrom('webhook')
     .where('integration_id', '=', integrationId)
     .returning('id')
     .executeTakeFirst()
-  if (gone === undefined) return
+  if (row === undefined) return
   await ctx.db
     .updateTable('delivery')
     .set({ ...DROPPED, done_at: ctx.now })
-    .where('endpoint_id', '=', gone.id)
+    .where('endpoint_id', '=', row.id)
     .where('status', '=', 'pending')
     .execute()
 }

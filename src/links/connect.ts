@@ -1,6 +1,6 @@
 /** Linking a project to a repository, and the webhook that this takes. docs/spec/decisions.md: Projects, Repositories; docs/git-links.md. */
 import { hash } from 'node:crypto'
-import { GIT_CLIENTS, type Provider, type Told } from '../adapters/git.ts'
+import { GIT_CLIENTS, type GitResult, type Provider } from '../adapters/git.ts'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { RefusalKey } from '../errors.ts'
@@ -18,7 +18,7 @@ export type Connected = {
   repoId: string
   repoUrl: string
   link: Omit<StoredLink, 'createdAt' | 'updatedAt'>
-  undo: () => Promise<Told<true>>
+  undo: () => Promise<GitResult<true>>
 }
 
 /**
@@ -40,16 +40,17 @@ export async function connectNewProject(
 
 /** The project was not written: its webhook is removed as well as can be. */
 export async function disconnectAgain(ctx: Ctx, connected: Connected | undefined): Promise<void> {
-  const told = await connected?.undo()
-  if (told && 'fault' in told) ctx.deps.log.warn({ fault: told.fault }, 'a webhook that nobody needs was not removed')
+  const result = await connected?.undo()
+  if (result && 'fault' in result)
+    ctx.deps.log.warn({ fault: result.fault }, 'a webhook that nobody needs was not removed')
 }
 
 /** The columns that say what a project is linked to. */
 export function linkColumns(ctx: Pick<Ctx, 'now'>, { repo, repoId, repoUrl, link }: Connected) {
   const stored: StoredLink = { ...link, createdAt: ctx.now, updatedAt: ctx.now }
   // What lists are filtered by: names of repositories do not differ by case alone. The link shows them as they are.
-  const found = { repo: repo.toLowerCase(), repo_id: repoId, repo_url: repoUrl.toLowerCase() }
-  return { ...found, link_json: JSON.stringify(stored) }
+  const columns = { repo: repo.toLowerCase(), repo_id: repoId, repo_url: repoUrl.toLowerCase() }
+  return { ...columns, link_json: JSON.stringify(stored) }
 }
 
 /** Removes the webhook of a link that is about to end, as well as can be: a provider that is away holds nobody up. */
@@ -59,8 +60,8 @@ export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<
   const provider = link.type as Provider
   const credential = await readCredential(ctx, project.account_id, provider)
   if (credential === undefined) return
-  const told = await GIT_CLIENTS[provider].removeHook(credential.access, link.hook.path, link.hook.id)
-  if ('fault' in told) ctx.deps.log.warn({ provider, fault: told.fault }, 'the webhook of a link was not removed')
+  const result = await GIT_CLIENTS[provider].removeHook(credential.access, link.hook.path, link.hook.id)
+  if ('fault' in result) ctx.deps.log.warn({ provider, fault: result.fault }, 'the webhook of a link was not removed')
 }
 
 type MayBe = (productionBranch: string) => Promise<void>
@@ -73,24 +74,24 @@ export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: Ma
   if (credential === undefined) return failed('the account has no credential for it; the operator can set one')
   const { access, hook } = credential
   const client = GIT_CLIENTS[type]
-  const told = await client.readRepository(access, repo)
-  if ('fault' in told) return failed(told.fault)
-  const { path, id, url, shown, defaultBranch: productionBranch } = told.found
+  const result = await client.readRepository(access, repo)
+  if ('fault' in result) return failed(result.fault)
+  const { path, id, url, shown, defaultBranch: productionBranch } = result.value
   await mayBe(productionBranch)
-  const made = await client.addHook(access, path, hook)
-  if ('fault' in made) return failed(made.fault)
-  const link = { type, shown, gitCredentialId: credential.id, productionBranch, hook: { path, id: made.found } }
-  return { repo, repoId: id, repoUrl: url, link, undo: () => client.removeHook(access, path, made.found) }
+  const hookResult = await client.addHook(access, path, hook)
+  if ('fault' in hookResult) return failed(hookResult.fault)
+  const link = { type, shown, gitCredentialId: credential.id, productionBranch, hook: { path, id: hookResult.value } }
+  return { repo, repoId: id, repoUrl: url, link, undo: () => client.removeHook(access, path, hookResult.value) }
 }
 
 /** GitHub is not asked, so its numbers are ours: the same for the same name wherever it is linked. docs/git-links.md: Numbers for GitHub. */
 async function connectGithub(repo: string, mayBe: MayBe): Promise<Connected> {
   const [org = '', name = ''] = repo.split('/')
-  const shown = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }
-  const link = { type: 'github', shown, gitCredentialId: '', productionBranch: 'main' } as const
+  const repoFields = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }
+  const link = { type: 'github', shown: repoFields, gitCredentialId: '', productionBranch: 'main' } as const
   await mayBe(link.productionBranch)
   const repoUrl = `https://github.com/${repo}`
-  return { repo, repoId: String(shown.repoId), repoUrl, link, undo: async () => ({ found: true }) }
+  return { repo, repoId: String(repoFields.repoId), repoUrl, link, undo: async () => ({ value: true }) }
 }
 
 /** 48 bits: exact as a number in every client. */

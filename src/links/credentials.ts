@@ -70,13 +70,13 @@ export async function setGitCredential(
 /** Removes a credential; links that were made with it stay. Refuses: not_found 404. */
 export async function deleteGitCredential(ctx: OperatorCtx, account: Row<'account'>, { params }: Input): Promise<void> {
   const provider = providerOf(params.provider)
-  const gone = await ctx.db
+  const row = await ctx.db
     .deleteFrom('git_credential')
     .where('account_id', '=', account.id)
     .where('provider', '=', provider)
     .returning('id')
     .execute()
-  if (gone.length === 0) refuse('not_found', `The account has no credential for ${provider}.`)
+  if (row.length === 0) refuse('not_found', `The account has no credential for ${provider}.`)
 }
 
 /** The account's credential for a provider, opened; undefined when there is none, or it does not open. */
@@ -110,7 +110,7 @@ function hookOf(id: string): string {
   return `${id} webhook`
 }
 
-function providerOf(said: string | undefined): Provider {
-  if (said === 'gitlab' || said === 'bitbucket') return said
+function providerOf(text: string | undefined): Provider {
+  if (text === 'gitlab' || text === 'bitbucket') return text
   return refuse('not_found', 'Credentials are for gitlab and bitbucket; GitHub needs none.')
 }

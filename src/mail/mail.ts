@@ -82,12 +82,13 @@ export async function textOf(
 
 /** Seals letters that an earlier version stored in clear. It runs once when the service starts, because a migration has no keyring. */
 export async function sealWaitingMail(deps: Pick<OperatorCtx, 'deps'>['deps']): Promise<void> {
-  const waiting = (db: Queries) => db.selectFrom('mail').select(['id', 'body_text']).where('due_at', '>=', 0).execute()
+  const readPending = (db: Queries) =>
+    db.selectFrom('mail').select(['id', 'body_text']).where('due_at', '>=', 0).execute()
   const isClear = ({ body_text }: { body_text: string }) => !SEALED.test(body_text)
-  if (!(await waiting(deps.db.read)).some(isClear)) return
+  if (!(await readPending(deps.db.read)).some(isClear)) return
   await deps.db.write(async (db) => {
     const box = await openSecretBoxToWrite({ db, deps }, OWNER)
-    for (const { id, body_text } of (await waiting(db)).filter(isClear)) {
+    for (const { id, body_text } of (await readPending(db)).filter(isClear)) {
       const sealed = box.sealSecret('mail', id, body_text)
       await db.updateTable('mail').set({ body_text: sealed }).where('id', '=', id).execute()
     }
@@ -102,6 +103,6 @@ export async function forgetOldMail(ctx: OperatorCtx, limit: number): Promise<nu
     .where('created_stamp', '<', (ctx.now - MAIL_KEPT_MS) * STAMPS_PER_MS)
     .where('due_at', 'is', null)
     .limit(limit)
-  const gone = await ctx.db.deleteFrom('mail').where('id', 'in', old).returning('id').execute()
-  return gone.length
+  const rows = await ctx.db.deleteFrom('mail').where('id', 'in', old).returning('id').execute()
+  return rows.length
 }

@@ -90,13 +90,13 @@ async function postOne(deps: Deps, letter: Row<'mail'>, stop: AbortSignal): Prom
       .where('attempts', '=', letter.attempts)
       .execute(),
   )
-  const said = { mailId: id, attempts: letter.attempts, to: deps.adapters.mailer.place }
+  const fields = { mailId: id, attempts: letter.attempts, to: deps.adapters.mailer.place }
   const outcome = posted.end === 'sent' ? 'sent' : end.failed_at ? 'given_up' : 'retried'
   deps.metrics.counter('berth_mail_total', outcome).value++
-  if (posted.end === 'sent') return deps.log.info(said, 'a letter was delivered')
-  Object.assign(said, { reason: posted.reason })
-  if (end.failed_at) deps.log.error(said, 'a letter could not be delivered and is given up')
-  else deps.log.warn(said, 'a letter could not be delivered; it is tried again')
+  if (posted.end === 'sent') return deps.log.info(fields, 'a letter was delivered')
+  Object.assign(fields, { reason: posted.reason })
+  if (end.failed_at) deps.log.error(fields, 'a letter could not be delivered and is given up')
+  else deps.log.warn(fields, 'a letter could not be delivered; it is tried again')
 }
 
 /** What is written of a letter after an attempt. When the letter is done, its text is removed: a link in it may open an account. */

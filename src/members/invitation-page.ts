@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { lineOf } from '../mail/text.ts'
 import { type Html, html } from '../pages/html.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, tokenField, type View } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
 import { acceptInvitation, declineInvitation, findReceived, type Received, receivedBy } from './invitation-answer.ts'
@@ -29,7 +29,7 @@ export const invitationScreens: readonly Screen[] = [
   }),
 ]
 
-async function showInvitations(ctx: PersonCtx): Promise<Shown> {
+async function showInvitations(ctx: PersonCtx): Promise<View> {
   const received = await receivedBy(ctx, ctx.visitor.userId).limit(MOST_SHOWN).execute()
   const rows = received.map((one) => html`<li><a href="/invitations/${one.id}">${nameOf(one)}</a>, as ${one.role}</li>`)
   return {
@@ -39,7 +39,7 @@ ${rows.length === 0 ? html`<p>No team waits for an answer of yours.</p>` : html`
   }
 }
 
-async function showInvitation(ctx: PersonCtx, { params, url }: ScreenInput): Promise<Shown> {
+async function showInvitation(ctx: PersonCtx, { params, url }: ScreenInput): Promise<View> {
   const received = await findReceived(ctx, ctx.visitor.userId, params.invitationId ?? '')
   return { title: `Invitation to ${received.slug}`, body: invitationForm(ctx, received, url) }
 }
@@ -60,13 +60,13 @@ ${tokenField(ctx)}
 async function answerInvitation(
   ctx: PersonCtx,
   { params, form }: ScreenInput<unknown, Static<typeof Answer>>,
-): Promise<Shown> {
+): Promise<View> {
   const answer = form.answer === 'accept' ? acceptInvitation : declineInvitation
   const received = await answer(ctx, ctx.visitor.userId, params.invitationId ?? '')
-  const said = form.answer === 'accept' ? 'You are a member of' : 'You declined the invitation to'
+  const sentence = form.answer === 'accept' ? 'You are a member of' : 'You declined the invitation to'
   return {
     title: `Invitation to ${received.slug}`,
-    body: html`<h1>${said} ${nameOf(received)}</h1>
+    body: html`<h1>${sentence} ${nameOf(received)}</h1>
 <p><a href="/invitations">Show your invitations</a></p>`,
     done: { by: ctx, subjectId: received.team_id },
   }

@@ -34,7 +34,7 @@ export async function createInvitation(
   const ofTeam = ctx.db.deleteFrom('invitation').where('team_id', '=', team.id)
   await ofTeam.where('email', '=', email).where('expires_at', '<=', ctx.now).execute()
   const id = newId('inv')
-  const made = await ctx.db
+  const row = await ctx.db
     .insertInto('invitation')
     .values({
       id,
@@ -49,7 +49,7 @@ export async function createInvitation(
     .onConflict((conflict) => conflict.columns(['team_id', 'email']).doNothing())
     .returning('id')
     .executeTakeFirst()
-  if (made === undefined) {
+  if (row === undefined) {
     refuse('member_exists', `${email} is invited already: take the invitation back first, or change its role.`)
   }
   await mustFit(ctx, team.id)
@@ -59,37 +59,42 @@ export async function createInvitation(
 }
 
 async function mustFit(ctx: DbCtx, teamId: string): Promise<void> {
-  const waiting = await pendingOf(ctx, teamId)
+  const pending = await pendingOf(ctx, teamId)
     .select('id')
     .limit(MOST_INVITATIONS + 1)
     .execute()
-  if (waiting.length > MOST_INVITATIONS) refuse('too_many_invitations')
+  if (pending.length > MOST_INVITATIONS) refuse('too_many_invitations')
 }
 
 async function mailInvitation(
   ctx: OperatorCtx,
   team: Team,
-  said: { email: string; role: Role; invitedBy: string; url: string },
+  invitation: { email: string; role: Role; invitedBy: string; url: string },
 ): Promise<void> {
   const inviter = await ctx.db
     .selectFrom('account')
     .select(['name', 'slug'])
-    .where('id', '=', said.invitedBy)
+    .where('id', '=', invitation.invitedBy)
     .executeTakeFirst()
   const called = lineOf(inviter?.name ?? inviter?.slug ?? 'Somebody')
   const text = [
-    `${called} invites you to the team ${lineOf(team.name ?? team.slug)} (${team.slug}) as ${said.role}.`,
+    `${called} invites you to the team ${lineOf(team.name ?? team.slug)} (${team.slug}) as ${invitation.role}.`,
     '',
     'Open this link within 14 days, sign in, and say yes or no:',
     '',
-    said.url,
+    invitation.url,
     '',
     'Until you say yes you are in no way part of the team. You have no user here yet? Whoever runs this service makes one for',
     'this address; the invitation waits for you.',
     'You did not expect this? Then do nothing, or say no.',
     '',
   ].join('\n')
-  await queueMail(ctx, { asked: true, recipient: said.email, subject: `Invitation to the team ${team.slug}`, text })
+  await queueMail(ctx, {
+    asked: true,
+    recipient: invitation.email,
+    subject: `Invitation to the team ${team.slug}`,
+    text,
+  })
 }
 
 /** The invitations of a team that still wait for an answer. */
@@ -98,36 +103,36 @@ export function pendingOf({ db, now }: Pick<DbCtx, 'db' | 'now'>, teamId: string
 }
 
 /** One of them, by the user who is invited or by its id; `undefined` when there is none. */
-function pendingFor(ctx: DbCtx, teamId: string, said: string) {
+function pendingFor(ctx: DbCtx, teamId: string, email: string) {
   return pendingOf(ctx, teamId)
     .select('id')
-    .where((eb) => eb.or([eb('id', '=', said), eb('user_id', '=', said)]))
+    .where((eb) => eb.or([eb('id', '=', email), eb('user_id', '=', email)]))
 }
 
 /** Whether somebody is invited to the team, by their id or that of the invitation. */
-export async function isInvited(ctx: DbCtx, teamId: string, said: string): Promise<boolean> {
-  return (await pendingFor(ctx, teamId, said).executeTakeFirst()) !== undefined
+export async function isInvited(ctx: DbCtx, teamId: string, email: string): Promise<boolean> {
+  return (await pendingFor(ctx, teamId, email).executeTakeFirst()) !== undefined
 }
 
 /** Gives an invitation that waits another role. False when there is none. */
-export async function changeInvitedRole(ctx: DbCtx, teamId: string, said: string, role: Role): Promise<boolean> {
+export async function changeInvitedRole(ctx: DbCtx, teamId: string, email: string, role: Role): Promise<boolean> {
   const changed = await ctx.db
     .updateTable('invitation')
     .set({ role })
-    .where('id', 'in', pendingFor(ctx, teamId, said))
+    .where('id', 'in', pendingFor(ctx, teamId, email))
     .returning('id')
     .execute()
   return changed.length > 0
 }
 
 /** Takes back the invitation of somebody, by their id or that of the invitation. False when there is none. */
-export async function withdrawInvitation(ctx: DbCtx, teamId: string, said: string): Promise<boolean> {
-  const gone = await ctx.db
+export async function withdrawInvitation(ctx: DbCtx, teamId: string, email: string): Promise<boolean> {
+  const row = await ctx.db
     .deleteFrom('invitation')
-    .where('id', 'in', pendingFor(ctx, teamId, said))
+    .where('id', 'in', pendingFor(ctx, teamId, email))
     .returning('id')
     .execute()
-  return gone.length > 0
+  return row.length > 0
 }
 
 /** What somebody offered in the name of a team ends with their right to: else they would come back by a friend. */
@@ -148,6 +153,6 @@ export async function bindInvitations({ db }: Pick<DbCtx, 'db'>, email: string, 
 /** Sweep: invitations that nobody answered. */
 export async function forgetOldInvitations(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db.selectFrom('invitation').select('id').where('expires_at', '<=', ctx.now).limit(limit)
-  const gone = await ctx.db.deleteFrom('invitation').where('id', 'in', old).returning('id').execute()
-  return gone.length
+  const rows = await ctx.db.deleteFrom('invitation').where('id', 'in', old).returning('id').execute()
+  return rows.length
 }

@@ -20,9 +20,9 @@ export async function listTeam(ctx: Ctx, teamId: string, query: MembersQuery) {
     row,
   }))
   const invited = (await findInvited(ctx, teamId, query)).map((row) => ({ ...showMember(row), confirmed: false, row }))
-  const found = [...members, ...invited].sort((a, b) => b.row.created_stamp - a.row.created_stamp)
-  const { rows, pagination } = pageOf(query, found, ({ row }) => row.created_stamp)
-  return { rows: rows.map(({ row: _, ...shown }) => shown), pagination }
+  const entries = [...members, ...invited].sort((a, b) => b.row.created_stamp - a.row.created_stamp)
+  const { rows, pagination } = pageOf(query, entries, ({ row }) => row.created_stamp)
+  return { rows: rows.map(({ row: _, ...entry }) => entry), pagination }
 }
 
 /** As many as a page needs, and one more. */
@@ -49,14 +49,14 @@ function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: reado
 /** A team has few of them (MOST_INVITATIONS). The name of who has not accepted is not the team's to see. */
 async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
   const { until, since, search, role, filterByUserIds } = query
-  const waiting = await pendingOf(ctx, teamId)
+  const pending = await pendingOf(ctx, teamId)
     .leftJoin('account', 'account.id', 'invitation.user_id')
     .select(['invitation.id as invitation_id', 'invitation.user_id', 'account.slug', 'invitation.email'])
     .select(['invitation.role', 'invitation.created_stamp'])
     .limit(MOST_INVITATIONS)
     .execute()
   const ids = filterByUserIds?.split(',').slice(0, MOST_IDS)
-  return waiting
+  return pending
     .map((row) => ({ ...row, id: row.user_id ?? row.invitation_id, slug: row.slug ?? '', name: null }))
     .filter((row) => until === undefined || row.created_stamp < stampBefore(until))
     .filter((row) => since === undefined || row.created_stamp > stampAfter(since))
@@ -65,8 +65,8 @@ async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
     .filter((row) => ids === undefined || ids.includes(row.id))
 }
 
-function pageOf<T>({ limit = DEFAULT_LIMIT, until }: MembersQuery, found: T[], stampOf: (row: T) => number) {
-  const { rows, pagination } = page(found, limit, until, stampOf)
+function pageOf<T>({ limit = DEFAULT_LIMIT, until }: MembersQuery, entries: T[], stampOf: (row: T) => number) {
+  const { rows, pagination } = page(entries, limit, until, stampOf)
   return { rows, pagination: { ...pagination, hasNext: pagination.next !== null } }
 }
 
@@ -111,8 +111,8 @@ export async function listProjectMembers(
   { query }: Input<ProjectMembersQuery>,
 ): Promise<Static<typeof ProjectMemberList>> {
   if (ctx.account.kind === 'user') return { members: [await userOf(ctx)], pagination: ONE }
-  const found = await findMembers(ctx, project.account_id, query, SEE_PROJECTS)
-  const { rows, pagination } = pageOf(query, found, (row) => row.created_stamp)
+  const members = await findMembers(ctx, project.account_id, query, SEE_PROJECTS)
+  const { rows, pagination } = pageOf(query, members, (row) => row.created_stamp)
   return { members: rows.map((row) => inProject(showMember(row))), pagination }
 }
 

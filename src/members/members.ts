@@ -75,14 +75,14 @@ export async function endMembership(
 ): Promise<void> {
   await waitForWritesOfPerson(ctx.db, userId)
   const anOwner = anOwnerStays(team.id, userId)
-  const gone = await ctx.db
+  const row = await ctx.db
     .deleteFrom('member')
     .where('team_id', '=', team.id)
     .where('user_id', '=', userId)
     .where((eb) => MAY_END[how](eb, anOwner(eb)))
     .returning('user_id')
     .executeTakeFirst()
-  if (gone === undefined) await refuseToEnd(ctx, team, userId)
+  if (row === undefined) await refuseToEnd(ctx, team, userId)
   await ctx.db
     .updateTable('account')
     .set({ default_team_id: null })

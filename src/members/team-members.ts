@@ -87,8 +87,8 @@ async function findInvitee(
 ): Promise<Invitee & { username: string }> {
   const users = ctx.db.selectFrom('account').select(['id', 'slug', 'email']).where('kind', '=', 'user')
   const address = email?.toLowerCase() ?? ''
-  const wanted = uid === undefined ? users.where('email', '=', address) : users.where('id', '=', uid)
-  const user = await wanted.executeTakeFirst()
+  const select = uid === undefined ? users.where('email', '=', address) : users.where('id', '=', uid)
+  const user = await select.executeTakeFirst()
   if (user !== undefined) return { userId: user.id, username: user.slug, email: user.email ?? '' }
   if (uid === undefined) return { userId: null, username: '', email: address }
   refuse('unknown_user', `There is no user "${uid}". Invite somebody who has no user here by \`email\`.`)

@@ -20,14 +20,14 @@ export async function updateTeam(
 ): Promise<Static<typeof Team>> {
   mustBeInTeam(ctx, team, 'team:write')
   const { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching } = body
-  const kept = { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching }
+  const settings = { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching }
   const columns: Partial<Row<'account'>> = {
     name: body.name ?? team.name,
     slug: body.slug ?? team.slug,
     description: body.description === undefined ? team.description : body.description || null,
     sensitive_env_policy: body.sensitiveEnvironmentVariablePolicy ?? team.sensitive_env_policy,
     // What is undefined is no part of the JSON, so it must not hide what is there.
-    settings_json: JSON.stringify({ ...settingsOf(team), ...JSON.parse(JSON.stringify(kept)) }),
+    settings_json: JSON.stringify({ ...settingsOf(team), ...JSON.parse(JSON.stringify(settings)) }),
   }
   if (body.slug !== undefined && body.slug !== team.slug) {
     await takeSlug(ctx, body.slug, [team.id])

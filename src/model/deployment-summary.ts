@@ -65,10 +65,10 @@ export const ShownDeployments = {
   live: Type.Boolean({ description: 'a deployment serves production' }),
   targets: Type.Object({ production: Type.Optional(Summary) }),
 }
-const Shown = Type.Object(ShownDeployments)
-type Shown = Static<typeof Shown>
+const DeploymentsReply = Type.Object(ShownDeployments)
+type DeploymentsReply = Static<typeof DeploymentsReply>
 
-const NONE: Shown = {
+const NONE: DeploymentsReply = {
   lastAliasRequest: null,
   lastRollbackTarget: null,
   latestDeployments: [],
@@ -77,8 +77,8 @@ const NONE: Shown = {
 }
 
 /** What the column says, as it is answered. */
-export function showDeployments(deploymentsJson: string | null): Shown {
-  return deploymentsJson === null ? NONE : (JSON.parse(deploymentsJson) as Shown)
+export function showDeployments(deploymentsJson: string | null): DeploymentsReply {
+  return deploymentsJson === null ? NONE : (JSON.parse(deploymentsJson) as DeploymentsReply)
 }
 
 /** Writes the column anew from the tables. The last thing that a change of deployments, aliases or requests does. */
@@ -101,7 +101,7 @@ export async function foldDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: s
   for (const row of live === undefined ? latest : [...latest, live]) {
     if (!summaries.has(row.id)) summaries.set(row.id, summary(row, project, await namesOf(ctx, row.id)))
   }
-  const shown: Shown = {
+  const reply: DeploymentsReply = {
     ...(await lastRequest(ctx, projectId)),
     latestDeployments: latest.map((row) => summaries.get(row.id)!),
     live: live !== undefined,
@@ -109,15 +109,15 @@ export async function foldDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: s
   }
   await ctx.db
     .updateTable('project')
-    .set({ deployments_json: JSON.stringify(shown) })
+    .set({ deployments_json: JSON.stringify(reply) })
     .where('id', '=', projectId)
     .execute()
 }
 
 async function findLive(ctx: Pick<OperatorCtx, 'db'>, id: string | null, latest: Row<'deployment'>[]) {
   if (id === null) return undefined
-  const known = latest.find((row) => row.id === id)
-  return known ?? ctx.db.selectFrom('deployment').selectAll().where('id', '=', id).executeTakeFirst()
+  const among = latest.find((row) => row.id === id)
+  return among ?? ctx.db.selectFrom('deployment').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
 /** The names that lead to a deployment, oldest domain first, and not all of them when they are many. */
@@ -135,7 +135,7 @@ export async function namesOf(ctx: Pick<OperatorCtx, 'db'>, deploymentId: string
 async function lastRequest(
   ctx: Pick<OperatorCtx, 'db'>,
   projectId: string,
-): Promise<Pick<Shown, 'lastAliasRequest' | 'lastRollbackTarget'>> {
+): Promise<Pick<DeploymentsReply, 'lastAliasRequest' | 'lastRollbackTarget'>> {
   const row = await ctx.db
     .selectFrom('alias_request')
     .selectAll()

@@ -16,14 +16,14 @@ const SPECIAL_USE = ['alt', 'arpa', 'example', 'internal', 'invalid', 'local', '
  * The one form in which a name is stored and compared, for bodies and paths alike: lower case, IDNA as in URLs, no final
  * dot. `*.` may be the first label. Refuses: invalid_domain 400, with the reason.
  */
-export function canonicalName(said: string, settings: DomainSettings): string {
+export function canonicalName(text: string, settings: DomainSettings): string {
   const no = (reason: string): never =>
-    refuse('invalid_domain', `Cannot use the domain name "${said.slice(0, 100)}": ${reason}.`, {
-      domain: said.slice(0, 300),
+    refuse('invalid_domain', `Cannot use the domain name "${text.slice(0, 100)}": ${reason}.`, {
+      domain: text.slice(0, 300),
     })
-  if (said.length > LONGEST + 1) no('it is longer than 253 characters')
-  if (NOT_IN_NAMES.test(said)) no('write the name alone, without spaces, "/", ":", "@", "%" and the like')
-  const plain = said.normalize('NFC').toLowerCase().normalize('NFC').replace(/\.$/, '')
+  if (text.length > LONGEST + 1) no('it is longer than 253 characters')
+  if (NOT_IN_NAMES.test(text)) no('write the name alone, without spaces, "/", ":", "@", "%" and the like')
+  const plain = text.normalize('NFC').toLowerCase().normalize('NFC').replace(/\.$/, '')
   const wildcard = plain.startsWith('*.')
   const host = wildcard ? plain.slice(2) : plain
   const ascii = domainToASCII(host)
@@ -44,12 +44,12 @@ export function canonicalName(said: string, settings: DomainSettings): string {
 }
 
 /** As `canonicalName`, where a domain is looked up: what cannot be a domain is none that is there. Refuses: not_found 404. */
-export function nameToFind(said: string, settings: DomainSettings): string {
+export function nameToFind(text: string, settings: DomainSettings): string {
   try {
-    return canonicalName(said, settings)
+    return canonicalName(text, settings)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    refuse('not_found', `There is no domain "${said.slice(0, 100)}".`)
+    refuse('not_found', `There is no domain "${text.slice(0, 100)}".`)
   }
 }
 

@@ -142,22 +142,25 @@ const DEFAULT_RESOURCES = { functionDefaultRegions: ['iad1'] }
  */
 export function mergeSettings(stored: Settings, body: SettingsBody, now: number): Settings {
   const { gitForkProtection: _, serverlessFunctionZeroConfigFailover: failover, ...rest } = body
-  const said = withoutRefused(rest)
+  const settings = withoutRefused(rest)
   const merged: Settings = {
     ...stored,
-    ...said,
+    ...settings,
     ...(failover !== undefined && { serverlessFunctionZeroConfigFailover: Boolean(failover) }),
-    ...(said.gitProviderOptions && {
-      gitProviderOptions: { createDeployments: 'enabled', ...said.gitProviderOptions },
+    ...(settings.gitProviderOptions && {
+      gitProviderOptions: { createDeployments: 'enabled', ...settings.gitProviderOptions },
     }),
-    ...(said.oidcTokenConfig && { oidcTokenConfig: { enabled: true, ...said.oidcTokenConfig } }),
-    ...(said.staticIps && { staticIps: { builds: false, regions: [], ...said.staticIps } }),
-    ...(said.dismissedToasts && { dismissedToasts: said.dismissedToasts.map((one) => ({ value: null, ...one })) }),
-    ...(said.connectConfigurations && {
-      connectConfigurations: said.connectConfigurations.map((one) => ({ createdAt: now, updatedAt: now, ...one })),
+    ...(settings.oidcTokenConfig && { oidcTokenConfig: { enabled: true, ...settings.oidcTokenConfig } }),
+    ...(settings.staticIps && { staticIps: { builds: false, regions: [], ...settings.staticIps } }),
+    ...(settings.dismissedToasts && {
+      dismissedToasts: settings.dismissedToasts.map((one) => ({ value: null, ...one })),
+    }),
+    ...(settings.connectConfigurations && {
+      connectConfigurations: settings.connectConfigurations.map((one) => ({ createdAt: now, updatedAt: now, ...one })),
     }),
   }
-  for (const name of Object.keys(said) as (keyof typeof said)[]) if (said[name] === null) delete merged[name]
+  for (const name of Object.keys(settings) as (keyof typeof settings)[])
+    if (settings[name] === null) delete merged[name]
   mustNotGrow(stored, merged, OPEN_SETTINGS, MOST_OPEN)
   const declared = Object.keys(merged).filter((name) => !OPEN_SETTINGS.includes(name))
   mustNotGrow(stored, merged, declared, MOST_DECLARED)
@@ -178,21 +181,21 @@ const UNCHANGED = {
 }
 
 /** What was shown for a column's text: most projects have one of few. Large texts are not worth their memory. */
-const shownBefore = new Map<string, Static<typeof Shown>>()
+const shownBefore = new Map<string, Static<typeof SettingsReply>>()
 const SHOWN_KEPT = 1000
 const LONGEST_KEPT = 1000
 
 /** The settings of a column as they are answered: unset ones as null, as their default, or not at all. Shared: do not change it. */
-export function showSettings(settingsJson: string): Readonly<Static<typeof Shown>> {
-  let shown = shownBefore.get(settingsJson)
-  if (shown !== undefined) return shown
+export function showSettings(settingsJson: string): Readonly<Static<typeof SettingsReply>> {
+  let reply = shownBefore.get(settingsJson)
+  if (reply !== undefined) return reply
   const stored = JSON.parse(settingsJson) as Settings
   const resourceConfig = { ...DEFAULT_RESOURCES, ...stored.resourceConfig }
-  shown = { ...UNCHANGED, ...stored, resourceConfig } as Static<typeof Shown>
-  if (settingsJson.length > LONGEST_KEPT) return shown
+  reply = { ...UNCHANGED, ...stored, resourceConfig } as Static<typeof SettingsReply>
+  if (settingsJson.length > LONGEST_KEPT) return reply
   if (shownBefore.size >= SHOWN_KEPT) shownBefore.clear()
-  shownBefore.set(settingsJson, shown)
-  return shown
+  shownBefore.set(settingsJson, reply)
+  return reply
 }
 
 /** The settings' part of an answer. */
@@ -205,7 +208,7 @@ export const ShownSettings = {
   resourceConfig: ResourceConfig,
   defaultResourceConfig: ResourceConfig,
 }
-const Shown = Type.Object(ShownSettings)
+const SettingsReply = Type.Object(ShownSettings)
 
 /** Settings of any shape: together they weigh little. */
 export const OPEN_SETTINGS = openFields(ShownSettings)

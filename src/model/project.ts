@@ -10,11 +10,11 @@ import { refuse } from '../refusal.ts'
  * one place to look. What another account owns, or the token may not see, is not found. Refuses: not_found 404.
  */
 export async function findProject(ctx: Ctx, params: Params): Promise<Row<'project'>> {
-  const said = params.idOrName ?? params.projectId ?? ''
-  const key = { accountId: ctx.account.id, said }
-  const [row] = said.startsWith('prj_') ? await selectById(ctx.db, key) : await selectByName(ctx.db, key)
+  const idOrName = params.idOrName ?? params.projectId ?? ''
+  const key = { accountId: ctx.account.id, idOrName }
+  const [row] = idOrName.startsWith('prj_') ? await selectById(ctx.db, key) : await selectByName(ctx.db, key)
   if (row === undefined || !seesProject(ctx.who, row.id)) {
-    refuse('not_found', `Project "${said.slice(0, 100)}" not found.`)
+    refuse('not_found', `Project "${idOrName.slice(0, 100)}" not found.`)
   }
   return row
 }
@@ -40,14 +40,14 @@ export async function changeProject(
   }
 }
 
-const selectById = prepared<{ accountId: string; said: string }, Row<'project'>>(
+const selectById = prepared<{ accountId: string; idOrName: string }, Row<'project'>>(
   (db, value) =>
-    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.said),
+    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.idOrName),
   { remember: true },
 )
 
-const selectByName = prepared<{ accountId: string; said: string }, Row<'project'>>(
+const selectByName = prepared<{ accountId: string; idOrName: string }, Row<'project'>>(
   (db, value) =>
-    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.said),
+    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.idOrName),
   { remember: true },
 )

@@ -59,6 +59,6 @@ export function redirectTo({ redirect_url }: Registered, parameters: Record<stri
 /** The path of the consent page for a request: where the account is chosen, or, with `account`, the step after it. */
 export function consentPath({ slug }: Registered, query: ConsentQuery, account?: string): string {
   const { state, next, redirect_uri, code_challenge, code_challenge_method } = query
-  const kept = { state, next, redirect_uri, code_challenge, code_challenge_method, account }
-  return redirectTo({ slug, redirect_url: `/integrations/${encodeURIComponent(slug)}/new` }, kept).replace(/\?$/, '')
+  const fields = { state, next, redirect_uri, code_challenge, code_challenge_method, account }
+  return redirectTo({ slug, redirect_url: `/integrations/${encodeURIComponent(slug)}/new` }, fields).replace(/\?$/, '')
 }

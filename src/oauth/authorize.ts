@@ -1,7 +1,7 @@
 /** The authorization endpoint as OAuth clients know it. It leads to the consent page. RFC 6749 4.1.1 and 4.1.2.1. */
 import type { Static } from 'typebox'
 import { readIntegration } from '../integrations/integrations.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown } from '../pages/screen.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../pages/screen.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import {
@@ -39,7 +39,7 @@ export const oauthScreens: readonly Screen[] = [
  * Leads to the consent page. An unknown client and a wrong redirect_uri are told to the person and never redirected; any other
  * fault is told to the client. Refuses: bad_request 400.
  */
-async function authorize(ctx: PersonCtx, { query }: ScreenInput<Static<typeof AuthorizeQuery>>): Promise<Shown> {
+async function authorize(ctx: PersonCtx, { query }: ScreenInput<Static<typeof AuthorizeQuery>>): Promise<View> {
   const integration = await readIntegration(ctx.db, { id: query.client_id ?? '' })
   if (integration === undefined)
     refuse('bad_request', 'The client_id is missing or unknown. Tell whoever sent you here.')

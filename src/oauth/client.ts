@@ -48,12 +48,12 @@ const NO_HASH = '0'.repeat(64)
 
 /** Compares with two hashes in constant time, however many secrets there are. */
 function isOneOf(secret: string, hashes: readonly string[]): boolean {
-  const sent = Buffer.from(fingerprint(secret))
-  let found = false
+  const digest = Buffer.from(fingerprint(secret))
+  let isMatch = false
   for (const hash of [hashes[0] ?? NO_HASH, hashes[1] ?? NO_HASH]) {
-    found = timingSafeEqual(sent, Buffer.from(hash)) || found
+    isMatch = timingSafeEqual(digest, Buffer.from(hash)) || isMatch
   }
-  return found
+  return isMatch
 }
 
 function credentialsOf(form: ClientForm, authorization: string | undefined): { id: string; secret: string } {

@@ -91,6 +91,6 @@ export async function forgetOldCodes(ctx: OperatorCtx, limit: number): Promise<n
     .select('hash')
     .where('expires_at', '<=', ctx.now - CODE_REMEMBERED_MS)
     .limit(limit)
-  const gone = await ctx.db.deleteFrom('authorization_code').where('hash', 'in', old).returning('hash').execute()
-  return gone.length
+  const rows = await ctx.db.deleteFrom('authorization_code').where('hash', 'in', old).returning('hash').execute()
+  return rows.length
 }

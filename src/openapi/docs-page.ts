@@ -18,16 +18,16 @@ export function docsPage(
   routes: readonly Route[],
   examples: () => Readonly<Record<string, Example>>,
 ): (url: string) => string {
-  const shown = new Map<Route, string>()
+  const cache = new Map<Route, string>()
   const show = (route: Route) => {
-    if (!shown.has(route)) shown.set(route, operation(route, examples()[route.operationId]))
-    return shown.get(route)!
+    if (!cache.has(route)) cache.set(route, operation(route, examples()[route.operationId]))
+    return cache.get(route)!
   }
   return (url) => {
-    const asked = (splitQuery(url).values.search ?? '').slice(0, LONGEST_SEARCH)
-    const words = asked.toLowerCase().split(/\s+/)
-    const found = routes.filter((route) => words.every((word) => textOf(route).includes(word)))
-    return frame(asked, found, show)
+    const search = (splitQuery(url).values.search ?? '').slice(0, LONGEST_SEARCH)
+    const words = search.toLowerCase().split(/\s+/)
+    const matches = routes.filter((route) => words.every((word) => textOf(route).includes(word)))
+    return frame(search, matches, show)
   }
 }
 
@@ -35,7 +35,7 @@ function textOf({ method, path, operationId, summary, tag }: Route): string {
   return `${method} ${path} ${operationId} ${summary} ${tag}`.toLowerCase()
 }
 
-function frame(asked: string, routes: Route[], show: (route: Route) => string): string {
+function frame(search: string, routes: Route[], show: (route: Route) => string): string {
   const tags = [...new Set(routes.map((route) => route.tag))]
   return `<!doctype html>
 <html lang="en">
@@ -52,8 +52,8 @@ function frame(asked: string, routes: Route[], show: (route: Route) => string): 
 to act for a team. Paths also answer at any <code>/v1</code> to <code>/v13</code> and without a version. The same as
 <a href="/openapi.json">OpenAPI 3.1</a>. Fields marked <b>*</b> are required, or always answered.</p>
 <form action="/docs" role="search"><label for="search">Search in paths and names</label>
-<input id="search" name="search" type="search" maxlength="${LONGEST_SEARCH}" value="${escapeText(asked)}"> <button>Search</button></form>
-${asked === '' ? '' : `<p role="status">${routes.length} found for “${escapeText(asked)}”. <a href="/docs">All operations</a></p>`}
+<input id="search" name="search" type="search" maxlength="${LONGEST_SEARCH}" value="${escapeText(search)}"> <button>Search</button></form>
+${search === '' ? '' : `<p role="status">${routes.length} found for “${escapeText(search)}”. <a href="/docs">All operations</a></p>`}
 <nav>${tags.map((tag) => `<a href="#${anchor(tag)}">${tag}</a>`).join(' ')}</nav>
 ${tags
   .map(
@@ -75,8 +75,8 @@ function operation(route: Route, example: Example | undefined): string {
     .map((key) => REFUSALS[key])
     .sort(([a], [b]) => a - b)
     .map(
-      ([status, code, said]) =>
-        `<tr><td>${status}</td><td><code>${code.replaceAll('_', '_<wbr>')}</code></td><td>${escapeText(said)}</td></tr>`,
+      ([status, code, sentence]) =>
+        `<tr><td>${status}</td><td><code>${code.replaceAll('_', '_<wbr>')}</code></td><td>${escapeText(sentence)}</td></tr>`,
     )
   const answer = route.reply ? fields(route.reply) : route.textReply ? '<p>plain text</p>' : '<p>no content</p>'
   return `<details id="${route.operationId}">

@@ -132,14 +132,14 @@ export function wordsOf({ auth, method, needs = [], emits = [], noStore }: Route
 
 function parametersOf(route: Route, example: Example | undefined): object[] {
   return [...pathParameters(route), ...queryParameters(route)].map((parameter) => {
-    const said = exampleOf(route, example, parameter.in, parameter.name)
-    return said === undefined ? parameter : { ...parameter, example: typed(said, parameter.schema) }
+    const exampleText = exampleOf(route, example, parameter.in, parameter.name)
+    return exampleText === undefined ? parameter : { ...parameter, example: typed(exampleText, parameter.schema) }
   })
 }
 
 /** What a query says, as the JSON that its schema means. */
-function typed(said: string, schema: Parameter['schema']): unknown {
-  return ['integer', 'number', 'boolean'].includes((schema as { type?: string }).type ?? '') ? JSON.parse(said) : said
+function typed(text: string, schema: Parameter['schema']): unknown {
+  return ['integer', 'number', 'boolean'].includes((schema as { type?: string }).type ?? '') ? JSON.parse(text) : text
 }
 
 type Parameter = { name: string; in: 'path' | 'query'; schema: TSchema | { type: string } }
@@ -178,8 +178,8 @@ function successOf(route: Route, example: Example | undefined): object {
   if (route.textReply) return { description: 'done', content: { [mediaType(true)]: { schema: { type: 'string' } } } }
   if (!route.reply) return { description: 'done; no content' }
   const lines = { 'application/stream+json': { schema: route.reply.items ?? route.reply } }
-  const shown = example?.answer !== undefined && { example: example.answer }
-  const json = { 'application/json': { schema: route.reply, ...shown } }
+  const exampleField = example?.answer !== undefined && { example: example.answer }
+  const json = { 'application/json': { schema: route.reply, ...exampleField } }
   if (!route.lines) return { description: 'done', content: json }
   return { description: 'done', content: route.reply.items ? { ...json, ...lines } : lines }
 }
@@ -189,8 +189,8 @@ function refusalResponses(route: Route): Record<string, object> {
   for (const key of refusalsOf(route)) {
     const [status, code, sentence] = REFUSALS[key]
     const line = `\`${code}\`: ${sentence}`
-    const known = responses[status]
-    if (known) known.description += `\n\n${line}`
+    const response = responses[status]
+    if (response) response.description += `\n\n${line}`
     else {
       const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
       responses[status] = { description: line, content }

@@ -25,9 +25,9 @@ export function openApiText(routes: readonly Route[]): string {
 }
 
 function once<Made>(make: () => Made): () => Made {
-  let made: Made | undefined
+  let document: Made | undefined
   return () => {
-    made ??= make()
-    return made
+    document ??= make()
+    return document
   }
 }

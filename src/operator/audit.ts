@@ -45,9 +45,9 @@ export async function listAudit(
     .select('stamp')
     .offset(sql.lit(LOOKED_THROUGH - 1))
     .limit(sql.lit(1))
-  const { rows: shown, pagination } = await pageLookedFor(rows, limit, until, (row) => row.stamp, last)
+  const { rows: items, pagination } = await pageLookedFor(rows, limit, until, (row) => row.stamp, last)
   return {
-    entries: shown.map((row) => ({
+    entries: items.map((row) => ({
       stamp: row.stamp,
       at: momentOf(row.stamp),
       type: row.type,

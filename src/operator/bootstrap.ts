@@ -20,22 +20,22 @@ export type StartCredentials = { operatorToken: string } & Partial<FirstCredenti
  */
 export async function openCredentials(db: Db, clock: Clock, config: Config) {
   const file = join(config.dataFolder, 'credentials.json')
-  const { operatorToken: keptToken, ...kept } = readJson(file)
+  const { operatorToken: keptToken, ...rest } = readJson(file)
   const operatorToken = config.operatorToken ?? keptToken ?? newToken()
   const keep = (first: Partial<FirstCredentials>) =>
     writeWhenNew(file, { operatorToken: config.operatorToken === undefined ? operatorToken : keptToken, ...first })
 
-  const known = await db.read.selectFrom('fact').select('name').where('name', '=', 'bootstrapped').executeTakeFirst()
-  if (known === undefined) {
-    const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), ...kept }
+  const fact = await db.read.selectFrom('fact').select('name').where('name', '=', 'bootstrapped').executeTakeFirst()
+  if (fact === undefined) {
+    const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), ...rest }
     keep(first)
     if (await bootstrap(db, clock, config, first)) return { credentials: { operatorToken, ...first }, firstStart: true }
     // Another instance was first: what this one wrote down opens nothing.
     keep({})
     return { credentials: { operatorToken }, firstStart: false }
   }
-  keep(kept)
-  return { credentials: { operatorToken, ...kept }, firstStart: false }
+  keep(rest)
+  return { credentials: { operatorToken, ...rest }, firstStart: false }
 }
 
 /** Fills an empty store, once, also when two instances start at the same moment. True when this call did it. */

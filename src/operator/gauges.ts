@@ -64,11 +64,11 @@ async function readStore({ db, clock, metrics }: Deps): Promise<void> {
   const late = new Promise<undefined>((resolve) => {
     patience = setTimeout(resolve, LONGEST_MS, undefined)
   })
-  const asked = Promise.all([due(db.read, 'delivery', now), due(db.read, 'mail', now), countUnlinked(db.read)])
-  const found = await Promise.race([asked.catch(() => undefined), late])
+  const queries = Promise.all([due(db.read, 'delivery', now), due(db.read, 'mail', now), countUnlinked(db.read)])
+  const counts = await Promise.race([queries.catch(() => undefined), late])
   clearTimeout(patience)
-  metrics.gauge('berth_store_up').value = found === undefined ? 0 : 1
-  const [deliveries, mail, entries] = found ?? []
+  metrics.gauge('berth_store_up').value = counts === undefined ? 0 : 1
+  const [deliveries, mail, entries] = counts ?? []
   metrics.gauge('berth_deliveries_due').value = deliveries?.count ?? Number.NaN
   metrics.gauge('berth_deliveries_oldest_seconds').value = deliveries ? seconds(deliveries.oldest) : Number.NaN
   metrics.gauge('berth_mail_due').value = mail?.count ?? Number.NaN

@@ -27,9 +27,9 @@ export function openProbes(deps: Deps): Probe[] {
       contentType: 'application/json',
       async answer() {
         // Nothing has to be asked to know this one, and it is true at once.
-        const found = deps.stopping.aborted ? ['stopping'] : await failing()
-        const ready = found.length === 0
-        return { status: ready ? 200 : 503, body: `${JSON.stringify({ ready, failing: found })}\n` }
+        const faults = deps.stopping.aborted ? ['stopping'] : await failing()
+        const ready = faults.length === 0
+        return { status: ready ? 200 : 503, body: `${JSON.stringify({ ready, failing: faults })}\n` }
       },
     },
     {
@@ -47,8 +47,8 @@ export function openProbes(deps: Deps): Probe[] {
 function admitScraper(deps: Deps, authorization: string | undefined, peer: Peer): void {
   const hash = (text: string) => Buffer.from(fingerprint(text))
   const { metricsToken } = deps.config
-  const said = `Bearer ${metricsToken}`
-  if (metricsToken !== undefined && timingSafeEqual(hash(authorization ?? ''), hash(said))) return
+  const expected = `Bearer ${metricsToken}`
+  if (metricsToken !== undefined && timingSafeEqual(hash(authorization ?? ''), hash(expected))) return
   if (isOperator(authorization, deps.operatorTokenHash)) return
   countFailure(deps, 'token-failures', addressOf(peer))
   refuse('metrics_only')
@@ -57,14 +57,14 @@ function admitScraper(deps: Deps, authorization: string | undefined, peer: Peer)
 /** Asks the store at most once at a time and twice a second, however many ask. */
 function openChecks(deps: Deps): () => Promise<Check[]> {
   let asking: Promise<Check[]> | undefined
-  let known: { at: number; failing: Check[] } | undefined
+  let last: { at: number; failing: Check[] } | undefined
   return async () => {
-    if (known !== undefined && performance.now() - known.at < KEPT_MS) return known.failing
+    if (last !== undefined && performance.now() - last.at < KEPT_MS) return last.failing
     asking ??= findFailing(deps).finally(() => {
       asking = undefined
     })
     const failing = await soon(asking)
-    known = { at: performance.now(), failing }
+    last = { at: performance.now(), failing }
     return failing
   }
 }

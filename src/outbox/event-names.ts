@@ -83,8 +83,8 @@ function lettersOf(name: string): string {
 }
 
 /** The event that a name means, in either spelling; undefined: there is none. An event that is not a key of `EVENTS` never happens. */
-export function eventNamed(said: string): string | undefined {
-  return BY_LETTERS.get(lettersOf(said))
+export function eventNamed(name: string): string | undefined {
+  return BY_LETTERS.get(lettersOf(name))
 }
 
 export function happens(name: string): name is EventName {
@@ -102,10 +102,10 @@ export function nameAskedFor(json: string | null, type: string): string | undefi
  * The events of a webhook as the caller can decode them. An SDK rejects a whole answer when one name in it is not in its own list. So an SDK, known
  * by its `User-Agent`, gets the names that its version has, in its spelling. All other callers get the names that were asked for.
  */
-export function namesFor(agent: string | undefined, asked: readonly string[]): string[] {
+export function namesFor(agent: string | undefined, events: readonly string[]): string[] {
   const version = /^speakeasy-sdk\/typescript (\d+\.\d+\.\d+) /.exec(agent ?? '')?.[1]
-  if (version === undefined) return [...asked]
-  const names = asked.flatMap((said) => eventNamed(said) ?? [])
+  if (version === undefined) return [...events]
+  const names = events.flatMap((name) => eventNamed(name) ?? [])
   return [...new Set(names.filter((name) => isKnownTo(version, SINCE[name]!)))]
 }
 

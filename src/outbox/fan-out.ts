@@ -13,19 +13,19 @@ import { permissionsOf } from '../permissions/scopes.ts'
 import { insertDelivery } from './delivery.ts'
 import { nameAskedFor } from './event-names.ts'
 
-type Told = { type: EventName; about: EventAbout; owner: EventOwner; stamp: number }
+type FannedEvent = { type: EventName; about: EventAbout; owner: EventOwner; stamp: number }
 
 /** Writes a delivery for every endpoint that hears the event, and wakes the worker when there is one. */
-export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told): Promise<void> {
+export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: FannedEvent): Promise<void> {
   const { accountId, aboutId } = { accountId: event.owner.id, aboutId: event.about.installationId ?? '' }
   const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId })
   if (endpoints.length === 0) return
-  let told = false
+  let isHeard = false
   for (const endpoint of endpoints) {
     if (!(await hears(ctx, endpoint, event))) continue
-    told = true
+    isHeard = true
     const resting = endpoint.disabled_at !== null && !EVENTS[event.type].sentWhileDisabled
-    const held = resting || endpoint.held_at !== null
+    const isHeld = resting || endpoint.held_at !== null
     const now = ctx.deps.clock.now()
     await insertDelivery(ctx.db, {
       id: newId('dlv'),
@@ -36,15 +36,15 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Told)
       type: event.type,
       body: null,
       bodyBytes: null,
-      dueAt: held ? null : now,
-      heldAt: held ? now : null,
+      dueAt: isHeld ? null : now,
+      heldAt: isHeld ? now : null,
       stamp: ctx.deps.clock.stamp(),
     })
   }
-  if (told) ctx.deps.wakeups.deliveries()
+  if (isHeard) ctx.deps.wakeups.deliveries()
 }
 
-async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: Told): Promise<boolean> {
+async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: FannedEvent): Promise<boolean> {
   const { type, about } = event
   if (nameAskedFor(endpoint.events_json, type) === undefined) return false
   const { projectId, installationId: aboutId } = about
@@ -60,12 +60,12 @@ async function hears(ctx: Pick<OperatorCtx, 'db'>, endpoint: Endpoint, event: To
 }
 
 /** Whether a list, kept as JSON, holds a value. Null stands for all values. */
-export function listed(json: string | null, wanted: string): boolean {
-  return json === null || (JSON.parse(json) as string[]).includes(wanted)
+export function listed(json: string | null, item: string): boolean {
+  return json === null || (JSON.parse(json) as string[]).includes(item)
 }
 
 /** Whether an installation was granted the event. An event about variables that others made takes the scope to see all variables. */
-function isGranted(endpoint: Endpoint, { type, about }: Told): boolean {
+function isGranted(endpoint: Endpoint, { type, about }: FannedEvent): boolean {
   if (endpoint.scopes_json === null) return false
   const granted = permissionsOf('OWNER', endpoint.scopes_json)
   if (!EVENTS[type].needs.every((permission) => granted.has(permission))) return false

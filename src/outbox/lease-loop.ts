@@ -24,12 +24,12 @@ const STOP_MS = 3000
 /** Does every piece that is due at `now`. Gives how many pieces it took. */
 export async function workOff<T>(work: LeasedWork<T>, now: number, stop: AbortSignal): Promise<number> {
   const pool = openPool(work, () => now, stop)
-  for (let taken = 0; ; ) {
+  for (let count = 0; ; ) {
     const ended = pool.ended()
-    const begun = stop.aborted ? 0 : await pool.begin(now)
-    taken += begun
+    const started = stop.aborted ? 0 : await pool.begin(now)
+    count += started
     // A piece that ended during the look may have made the next one due.
-    if (begun === 0 && pool.ended() === ended && !(await pool.oneEnded())) return taken
+    if (started === 0 && pool.ended() === ended && !(await pool.oneEnded())) return count
   }
 }
 
@@ -96,9 +96,9 @@ function openPool<T>({ take, run }: LeasedWork<T>, now: () => number, stop: Abor
   return {
     /** Takes pieces that are due and starts them. Gives how many. */
     async begin(at: number): Promise<number> {
-      const taken = await take(at, [...running.values()])
-      for (const piece of taken) start(piece)
-      return taken.length
+      const rows = await take(at, [...running.values()])
+      for (const piece of rows) start(piece)
+      return rows.length
     },
     /** How many have ended so far. */
     ended: () => ended,

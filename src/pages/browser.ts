@@ -17,7 +17,7 @@ import { type Refusal, refuse } from '../refusal.ts'
 import { formTokenOf, readCookies, writeCookies } from './cookies.ts'
 import { mustBeOurs, readFields } from './form.ts'
 import { faultPage, pageHeaders, showDocument } from './frame.ts'
-import { refusalsOfScreen, type Screen, type ScreenInput, type Shown, type VisitorCtx } from './screen.ts'
+import { refusalsOfScreen, type Screen, type ScreenInput, type View, type VisitorCtx } from './screen.ts'
 
 /** Where those go who are not signed in. */
 const SIGN_IN_PATH = '/sign-in'
@@ -62,11 +62,11 @@ export async function answerBrowser(
     const now = deps.clock.now()
     guest = await meet(deps, request, now)
     if (screen.auth === 'person' && guest.visitor === undefined) return reply(deps, guest, { to: signInFirst(request) })
-    const shown =
+    const result =
       screen.method === 'GET'
         ? await read(deps, screen, request, guest, now)
         : await write(deps, screen, request, guest)
-    return reply(deps, guest, shown)
+    return reply(deps, guest, result)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
     const refusal = refusalToTell(deps, fault as Error, at)
@@ -83,7 +83,7 @@ async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<G
   const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findVisitor(deps.db.read, session, now)
   if (visitor !== undefined) {
-    deps.seen.note(visitor.userId, now)
+    deps.lastSeen.note(visitor.userId, now)
     if (visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor.sessionHash, now))
     }
@@ -93,7 +93,7 @@ async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<G
   return { visitor, formToken: formTokenOf(visit ?? newVisit!), session, newVisit, address }
 }
 
-async function read(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest, now: number): Promise<Shown> {
+async function read(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest, now: number): Promise<View> {
   const input = readInput(screen, request, {})
   const emit = () => {
     throw new Error(`${screen.name} only reads`)
@@ -101,7 +101,7 @@ async function read(deps: Deps, screen: Screen, request: BrowserRequest, guest: 
   return screen.run({ ...contextFor(deps, deps.db.read, guest), now, stamp: 0, emit }, input, undefined)
 }
 
-async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): Promise<Shown> {
+async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): Promise<View> {
   const { token, fields } = readFields(
     screen.form,
     soleHeader(request.raw.rawHeaders, 'content-type'),
@@ -124,12 +124,12 @@ async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest:
     // A session that ended while this waited has ended.
     const visitor = await findVisitor(tx, guest.session, deps.clock.now())
     if (screen.auth === 'person' && visitor === undefined) return { to: signInFirst(request) }
-    const { outgoing, ...told } = begin()
-    const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), ...told }
-    const shown: Shown = await screen.run(ctx, input, prepared)
-    if (shown.done) await record(shown.done.by, outgoing, screen.name, shown.done.subjectId, fieldsOf(input.form))
+    const { outgoing, ...outboxCtx } = begin()
+    const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), ...outboxCtx }
+    const result: View = await screen.run(ctx, input, prepared)
+    if (result.done) await record(result.done.by, outgoing, screen.name, result.done.subjectId, fieldsOf(input.form))
     else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)
-    return shown
+    return result
   })
 }
 
@@ -161,19 +161,19 @@ function signInFirst({ originalUrl }: BrowserRequest): string {
   return `${SIGN_IN_PATH}?return=${encodeURIComponent(originalUrl)}`
 }
 
-function shownFault(refusal: Refusal): Shown {
+function shownFault(refusal: Refusal): View {
   return { ...faultPage(refusal), status: refusal.status }
 }
 
-function reply(deps: Deps, guest: Guest, shown: Shown): BrowserReply {
-  const session = shown.session
+function reply(deps: Deps, guest: Guest, result: View): BrowserReply {
+  const session = result.session
   const visit = typeof session === 'string' ? null : guest.newVisit
   const cookies = writeCookies({ session, visit }, deps.origin())
   const headers: BrowserReply['headers'] = {
-    ...pageHeaders('to' in shown ? undefined : shown),
+    ...pageHeaders('to' in result ? undefined : result),
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   }
-  if ('to' in shown) return { status: 303, headers: { ...headers, location: shown.to }, body: '' }
-  if (shown.status === 503) headers['retry-after'] = '1'
-  return { status: shown.status ?? 200, headers, body: showDocument(shown, guest.visitor, guest.formToken) }
+  if ('to' in result) return { status: 303, headers: { ...headers, location: result.to }, body: '' }
+  if (result.status === 503) headers['retry-after'] = '1'
+  return { status: result.status ?? 200, headers, body: showDocument(result, guest.visitor, guest.formToken) }
 }

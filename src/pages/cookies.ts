@@ -26,8 +26,8 @@ function isSecure(origin: string): boolean {
 export function readCookies(rawHeaders: readonly string[], origin: string): Secrets {
   const pairs = (soleHeader(rawHeaders, 'cookie') ?? '').split(';').map((pair) => pair.trim())
   const secretIn = (name: string) => {
-    const found = pairs.filter((pair) => pair.startsWith(`${cookieName(name, origin)}=`))
-    const value = found.length === 1 ? found[0]!.slice(found[0]!.indexOf('=') + 1) : ''
+    const matches = pairs.filter((pair) => pair.startsWith(`${cookieName(name, origin)}=`))
+    const value = matches.length === 1 ? matches[0]!.slice(matches[0]!.indexOf('=') + 1) : ''
     return /^\w{43}$/.test(value) ? value : undefined
   }
   return { session: secretIn(SESSION), visit: secretIn(VISIT) }
@@ -35,7 +35,7 @@ export function readCookies(rawHeaders: readonly string[], origin: string): Secr
 
 /** The `Set-Cookie` headers that give a browser these secrets; null takes one away, undefined leaves it. */
 export function writeCookies(
-  given: { session?: string | null | undefined; visit?: string | null | undefined },
+  cookies: { session?: string | null | undefined; visit?: string | null | undefined },
   origin: string,
 ): string[] {
   const line = (name: string, value: string | null | undefined, age: number) =>
@@ -45,7 +45,7 @@ export function writeCookies(
           `${cookieName(name, origin)}=${value ?? ''}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${value === null ? 0 : age}` +
             (isSecure(origin) ? '; Secure' : ''),
         ]
-  return [...line(SESSION, given.session, MAX_AGE_S), ...line(VISIT, given.visit, MAX_AGE_S)]
+  return [...line(SESSION, cookies.session, MAX_AGE_S), ...line(VISIT, cookies.visit, MAX_AGE_S)]
 }
 
 /** The token that a form carries: only a page that was made for the holder of the secret has it. */

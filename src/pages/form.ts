@@ -52,9 +52,10 @@ export function mustBeOurs(
   }
   // Pages that send no Referer send `Origin: null`. Over https a browser then says by Sec-Fetch-Site where the form was.
   if (origin === 'null' && site === undefined && origins[0]!.startsWith('https:')) refuse('form_not_ours')
-  const given = Buffer.from(token ?? '')
-  const wanted = Buffer.from(expected ?? '')
-  if (wanted.length === 0 || given.length !== wanted.length || !timingSafeEqual(given, wanted)) refuse('form_not_ours')
+  const actual = Buffer.from(token ?? '')
+  const expectedBytes = Buffer.from(expected ?? '')
+  if (expectedBytes.length === 0 || actual.length !== expectedBytes.length || !timingSafeEqual(actual, expectedBytes))
+    refuse('form_not_ours')
 }
 
 /** The pairs of `a=1&b=2`, repeated ones too, also of names that are given twice; undefined as for `decodeText`. */

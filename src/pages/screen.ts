@@ -27,7 +27,7 @@ export type ScreenInput<Q = unknown, F = unknown> = {
 }
 
 /** A page, or a 303 to another one (`to`). */
-export type Shown = (Page | { to: string }) & {
+export type View = (Page | { to: string }) & {
   /** The secret of the session that begins; null: it ends. */
   session?: string | null
   /** What was changed, and as whom: the line of the audit log. A form that changes nothing leaves none. */
@@ -44,7 +44,7 @@ type Spec<C, Q extends TSchema, F extends TSchema, A> = {
   form?: F
   /** Slow work outside the database, before the transaction; its answer is handed to `run`. */
   prepare?: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>) => Promise<A>
-  run: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>, prepared: A) => Promise<Shown> | Shown
+  run: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>, prepared: A) => Promise<View> | View
   emits?: readonly EventName[]
   refuses?: readonly RefusalKey[]
 }

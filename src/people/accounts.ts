@@ -60,14 +60,14 @@ async function insertAccount(ctx: DbCtx, account: NewAccount): Promise<Row<'acco
 }
 
 /** The unique indexes have the last word. Refuses: slug_taken 409, email_taken 409. */
-async function unlessTaken<T>(said: { slug: string; email: string | null }, write: () => Promise<T>): Promise<T> {
+async function unlessTaken<T>(account: { slug: string; email: string | null }, write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (error) {
     if (violates(error, 'account_slug_key'))
-      refuse('slug_taken', `"${said.slug}" is already taken by a user or a team.`)
+      refuse('slug_taken', `"${account.slug}" is already taken by a user or a team.`)
     if (violates(error, 'account_email_key'))
-      refuse('email_taken', `A user with the email ${said.email} already exists.`)
+      refuse('email_taken', `A user with the email ${account.email} already exists.`)
     throw error
   }
 }

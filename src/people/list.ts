@@ -31,13 +31,13 @@ async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: Pe
   const { limit = DEFAULT_LIMIT, until, search } = query
   let placed = ctx.db.selectFrom('account').orderBy('created_stamp', 'desc')
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
-  let found = ctx.db
+  let select = ctx.db
     .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('account'))
     .selectAll('account')
     .select((eb) => eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'account.id').as('seen_at'))
     .where('account.kind', '=', kind)
-  if (search) found = found.where(isCalled(search))
-  const rows = await found
+  if (search) select = select.where(isCalled(search))
+  const rows = await select
     .orderBy('account.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
@@ -87,7 +87,7 @@ export async function listAllTokens(
   let placed = ctx.db.selectFrom('token').orderBy('created_stamp', 'desc')
   if (userId !== undefined) placed = placed.where('user_id', '=', userId)
   if (until !== undefined) placed = placed.where('created_stamp', '<', stampBefore(until))
-  let found = ctx.db
+  let select = ctx.db
     .selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('token'))
     .selectAll('token')
     .select((eb) => [
@@ -96,20 +96,20 @@ export async function listAllTokens(
     ])
   if (unusedSince !== undefined) {
     const since = stampBefore(unusedSince)
-    found = found
+    select = select
       .where('token.created_stamp', '<', since)
       .where(sql<boolean>`coalesce((select seen.at from seen where seen.id = token.id), 0) < ${unusedSince}`)
   }
   if (search) {
     const part = `%${search.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
-    found = found.where(({ or }) =>
+    select = select.where(({ or }) =>
       or([
         sql<boolean>`lower(token.name) like ${part} escape '!'`,
         sql<boolean>`(select account.slug from account where account.id = token.user_id) like ${part} escape '!'`,
       ]),
     )
   }
-  const rows = await found
+  const rows = await select
     .orderBy('token.created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
@@ -117,8 +117,8 @@ export async function listAllTokens(
     .select('created_stamp as stamp')
     .offset(sql.lit(LOOKED_THROUGH - 1))
     .limit(sql.lit(1))
-  const { rows: shown, pagination } = await pageLookedFor(rows, limit, until, (row) => row.created_stamp, last)
-  return { tokens: shown.map(showTokenRow), pagination }
+  const { rows: items, pagination } = await pageLookedFor(rows, limit, until, (row) => row.created_stamp, last)
+  return { tokens: items.map(showTokenRow), pagination }
 }
 
 function showTokenRow(row: Row<'token'> & { seen_at: number | null; username: string | null }): TokenOf {

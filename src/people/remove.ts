@@ -53,7 +53,7 @@ export async function removeTeam(ctx: OperatorCtx, team: Row<'account'>, { query
 
 async function removeAccount(ctx: OperatorCtx, { id, slug }: Row<'account'>, holders: string[]): Promise<void> {
   await ctx.db.deleteFrom('seen').where('id', '=', id).execute()
-  const gone = await ctx.db.deleteFrom('account').where('id', '=', id).returning('id').executeTakeFirst()
-  if (gone === undefined) refuse('not_found')
+  const row = await ctx.db.deleteFrom('account').where('id', '=', id).returning('id').executeTakeFirst()
+  if (row === undefined) refuse('not_found')
   for (const holder of holders) await keepSlug(ctx, slug, holder)
 }

@@ -12,7 +12,7 @@ const MOST_MEMBERS = 1000
 /** A person with teams, sessions and tokens; never the value of a token. */
 export async function showPerson(ctx: OperatorCtx, user: Row<'account'>): Promise<Static<typeof WholePerson>> {
   const { db } = ctx
-  const seen = await db.selectFrom('seen').select('at').where('id', '=', user.id).executeTakeFirst()
+  const lastSeen = await db.selectFrom('seen').select('at').where('id', '=', user.id).executeTakeFirst()
   const teams = await db
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.team_id')
@@ -31,7 +31,7 @@ export async function showPerson(ctx: OperatorCtx, user: Row<'account'>): Promis
   const query = { userId: user.id, limit: MOST }
   const { tokens } = await listAllTokens(ctx, undefined, { query, params: {}, body: undefined, version: undefined })
   return {
-    ...showPersonRow({ ...user, seen_at: seen?.at ?? null }),
+    ...showPersonRow({ ...user, seen_at: lastSeen?.at ?? null }),
     defaultTeamId: user.default_team_id,
     teams: teams.map(({ placed_at, ...team }) => ({ ...team, placed: placed_at !== null })),
     sessions,

@@ -8,8 +8,10 @@ export function normalScopes(scopes: readonly string[]): string[] {
 /** The part of a grant that is still requested: each scope at the lower of the two levels. */
 export function scopesWithin(granted: readonly string[], requested: readonly string[]): string[] {
   const limit = levelsOf(requested)
-  const kept = [...levelsOf(granted)].map(([scope, level]) => [scope, Math.min(level, limit.get(scope) ?? 0)] as const)
-  return fromLevels(new Map(kept))
+  const levels = [...levelsOf(granted)].map(
+    ([scope, level]) => [scope, Math.min(level, limit.get(scope) ?? 0)] as const,
+  )
+  return fromLevels(new Map(levels))
 }
 
 /** What is requested beyond a grant: the scopes whose level would rise, at the level that they would have. */

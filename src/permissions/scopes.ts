@@ -54,17 +54,17 @@ const BRIDGE: Record<Scope, Bridge> = {
   domain: { read: ['domain:read'], write: ['domain:write'] },
 }
 
-const known = new Map<string, ReadonlySet<Permission>>()
+const cache = new Map<string, ReadonlySet<Permission>>()
 
 /** What a token may do: all that its user's role allows, or, with granted scopes, the part of it that they name. */
 export function permissionsOf(role: Role, scopesJson: string | null): ReadonlySet<Permission> {
   const key = `${role} ${scopesJson}`
-  let permissions = known.get(key)
+  let permissions = cache.get(key)
   if (permissions === undefined) {
     const granted = scopesJson === null ? PERMISSIONS : (JSON.parse(scopesJson) as string[]).flatMap(opened)
     permissions = new Set(ROLE_PERMISSIONS[role].filter((permission) => granted.includes(permission)))
-    if (known.size > 10_000) known.clear()
-    known.set(key, permissions)
+    if (cache.size > 10_000) cache.clear()
+    cache.set(key, permissions)
   }
   return permissions
 }

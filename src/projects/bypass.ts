@@ -34,16 +34,16 @@ export const UpdateBypass = Type.Object({
 })
 type UpdateBypass = Static<typeof UpdateBypass>
 
-const Shown = Type.Object({
+const BypassReply = Type.Object({
   createdAt: Moment,
   createdBy: Type.String(),
   scope: OneOf('automation-bypass'),
   isEnvVar: Type.Optional(Type.Boolean()),
   note: Type.Optional(Type.String()),
 })
-export const ProtectionBypass = Type.Unsafe<Record<string, Static<typeof Shown>>>({
+export const ProtectionBypass = Type.Unsafe<Record<string, Static<typeof BypassReply>>>({
   type: 'object',
-  additionalProperties: Shown,
+  additionalProperties: BypassReply,
   description: 'by secret; shown to those who may change the project',
 })
 export const BypassAnswer = Type.Object({ protectionBypass: ProtectionBypass })
@@ -55,12 +55,12 @@ export async function showBypass(
 ): Promise<Static<typeof ProtectionBypass> | undefined> {
   if (project.bypass_json === null || !ctx.who.permissions.has('project:write')) return undefined
   const box = await openSecretBox(ctx, project.id)
-  const shown: Static<typeof ProtectionBypass> = {}
-  for (const { hash, sealed, ...said } of bypassOf(project)) {
+  const reply: Static<typeof ProtectionBypass> = {}
+  for (const { hash, sealed, ...fields } of bypassOf(project)) {
     const secret = box.openSecret('protection-bypass', hash, sealed)
-    if (secret !== undefined) shown[secret] = { ...said, scope: 'automation-bypass' }
+    if (secret !== undefined) reply[secret] = { ...fields, scope: 'automation-bypass' }
   }
-  return shown
+  return reply
 }
 
 /**

@@ -29,18 +29,18 @@ export async function listProjects(
   const until = continues ? from : query.until
   const since = continues ? undefined : from
 
-  const wanted = ctx.db
+  const select = ctx.db
     .selectFrom('project')
     .selectAll()
     .where('account_id', '=', ctx.account.id)
     .where((eb) => eb.and([...placed(eb, until, since), ...filters(eb, query, ctx.who.projectIds)]))
   const rows = await (query.search
-    ? searchProjects(ctx, wanted, query.search, limit + 1)
-    : newest(wanted, limit + 1, namesFew(query, ctx.who.projectIds)))
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.updated_stamp)
+    ? searchProjects(ctx, select, query.search, limit + 1)
+    : newest(select, limit + 1, namesFew(query, ctx.who.projectIds)))
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.updated_stamp)
   const added: ReadonlyMap<string, object>[] = []
-  for (const { showPage } of ctx.deps.onProject) if (showPage) added.push(await showPage(ctx, shown))
-  const projects = await mapInPieces(shown, async (row) => {
+  for (const { showPage } of ctx.deps.onProject) if (showPage) added.push(await showPage(ctx, items))
+  const projects = await mapInPieces(items, async (row) => {
     const protectionBypass = await showBypass(ctx, row)
     const parts = added.map((byId) => byId.get(row.id))
     return Object.assign(showListed(row), ...parts, protectionBypass && { protectionBypass }) as Project
@@ -66,16 +66,16 @@ function namesFew({ edgeConfigId, edgeConfigTokenId }: Query, projectIds: string
  * What is found often is found among the newest. What is not is looked for in the index of names, which holds nothing else, and
  * only what it finds is read: docs/scaling.md: How a search works.
  */
-async function searchProjects(ctx: Ctx, wanted: Projects, search: string, count: number): Promise<Row<'project'>[]> {
+async function searchProjects(ctx: Ctx, projects: Projects, search: string, count: number): Promise<Row<'project'>[]> {
   const matches = sql<SqlBool>`name like ${containing(search)} escape '!'`
-  const recent = wanted.orderBy('updated_stamp', 'desc').limit(sql.lit(LOOKED_AT_FIRST)).as('project')
-  const found = await newest(ctx.db.selectFrom(recent).selectAll().where(matches), count, false)
-  if (found.length === count) return found
+  const recent = projects.orderBy('updated_stamp', 'desc').limit(sql.lit(LOOKED_AT_FIRST)).as('project')
+  const rows = await newest(ctx.db.selectFrom(recent).selectAll().where(matches), count, false)
+  if (rows.length === count) return rows
   const names = ctx.db.selectFrom('project').select('name').where('account_id', '=', ctx.account.id).where(matches)
   // PostgreSQL would rather read every project of the account than look for some hundred names.
   const inNames =
     ctx.deps.db.engine === 'sqlite' ? sql<SqlBool>`name in ${names}` : sql<SqlBool>`name = any(array${names})`
-  return newest(wanted.where(inNames), count, true)
+  return newest(projects.where(inNames), count, true)
 }
 
 type Builder = ExpressionBuilder<Schema, 'project'>
@@ -107,8 +107,8 @@ function withoutRepos(eb: Builder, excluded: string): Expression<SqlBool> {
 }
 
 /** A repository's address as it is stored: also as git clones it. */
-function urlOf(said: string): string {
-  return said
+function urlOf(text: string): string {
+  return text
     .toLowerCase()
     .replace(/\/$/, '')
     .replace(/\.git$/, '')

@@ -42,6 +42,6 @@ export function mustHavePassword(project: Pick<Row<'project'>, 'password_hash'> 
 }
 
 /** What the settings keep of a protection: all but its password. */
-export function withoutPassword<T>(said: { deploymentType: T } | null): { deploymentType: T } | null {
-  return said && { deploymentType: said.deploymentType }
+export function withoutPassword<T>(protection: { deploymentType: T } | null): { deploymentType: T } | null {
+  return protection && { deploymentType: protection.deploymentType }
 }

@@ -24,19 +24,19 @@ export async function createProject(
   { body }: Input<unknown, CreateProject>,
   { hash, connected }: Prepared,
 ): Promise<Project> {
-  const { name, environmentVariables, gitRepository: __, passwordProtection = null, ...said } = body
+  const { name, environmentVariables, gitRepository: __, passwordProtection = null, ...fields } = body
   mustBeName(name)
   if (ctx.who.projectIds !== null && ctx.who.installationId === null) {
     refuse('missing_permission', 'This token is limited to some projects and cannot create one.')
   }
-  mustBeAddresses(said)
+  mustBeAddresses(fields)
   const { defaultNodeVersion: nodeVersion } = ctx.deps.config
-  const settings = mergeSettings({}, { ...(nodeVersion && { nodeVersion }), ...said }, ctx.now)
+  const settings = mergeSettings({}, { ...(nodeVersion && { nodeVersion }), ...fields }, ctx.now)
   const [row] = await insertProject(ctx.db, {
     id: newId('prj'),
     accountId: ctx.account.id,
     name,
-    gitForkProtection: said.gitForkProtection === false ? 0 : 1,
+    gitForkProtection: fields.gitForkProtection === false ? 0 : 1,
     settings: JSON.stringify({
       ...settings,
       ...(passwordProtection && { passwordProtection: withoutPassword(passwordProtection) }),
@@ -54,10 +54,10 @@ export async function createProject(
 
 /** The answer for a project: its row, with what features add to it. */
 export async function answerProject(ctx: Ctx, row: Row<'project'>): Promise<Project> {
-  const shown = showProject(row)
-  for (const { show } of ctx.deps.onProject) if (show) Object.assign(shown, await show(ctx, row))
+  const reply = showProject(row)
+  for (const { show } of ctx.deps.onProject) if (show) Object.assign(reply, await show(ctx, row))
   const protectionBypass = await showBypass(ctx, row)
-  return protectionBypass === undefined ? shown : { ...shown, protectionBypass }
+  return protectionBypass === undefined ? reply : { ...reply, protectionBypass }
 }
 
 /** As `findProject`, for pause and unpause, where the specification answers 400. Refuses: unknown_project 400. */
@@ -93,10 +93,10 @@ export async function updateProject(
   { body }: Input<unknown, UpdateProject>,
   newHash: string | undefined,
 ): Promise<Project> {
-  const { name = project.name, passwordProtection, ...said } = body
+  const { name = project.name, passwordProtection, ...fields } = body
   if (name !== project.name) mustBeName(name)
-  mustBeAddresses(said)
-  const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, said, ctx.now)
+  mustBeAddresses(fields)
+  const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, fields, ctx.now)
   // Another request may have ended the protection, and with it the password, since `ask` looked.
   if (passwordProtection && newHash === undefined) mustHavePassword(project)
   if (passwordProtection !== undefined) {
@@ -105,9 +105,9 @@ export async function updateProject(
   const row = await changeProject(ctx, project, {
     name,
     settings_json: JSON.stringify(settings),
-    ...(said.gitForkProtection !== undefined && { git_fork_protection: said.gitForkProtection ? 1 : 0 }),
+    ...(fields.gitForkProtection !== undefined && { git_fork_protection: fields.gitForkProtection ? 1 : 0 }),
     // Who says it decides: a promote no longer undoes what a rollback switched off.
-    ...(said.autoAssignCustomDomains !== undefined && { auto_assign_off_at: null }),
+    ...(fields.autoAssignCustomDomains !== undefined && { auto_assign_off_at: null }),
     ...(newHash !== undefined && { password_hash: newHash }),
     ...(passwordProtection === null && { password_hash: null }),
   })

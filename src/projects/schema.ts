@@ -105,9 +105,9 @@ export const ProjectList = Type.Object({ projects: Type.Array(Project), paginati
  * weigh more than one may say today are left out; the project by itself shows them. docs/limits.md.
  */
 export function showListed(row: Row<'project'>): Project {
-  const shown = showProject(row)
-  if (row.settings_json.length > MOST_SETTINGS) for (const name of OPEN_SETTINGS) delete shown[name as keyof Project]
-  return shown
+  const reply = showProject(row)
+  if (row.settings_json.length > MOST_SETTINGS) for (const name of OPEN_SETTINGS) delete reply[name as keyof Project]
+  return reply
 }
 
 /** Makes the answer from a row; features add theirs (src/on-project.ts). `paused` is absent until the project was first paused; what must not be null is left out. */

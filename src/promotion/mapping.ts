@@ -51,15 +51,15 @@ function claimRequest(ctx: OperatorCtx): Promise<Request | undefined> {
 
 /** A domain that is not verified, or no longer a production domain of the project, fails. */
 async function mapBegun(ctx: OperatorCtx, request: Request): Promise<void> {
-  const done = await ctx.db
+  const rows = await ctx.db
     .updateTable('alias_mapping')
     .set({ status: 'completed' })
     .where('request_id', '=', request.id)
     .where('status', '=', 'in-progress')
     .returning(['name', 'place'])
     .execute()
-  if (done.length === 0) return
-  const names = done.map(({ name }) => name)
+  if (rows.length === 0) return
+  const names = rows.map(({ name }) => name)
   const domains = await ctx.db
     .selectFrom('project_domain')
     .selectAll()
@@ -72,7 +72,7 @@ async function mapBegun(ctx: OperatorCtx, request: Request): Promise<void> {
     .execute()
   await pointDomains(ctx, domains, { id: request.to_deployment_id, project_id: request.project_id })
   const mapped = new Set(domains.map(({ name }) => name))
-  const failed = done.filter(({ name }) => !mapped.has(name)).map(({ place }) => place)
+  const failed = rows.filter(({ name }) => !mapped.has(name)).map(({ place }) => place)
   if (failed.length === 0) return
   await ctx.db
     .updateTable('alias_mapping')
@@ -90,14 +90,14 @@ async function beginNext(ctx: OperatorCtx, request: Request, limit: number): Pro
     .where('status', '=', 'pending')
     .orderBy('place')
     .limit(limit)
-  const begun = await ctx.db
+  const row = await ctx.db
     .updateTable('alias_mapping')
     .set({ status: 'in-progress' })
     .where('request_id', '=', request.id)
     .where('place', 'in', next)
     .returning('place')
     .execute()
-  return begun.length
+  return row.length
 }
 
 async function hasFailed(ctx: OperatorCtx, request: Request): Promise<boolean> {
@@ -143,8 +143,8 @@ async function listMappings(
     .orderBy('place', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.place)
-  const aliases = shown.map(({ name, status }) => ({
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.place)
+  const aliases = items.map(({ name, status }) => ({
     id: aliasId(name),
     alias: version < 9 ? name : { alias: name, deploymentId: request.to_deployment_id },
     status,

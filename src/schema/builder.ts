@@ -4,7 +4,7 @@
  */
 import type { TSchema, Type as TypeBox } from 'typebox'
 
-type Made = Pick<
+type Builder = Pick<
   typeof TypeBox,
   | 'Array'
   | 'Boolean'
@@ -49,7 +49,7 @@ export const Type = {
   Union: (anyOf: TSchema[], options?: Options) => ({ anyOf, ...options }),
   Unknown: (options?: Options) => ({ ...options }),
   Unsafe: (schema: TSchema) => schema,
-} as unknown as Made
+} as unknown as Builder
 
 function object(properties: Properties, options?: Options) {
   const required = Object.keys(properties).filter((name) => !optional.has(properties[name]!))

@@ -47,8 +47,8 @@ export async function openSecretBoxToWrite(
   projectId: string,
   prepared?: PreparedSecretBox,
 ): Promise<SecretBox> {
-  const [known] = await selectProjectKey(ctx.db, { projectId })
-  const row = known ?? (await makeDataKey(ctx, projectId, prepared?.key ?? newDataKey()))
+  const [former] = await selectProjectKey(ctx.db, { projectId })
+  const row = former ?? (await makeDataKey(ctx, projectId, prepared?.key ?? newDataKey()))
   return pick(ctx, projectId, row, prepared)
 }
 
@@ -77,21 +77,21 @@ export async function prepareSecretBox(ctx: KeyCtx, projectId: string): Promise<
 function remembering(box: SecretBox): SecretBox {
   const versions = new Map<string, Map<number, { value: string; text: string }>>()
   const remember = (envId: string, version: number, value: string, text: string) => {
-    const known = versions.get(envId) ?? new Map()
-    versions.set(envId, known.set(version, { value, text }))
+    const byVersion = versions.get(envId) ?? new Map()
+    versions.set(envId, byVersion.set(version, { value, text }))
   }
   return {
     ...box,
     seal(envId, version, value) {
-      const known = versions.get(envId)?.get(version)
-      if (known?.value === value) return known.text
+      const key = versions.get(envId)?.get(version)
+      if (key?.value === value) return key.text
       const text = box.seal(envId, version, value)
       remember(envId, version, value, text)
       return text
     },
     open(envId, version, text) {
-      const known = versions.get(envId)?.get(version)
-      if (known?.text === text) return known.value
+      const key = versions.get(envId)?.get(version)
+      if (key?.text === text) return key.value
       const value = box.open(envId, version, text)
       if (value !== undefined) remember(envId, version, value, text)
       return value
@@ -127,8 +127,8 @@ function safeOf(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefined): Sec
   }
   const openAt = (place: Buffer, of: string, sealed: string) => {
     const [format, sealedBy, body] = sealed.split('.', 3)
-    const known = format === FORMAT && key !== undefined && sealedBy === keyId
-    const text = known ? open(key, body ?? '', place)?.toString() : undefined
+    const isFound = format === FORMAT && key !== undefined && sealedBy === keyId
+    const text = isFound ? open(key, body ?? '', place)?.toString() : undefined
     if (text !== undefined) return text
     ctx.deps.log.error({ ownerId, of, keyId: sealedBy, rootKeyId }, 'a sealed value does not open')
     return undefined
@@ -161,11 +161,11 @@ function wrap(ctx: KeyCtx, projectId: string, id: string, rootKeyId: string, byt
 
 function unwrap(ctx: KeyCtx, row: Row<'project_key'>): KeyObject | undefined {
   const { keyring } = ctx.deps
-  const kept = unwrapped.get(keyring) ?? new Map<string, KeyObject>()
-  unwrapped.set(keyring, kept)
+  const keys = unwrapped.get(keyring) ?? new Map<string, KeyObject>()
+  unwrapped.set(keyring, keys)
   const name = `${row.project_id} ${row.id} ${row.root_key_id} ${row.wrapped_key}`
-  const known = kept.get(name)
-  if (known !== undefined) return known
+  const cached = keys.get(name)
+  if (cached !== undefined) return cached
   const root = keyring.find(row.root_key_id)
   const bytes = root && open(root, row.wrapped_key, keyPlace(row.project_id, row.id, row.root_key_id))
   if (bytes === undefined) {
@@ -173,9 +173,9 @@ function unwrap(ctx: KeyCtx, row: Row<'project_key'>): KeyObject | undefined {
     ctx.deps.log.error(ids, root ? 'a project key does not open' : 'the keyring lacks the root key of a project key')
     return undefined
   }
-  if (kept.size >= KEYS_KEPT) kept.clear()
+  if (keys.size >= KEYS_KEPT) keys.clear()
   const key = keyFrom(bytes)
-  kept.set(name, key)
+  keys.set(name, key)
   return key
 }
 

@@ -32,8 +32,8 @@ const ID = /^[\w-]{1,64}$/
 export function openKeyring(setting: { file: string } | { text: string }, mayMake: () => boolean): Keyring {
   if ('text' in setting) return ringOf('BERTH_KEYS', parse(setting.text, 'in it'), undefined)
   const { file } = setting
-  const known = readEntries(file)
-  if (known !== undefined) return ringOf(file, known, file)
+  const entries = readEntries(file)
+  if (entries !== undefined) return ringOf(file, entries, file)
   if (!mayMake()) {
     throw new BadSetting(
       `BERTH_KEYS: the keyring ${file} is missing, and this store was written with it. Put the file back from your backup, ` +
@@ -66,9 +66,9 @@ function ringOf(place: string, first: Entry[], file: string | undefined): Keyrin
       return keys.get(id)
     },
     add() {
-      const made = newEntry()
-      change((read) => [made, ...read])
-      return made.id
+      const entry = newEntry()
+      change((read) => [entry, ...read])
+      return entry.id
     },
     remove: (id) => change((read) => read.filter((entry) => entry.id !== id)),
   }

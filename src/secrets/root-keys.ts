@@ -17,10 +17,10 @@ const CHECK = Buffer.from('berth root key')
  * service that cannot read its values must not start. Keys that are new to the store are made known to it.
  */
 export async function openKeys(config: Config, db: Db, clock: Clock): Promise<Keyring> {
-  const known = await db.read.selectFrom('root_key').selectAll().execute()
-  const keyring = openKeyring(config.keys, () => known.length === 0)
-  mustFit(keyring, known)
-  const used = new Map(known.map((row) => [row.id, row.activated_stamp]))
+  const rows = await db.read.selectFrom('root_key').selectAll().execute()
+  const keyring = openKeyring(config.keys, () => rows.length === 0)
+  mustFit(keyring, rows)
+  const used = new Map(rows.map((row) => [row.id, row.activated_stamp]))
   const ids = keyring.ids()
   if (ids.every((id) => used.has(id)) && used.get(ids[0]!) !== null) return keyring
   await db.write(async (tx) => {
@@ -49,8 +49,8 @@ export async function register(tx: Queries, keyring: Keyring, clock: Clock): Pro
   }
 }
 
-function mustFit(keyring: Keyring, known: Row<'root_key'>[]): void {
-  for (const row of known) {
+function mustFit(keyring: Keyring, rows: Row<'root_key'>[]): void {
+  for (const row of rows) {
     const fits = keyFits(keyring, row)
     if (fits === undefined) {
       throw new Error(

@@ -34,9 +34,9 @@ export async function beginRotation({ db, clock, keyring }: Deps): Promise<void>
 /** Sweep: wraps one slice of the project keys that another root key wraps by the active one. Gives how many. */
 export async function rewrapProjectKeys(ctx: OperatorCtx, limit: number): Promise<number> {
   const active = await activeKeyId(ctx.db)
-  let done = 0
-  for (const row of await staleKeys(ctx.db, active, limit)) if (await rewrap(ctx, row, active)) done++
-  return done
+  let total = 0
+  for (const row of await staleKeys(ctx.db, active, limit)) if (await rewrap(ctx, row, active)) total++
+  return total
 }
 
 /** Asked by the other root keys, which are few: `!=` would read every project key there is. */
@@ -76,8 +76,8 @@ export async function retireKey(ctx: OperatorCtx, _: undefined, { params }: Inpu
       if ((await activeKeyId(tx)) === id) refuse('key_in_use', `The key ${id} is the active one: rotate first.`)
       const used = await tx.selectFrom('project_key').select('id').where('root_key_id', '=', id).limit(1).execute()
       if (used.length > 0) refuse('key_in_use', `The key ${id} still wraps project keys: rotate first.`)
-      const gone = await tx.deleteFrom('root_key').where('id', '=', id).returning('id').executeTakeFirst()
-      if (gone === undefined) refuse('not_found', `No root key "${id.slice(0, 64)}".`)
+      const row = await tx.deleteFrom('root_key').where('id', '=', id).returning('id').executeTakeFirst()
+      if (row === undefined) refuse('not_found', `No root key "${id.slice(0, 64)}".`)
     })
     if (keyring.changeable) keyring.remove(id)
   })

@@ -42,10 +42,10 @@ export function openAnswers({ db, metrics }: Pick<Deps, 'db' | 'metrics'>): Answ
       if (body === null || body === undefined || raw.method === 'HEAD') return body
       if (typeof body === 'string' && body.length < SHORT_TEXT && reply.raw.socket !== null) return body
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
-      const held = unsent.hold(raw, reply.raw, owners.get(raw) ?? addressOf(raw.socket), bytes)
+      const outgoing = unsent.hold(raw, reply.raw, owners.get(raw) ?? addressOf(raw.socket), bytes)
       // What leaves in pieces says its length all the same.
-      if (held !== bytes) reply.header('content-length', bytes.length)
-      return held
+      if (outgoing !== bytes) reply.header('content-length', bytes.length)
+      return outgoing
     },
   }
 }

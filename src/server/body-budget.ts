@@ -23,33 +23,33 @@ export type Bodies = {
  */
 export function openBodies(budget: number = BODY_BUDGET): Bodies {
   const coming = new Set<Coming>()
-  let held = 0
+  let total = 0
   const hold = (one: Coming, bytes: number) => {
     one.bytes += bytes
-    held += bytes
+    total += bytes
     coming.add(one)
     for (const oldest of coming) {
-      if (held <= budget) return
+      if (total <= budget) return
       oldest.fail('overloaded')
     }
   }
   const drop = (one: Coming) => {
     coming.delete(one)
-    held -= one.bytes
+    total -= one.bytes
     one.bytes = 0
   }
   return {
     read: (stream, limit, declared, done) =>
       readBody({ hold, drop, whole: (one) => coming.delete(one) }, stream, limit, declared, done),
     release(body) {
-      held -= body.length
+      total -= body.length
     },
   }
 }
 
-type Hall = { hold(one: Coming, bytes: number): void; drop(one: Coming): void; whole(one: Coming): void }
+type Budget = { hold(one: Coming, bytes: number): void; drop(one: Coming): void; whole(one: Coming): void }
 
-function readBody(hall: Hall, stream: Readable, limit: number, declared: number, done: Done): void {
+function readBody(budget: Budget, stream: Readable, limit: number, declared: number, done: Done): void {
   const chunks: Buffer[] = []
   const leave = () => {
     stream.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
@@ -59,20 +59,20 @@ function readBody(hall: Hall, stream: Readable, limit: number, declared: number,
     bytes: 0,
     fail(key) {
       leave()
-      hall.drop(one)
+      budget.drop(one)
       done(new Refusal(key, REFUSALS[key][2], {}))
     },
   }
   const onData = (chunk: Buffer) => {
     if (one.bytes + chunk.length > limit) return one.fail('payload_too_large')
     chunks.push(chunk)
-    hall.hold(one, chunk.length)
+    budget.hold(one, chunk.length)
   }
   const onEnd = () => {
     if (!Number.isNaN(declared) && declared !== one.bytes) return one.fail('bad_request')
     const body = Buffer.concat(chunks)
     leave()
-    hall.whole(one)
+    budget.whole(one)
     done(null, body)
   }
   const onBroken = () => one.fail('bad_request')

@@ -17,11 +17,11 @@ export async function emptyServer(
   graceMs: number,
   whenClosed: () => Promise<void>,
 ): Promise<void> {
-  const left = await closeDoor(app)
+  const openCount = await closeDoor(app)
   const rest = whenClosed()
   await sleep(graceMs)
   app.server.closeIdleConnections()
-  await Promise.all([left.everyone, rest])
+  await Promise.all([openCount.everyone, rest])
   await app.close().catch(passWhenStopped)
 }
 

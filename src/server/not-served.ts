@@ -41,20 +41,20 @@ type NotServed = { method: Method[]; url: string; allow?: string; refusal: (meth
 export function notServed(served: readonly { method: Method; url: string }[]): NotServed[] {
   const urls = new Set(served.map(({ url }) => url))
   const others = [...urls].map((url): NotServed => {
-    const taken: Method[] = served.filter((one) => one.url === url).map(({ method }) => method)
+    const methods: Method[] = served.filter((one) => one.url === url).map(({ method }) => method)
     // The server framework answers HEAD wherever there is a GET.
-    if (taken.includes('GET')) taken.push('HEAD')
-    const allow = taken.join(', ')
+    if (methods.includes('GET')) methods.push('HEAD')
+    const allow = methods.join(', ')
     const unknown = (method: string) => `${method} is not a method of this path; it takes ${allow}.`
     return {
-      method: METHODS.filter((other) => !taken.includes(other)),
+      method: METHODS.filter((other) => !methods.includes(other)),
       url,
       allow,
       refusal: (method) => new Refusal('method_unknown', ELSEWHERE[`${method} ${url}`] ?? unknown(method), {}),
     }
   })
-  const elsewhere = Object.entries(ELSEWHERE).map(([asked, sentence]): NotServed => {
-    const [method, url] = asked.split(' ') as [Method, string]
+  const elsewhere = Object.entries(ELSEWHERE).map(([path, sentence]): NotServed => {
+    const [method, url] = path.split(' ') as [Method, string]
     return { method: [method], url, refusal: () => new Refusal('not_found', sentence, {}) }
   })
   return [...others.filter(({ method }) => method.length > 0), ...elsewhere.filter(({ url }) => !urls.has(url))]

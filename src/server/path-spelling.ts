@@ -44,9 +44,9 @@ function isSpelledOut(url: string, pattern: string, exact: boolean): boolean {
   const path = end === -1 ? url : url.slice(0, end)
   if (path.includes('#')) return false
   const bare = !exact && path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-  const [said, words] = [bare.split('/'), pattern.split('/')]
+  const [segments, words] = [bare.split('/'), pattern.split('/')]
   return (
-    said.length === words.length &&
-    words.every((word, at) => (word.startsWith(':') ? said[at] !== '' : word === said[at]))
+    segments.length === words.length &&
+    words.every((word, at) => (word.startsWith(':') ? segments[at] !== '' : word === segments[at]))
   )
 }

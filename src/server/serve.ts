@@ -119,16 +119,16 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
     const since = watch.begin()
     const { accept, authorization } = request.headers
     try {
-      const said: ProbeAnswer =
+      const answer: ProbeAnswer =
         'answer' in page
           ? await page.answer(authorization, request.raw.socket, { accept, url: request.originalUrl })
           : { status: 200, body: page.body() }
       if ('answer' in page) reply.header('cache-control', 'no-store')
-      watch.end(request, { since, status: said.status })
+      watch.end(request, { since, status: answer.status })
       return reply
-        .code(said.status)
-        .headers({ 'content-type': page.contentType, ...said.headers })
-        .send(said.body)
+        .code(answer.status)
+        .headers({ 'content-type': page.contentType, ...answer.headers })
+        .send(answer.body)
     } catch (error) {
       const { status, key: refusal } = sendError(deps, error as Error, request, reply)
       watch.end(request, { since, status, refusal })

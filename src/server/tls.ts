@@ -81,7 +81,7 @@ function must<T>(make: () => T, otherwise: string): T {
 /** Connections that are open go on as they are; new ones get the new certificate. Half a pair changes nothing, and is told once. */
 function renewing(server: Server, deps: Pick<Deps, 'log'>, settings: TlsSettings, first: Pair): () => Promise<void> {
   let used = first
-  let told = ''
+  let lastMessage = ''
   return async () => {
     try {
       const [cert, key] = await Promise.all([readFile(settings.cert), readFile(settings.key)])
@@ -92,19 +92,19 @@ function renewing(server: Server, deps: Pick<Deps, 'log'>, settings: TlsSettings
         deps.log.info({ validTo: used.leaf.validToDate }, 'took the renewed certificate')
         tellAge(deps, used)
       }
-      told = ''
+      lastMessage = ''
     } catch (error) {
       const { message } = error as Error
-      if (message !== told) deps.log.warn(`the certificate in use stays: ${message}`)
-      told = message
+      if (message !== lastMessage) deps.log.warn(`the certificate in use stays: ${message}`)
+      lastMessage = message
     }
   }
 }
 
 function tellAge({ log }: Pick<Deps, 'log'>, { leaf }: Pair): void {
-  const left = leaf.validToDate.getTime() - Date.now()
-  if (left < SOON_MS)
-    log.warn({ validTo: leaf.validToDate }, `the certificate ${left < 0 ? 'has expired' : 'expires soon'}`)
+  const leftMs = leaf.validToDate.getTime() - Date.now()
+  if (leftMs < SOON_MS)
+    log.warn({ validTo: leaf.validToDate }, `the certificate ${leftMs < 0 ? 'has expired' : 'expires soon'}`)
 }
 
 /** Gives what ends those that are open. */

@@ -126,10 +126,10 @@ function openLedger() {
 }
 
 function lineOf(lines: Map<Socket, Line>, socket: Socket, forget: (line: Line) => void): Line {
-  const known = lines.get(socket)
-  const line = known ?? { socket, movedAt: 0, answers: new Set() }
+  const former = lines.get(socket)
+  const line = former ?? { socket, movedAt: 0, answers: new Set() }
   if (line.answers.size === 0) line.movedAt = performance.now()
-  if (known !== undefined) return known
+  if (former !== undefined) return former
   lines.set(socket, line)
   socket.once('close', () => forget(line))
   return line
@@ -145,5 +145,5 @@ function* piecesOf(body: Buffer, line: Line): Generator<Buffer> {
 /** The one that has taken nothing for longest: of those that carry an answer of `owner`, when there are any. */
 function slowest(lines: Line[], owner: string): Line {
   const own = lines.filter(({ answers }) => [...answers].some((one) => one.owner === owner))
-  return (own.length > 0 ? own : lines).reduce((found, line) => (line.movedAt < found.movedAt ? line : found))
+  return (own.length > 0 ? own : lines).reduce((oldest, line) => (line.movedAt < oldest.movedAt ? line : oldest))
 }

@@ -94,17 +94,17 @@ export async function readNames(db: Queries, names: readonly string[]): Promise<
     ])
     .where('project_domain.name', 'in', names)
     .execute()
-  const found = new Map<string, NameFacts>()
+  const facts = new Map<string, NameFacts>()
   for (const row of rows) {
-    if (row.verified_at === null && found.has(row.name)) continue
+    if (row.verified_at === null && facts.has(row.name)) continue
     const { name, project_id: projectId, redirect, redirect_status_code: redirectStatusCode } = row
     const domain = { name, projectId, redirect, redirectStatusCode, ofBranch: !showsProduction(row) }
-    found.set(name, {
+    facts.set(name, {
       name,
       domain: row.verified_at === null ? undefined : { ...domain, deploymentId: row.deployment_id },
     })
   }
-  return [...found.values()]
+  return [...facts.values()]
 }
 
 /** The next names after this one that anybody claims, in their order. */

@@ -37,26 +37,26 @@ export async function leaveDomains(ctx: Writing, project: Row<'project'>, domain
 
 /** Ends where a name led that another account has just proved: its alias was of the account that lost it. */
 export async function loseDomain(ctx: Writing, domain: Domain): Promise<void> {
-  const gone = await dropAlias(ctx, domain)
-  if (gone) await foldDeployments(ctx, domain.project_id)
+  const alias = await dropAlias(ctx, domain)
+  if (alias) await foldDeployments(ctx, domain.project_id)
 }
 
 /** True when there was one. A claim that is not verified never touches the alias of who holds the name. */
 async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id'>): Promise<boolean> {
-  const gone = await ctx.db
+  const rows = await ctx.db
     .deleteFrom('alias')
     .where('name', '=', domain.name)
     .where('account_id', '=', domain.account_id)
     .returning('name')
     .execute()
-  return gone.length > 0
+  return rows.length > 0
 }
 
 /** What a domain shows: production, a branch, or a custom environment. */
-export type Shown = Pick<Domain, 'git_branch' | 'custom_environment_id'>
-export const SHOWS_PRODUCTION: Shown = { git_branch: null, custom_environment_id: null }
+export type TargetEnvironment = Pick<Domain, 'git_branch' | 'custom_environment_id'>
+export const SHOWS_PRODUCTION: TargetEnvironment = { git_branch: null, custom_environment_id: null }
 
-export function showsProduction({ git_branch, custom_environment_id }: Shown): boolean {
+export function showsProduction({ git_branch, custom_environment_id }: TargetEnvironment): boolean {
   return git_branch === null && custom_environment_id === null
 }
 
@@ -72,7 +72,7 @@ async function deploymentFor(ctx: Writing, project: Row<'project'>, domain: Doma
 export function newestPreview(
   ctx: Pick<Writing, 'db'>,
   projectId: string,
-  { git_branch, custom_environment_id: environment }: Shown,
+  { git_branch, custom_environment_id: environment }: TargetEnvironment,
 ): Promise<Target | undefined> {
   let previews = ctx.db
     .selectFrom('deployment')
@@ -110,8 +110,8 @@ export async function pointDomains(ctx: Writing, domains: readonly Domain[], dep
 }
 
 /** Points every domain that shows this to a deployment, in one statement. */
-export async function pointAll(ctx: Writing, deployment: Target, shown: Shown): Promise<void> {
-  const { git_branch, custom_environment_id } = shown
+export async function pointAll(ctx: Writing, deployment: Target, environment: TargetEnvironment): Promise<void> {
+  const { git_branch, custom_environment_id } = environment
   const domains = ctx.db
     .selectFrom('project_domain')
     .innerJoin('project', (join) =>
@@ -122,7 +122,7 @@ export async function pointAll(ctx: Writing, deployment: Target, shown: Shown): 
       'project_domain.account_id',
       'project_id',
       sql<string>`cast(${deployment.id} as text)`.as('deployment_id'),
-      sql<'production'>`cast(${showsProduction(shown) ? 'production' : 'preview'} as text)`.as('target'),
+      sql<'production'>`cast(${showsProduction(environment) ? 'production' : 'preview'} as text)`.as('target'),
       'created_stamp',
       sql<number>`cast(${momentOf(ctx.stamp)} as bigint)`.as('updated_at'),
     ])
@@ -150,7 +150,6 @@ const REPLACED = {
 
 /** The own host name of a deployment is no domain to be had. Refuses: domain_not_allowed 409. */
 export async function mustNotBeDeployment(ctx: Pick<Writing, 'db'>, name: string): Promise<void> {
-  const taken = await ctx.db.selectFrom('deployment').select('id').where('url', '=', name).executeTakeFirst()
-  if (taken !== undefined)
-    refuse('domain_not_allowed', `"${name}" is the own address of a deployment.`, { domain: name })
+  const row = await ctx.db.selectFrom('deployment').select('id').where('url', '=', name).executeTakeFirst()
+  if (row !== undefined) refuse('domain_not_allowed', `"${name}" is the own address of a deployment.`, { domain: name })
 }

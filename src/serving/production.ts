@@ -15,10 +15,10 @@ type Deployment = Row<'deployment'>
 export async function takeOver(ctx: OperatorCtx, project: Project, deployment: Deployment): Promise<void> {
   if (deployment.target === 'preview') {
     const { git_branch, custom_environment_id } = deployment
-    const shown = { custom_environment_id, git_branch: custom_environment_id === null ? git_branch : null }
-    if (showsProduction(shown)) return
-    const newest = await newestPreview(ctx, project.id, shown)
-    if (newest !== undefined) await pointAll(ctx, newest, shown)
+    const environment = { custom_environment_id, git_branch: custom_environment_id === null ? git_branch : null }
+    if (showsProduction(environment)) return
+    const newest = await newestPreview(ctx, project.id, environment)
+    if (newest !== undefined) await pointAll(ctx, newest, environment)
     return
   }
   if (project.paused_at !== null || !autoAssigns(project) || (await isOlderThanLive(ctx, project, deployment))) return
@@ -84,11 +84,11 @@ export async function forgetRequests(
   which: { type: 'promote' | 'rollback' } | { toDeploymentId: string },
 ): Promise<void> {
   const [column, value] = 'type' in which ? ['type', which.type] : ['to_deployment_id', which.toDeploymentId]
-  const gone = await ctx.db
+  const rows = await ctx.db
     .deleteFrom('alias_request')
     .where('project_id', '=', projectId)
     .where(column as 'type' | 'to_deployment_id', '=', value)
     .returning('id')
     .execute()
-  for (const { id } of gone) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
+  for (const { id } of rows) await ctx.db.deleteFrom('alias_mapping').where('request_id', '=', id).execute()
 }

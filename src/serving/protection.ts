@@ -115,8 +115,8 @@ function matcherOf(addresses: readonly string[]): (ip: string) => boolean {
     if (bits === undefined) list.addAddress(address)
     else list.addSubnet(address, Number(bits))
   }
-  return (said) => {
-    const ip = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(said)?.[1] ?? said
+  return (address) => {
+    const ip = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1] ?? address
     return isIPv4(ip) && list.check(ip)
   }
 }

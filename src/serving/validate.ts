@@ -6,8 +6,8 @@ import { refuse } from '../refusal.ts'
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 
 /** The host name of a deployment in the form in which it is stored. Refuses: bad_request 400. */
-export function canonicalUrl(said: string, { ownNames }: Pick<DomainSettings, 'ownNames'>): string {
-  const url = said.toLowerCase()
+export function canonicalUrl(text: string, { ownNames }: Pick<DomainSettings, 'ownNames'>): string {
+  const url = text.toLowerCase()
   if (!HOST.test(url))
     refuse('bad_request', 'Invalid request: `url` should be a host name, such as web-abc123.apps.example.com.')
   if (ownNames.includes(url))
@@ -27,9 +27,9 @@ export async function mustNotBeDomain(ctx: OperatorCtx, url: string): Promise<vo
 }
 
 /** The origin alone, without a path. Refuses: bad_request 400. */
-export function readOrigin(said: string | null): string | null {
-  if (said === null) return null
-  const url = URL.parse(said)
+export function readOrigin(text: string | null): string | null {
+  if (text === null) return null
+  const url = URL.parse(text)
   const bare = url !== null && `${url.pathname}${url.search}${url.hash}${url.username}${url.password}` === '/'
   if (!bare || !/^https?:$/.test(url.protocol))
     refuse(

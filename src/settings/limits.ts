@@ -8,11 +8,11 @@ export const RATE_LIMITS: Kind<LimitSettings> = {
   read(setting, text) {
     if (text === 'on') return {}
     if (text === 'off') return 'off'
-    const said = parseObject(text)
-    if (said === undefined)
+    const rows = parseObject(text)
+    if (rows === undefined)
       throw new BadSetting(`${setting} must be on, off or a JSON object such as {"env-create": 500}`)
     const settings: LimitSettings = {}
-    for (const [name, value] of Object.entries(said)) {
+    for (const [name, value] of Object.entries(rows)) {
       if (!Object.hasOwn(LIMITS, name))
         throw new BadSetting(`${setting} has no limit "${name}"; the limits are ${Object.keys(LIMITS).join(', ')}`)
       const limit = limitOf(value, LIMITS[name as LimitName].seconds)
@@ -28,8 +28,8 @@ export const RATE_LIMITS: Kind<LimitSettings> = {
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const said: unknown = JSON.parse(text)
-    return typeof said === 'object' && said !== null && !Array.isArray(said) ? { ...said } : undefined
+    const limits: unknown = JSON.parse(text)
+    return typeof limits === 'object' && limits !== null && !Array.isArray(limits) ? { ...limits } : undefined
   } catch {
     return undefined
   }
@@ -37,9 +37,9 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 
 function limitOf(value: unknown, usual: number): Limit | undefined {
   if (value === null) return { total: null, seconds: usual }
-  const said = typeof value === 'number' ? { total: value } : value
-  if (typeof said !== 'object' || said === null) return undefined
-  const { total, seconds = usual, ...more } = said as { total?: unknown; seconds?: unknown }
+  const limit = typeof value === 'number' ? { total: value } : value
+  if (typeof limit !== 'object' || limit === null) return undefined
+  const { total, seconds = usual, ...more } = limit as { total?: unknown; seconds?: unknown }
   const good = isWhole(total, 1_000_000_000) && isWhole(seconds, 86_400) && Object.keys(more).length === 0
   return good ? { total: total as number, seconds: seconds as number } : undefined
 }

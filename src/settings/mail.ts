@@ -35,9 +35,9 @@ export type Sender = { name: string; address: string }
 export const SENDER: Kind<Sender> = {
   values: '`mail@example.com` or `Name <mail@example.com>`',
   read(name, text) {
-    const [, shown = '', address = text] = /^([^<>"\p{C}]*)<([^<>]*)>$/u.exec(text) ?? []
+    const [, displayName = '', address = text] = /^([^<>"\p{C}]*)<([^<>]*)>$/u.exec(text) ?? []
     if (!/^[^\s\p{C}<>,;:"@]+@[^\s\p{C}<>,;:"@]+$/u.test(address))
       throw new BadSetting(`${name} must be like mail@example.com or Name <mail@example.com>, not "${text}"`)
-    return { name: shown.trim(), address }
+    return { name: displayName.trim(), address }
   },
 }

@@ -6,15 +6,15 @@ import { nearest } from '../words.ts'
  * is not in the sentence, because it may be a secret. Nothing is refused: an orchestrator's BERTH_PORT=tcp://…, or going back a
  * version, must not keep Berth down.
  */
-export function unknownSettings(env: Record<string, string | undefined>, known: readonly string[]): string[] {
+export function unknownSettings(env: Record<string, string | undefined>, names: readonly string[]): string[] {
   return Object.keys(env)
-    .filter((name) => name.startsWith('BERTH_') && !known.includes(name))
+    .filter((name) => name.startsWith('BERTH_') && !names.includes(name))
     .sort()
-    .map((name) => `${name} is no setting${hint(name, known)}`)
+    .map((name) => `${name} is no setting${hint(name, names)}`)
 }
 
-function hint(name: string, known: readonly string[]): string {
+function hint(name: string, names: readonly string[]): string {
   const bare = name.slice('BERTH_'.length)
-  const meant = known.includes(bare) ? bare : nearest(name, known)
+  const meant = names.includes(bare) ? bare : nearest(name, names)
   return meant === undefined ? '' : `; did you mean ${meant}?`
 }

@@ -15,7 +15,7 @@ export async function projectsOf(
   accountId: string,
   ids: readonly string[],
 ): Promise<Map<string, string[]>> {
-  const found = new Map(ids.map((id) => [id, [] as string[]]))
+  const byId = new Map(ids.map((id) => [id, [] as string[]]))
   for (const chunk of chunks(ids)) {
     const links = await db
       .selectFrom('shared_env_link')
@@ -24,9 +24,9 @@ export async function projectsOf(
       .where('variable_id', 'in', chunk)
       .orderBy('project_id')
       .execute()
-    for (const { variable_id, project_id } of links) found.get(variable_id)!.push(project_id)
+    for (const { variable_id, project_id } of links) byId.get(variable_id)!.push(project_id)
   }
-  return found
+  return byId
 }
 
 /**
@@ -36,11 +36,11 @@ export async function projectsOf(
 export async function setProjects(
   ctx: Ctx,
   row: SharedRow,
-  wanted: readonly string[],
+  projectIds: readonly string[],
   before: { row: Weight; projectIds: readonly string[] } | undefined,
 ): Promise<void> {
   const had = new Set(before?.projectIds)
-  const has = new Set(wanted)
+  const has = new Set(projectIds)
   if (has.size > MOST_PROJECTS)
     refuse('bad_request', `Invalid request: at most ${MOST_PROJECTS} projects have one variable.`)
   const added = [...has].filter((id) => !had.has(id))
@@ -89,9 +89,9 @@ async function mustBeProjects(ctx: Ctx, ids: readonly string[]): Promise<void> {
       .where('id', 'in', chunk)
     // Held against the start of a transfer, as `notInTransfer` holds it.
     if (ctx.deps.db.engine === 'postgres') projects = projects.forNoKeyUpdate()
-    const found = new Map((await projects.execute()).map((project) => [project.id, project]))
+    const projectById = new Map((await projects.execute()).map((project) => [project.id, project]))
     for (const id of chunk) {
-      const project = found.get(id)
+      const project = projectById.get(id)
       if (project === undefined || !seesProject(ctx.who, id))
         refuse('bad_request', `Invalid request: \`projectId\` names "${id}", which is no project of the account.`)
       if (project.transfer_started_at !== null && project.transfer_completed_at === null) refuse('in_transfer')
@@ -134,13 +134,13 @@ async function weigh(
 
 async function usagesOf(ctx: Writing, projectIds: readonly string[]): Promise<Map<string, Usage>> {
   const rows = await ctx.db.selectFrom('env_usage').selectAll().where('project_id', 'in', projectIds).execute()
-  const found = new Map<string, Usage>()
+  const usages = new Map<string, Usage>()
   for (const { project_id, target, variables, bytes } of rows) {
-    const usage: Usage = found.get(project_id) ?? new Map()
+    const usage: Usage = usages.get(project_id) ?? new Map()
     usage.set(target, { variables, bytes })
-    found.set(project_id, usage)
+    usages.set(project_id, usage)
   }
-  return found
+  return usages
 }
 
 /** Refuses: env_limit 400. */

@@ -74,7 +74,7 @@ export const ListSharedQuery = Type.Object({
 })
 export type ListSharedQuery = Static<typeof ListSharedQuery>
 
-const answered = {
+const replyFields = {
   id: Type.String(),
   key: Type.String(),
   value: Type.String({ description: 'empty where it is not shown' }),
@@ -92,10 +92,10 @@ const answered = {
   updatedBy: Type.String(),
   decrypted: Type.Boolean(),
 }
-export const SharedVariable = Type.Object(answered, { title: 'SharedVariable' })
+export const SharedVariable = Type.Object(replyFields, { title: 'SharedVariable' })
 export type SharedVariable = Static<typeof SharedVariable>
 
-const Listed = Type.Object({ ...answered, securityIssues: Type.Array(Type.Object({})) })
+const Listed = Type.Object({ ...replyFields, securityIssues: Type.Array(Type.Object({})) })
 export const SharedList = Type.Object({ data: Type.Array(Listed), pagination: Pagination })
 /** What the store says no to refuses the whole request, so that nothing is ever in `failed`. */
 const failed = Type.Array(Type.Object({}), { maxItems: 0 })

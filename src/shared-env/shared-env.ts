@@ -70,14 +70,14 @@ export async function listShared(
     ctx.account.id,
     visible.map(({ id }) => id),
   )
-  const isWanted = wanted(query)
+  const isWanted = filterOf(query)
   const data = visible
     .map((row) => ({ ...showShared(row, links.get(row.id)!, 'hidden'), securityIssues: [] }))
     .filter(isWanted)
   return { data, pagination: { count: data.length, next: null, prev: null } }
 }
 
-function wanted(query: ListSharedQuery): (one: SharedVariable) => boolean {
+function filterOf(query: ListSharedQuery): (one: SharedVariable) => boolean {
   const { search = '', projectId, ids, exclude_ids: not = query['exclude-ids'] } = query
   const notOf = query.exclude_projectId ?? query['exclude-projectId']
   return ({ id, key, projectId: has }) =>

@@ -66,9 +66,9 @@ export async function createShared(
 
 /** Without a target: all that the type goes with. */
 function targetsOf(ctx: Ctx, { target, type }: Pick<CreateShared, 'target' | 'type'>): StandardTarget[] {
-  const said = target === undefined || target === null ? undefined : [target].flat()
+  const list = target === undefined || target === null ? undefined : [target].flat()
   const secret = type === 'sensitive' || ctx.account.sensitiveEnv
-  return TARGETS.filter((one) => said?.includes(one) ?? !(secret && one === 'development'))
+  return TARGETS.filter((one) => list?.includes(one) ?? !(secret && one === 'development'))
 }
 
 /** As `typeIn`: a team may say that all of production and preview is sensitive. */
@@ -113,13 +113,13 @@ async function takePlaces(ctx: Ctx, row: SharedRow): Promise<void> {
     target,
     variable_id: row.id,
   }))
-  const taken = await ctx.db
+  const rows = await ctx.db
     .insertInto('shared_env_target')
     .values(places)
     .onConflict((conflict) => conflict.doNothing())
     .returning('target')
     .execute()
-  if (taken.length === places.length) return
+  if (rows.length === places.length) return
   const extra = { key: row.key, envVarKey: row.key, target: sharedTargets(row) }
   refuse('shared_env_exists', `The account has a shared variable "${row.key}" in one of these targets already.`, extra)
 }
@@ -145,18 +145,18 @@ export async function updateShared(
 ): Promise<Static<typeof UpdatedShared>> {
   const box = await openSecretBoxToWrite(ctx, ctx.account.id)
   const updated = []
-  for (const [id, said] of Object.entries(body.updates)) {
+  for (const [id, update] of Object.entries(body.updates)) {
     const row = await findShared(ctx, { id })
     mustChange(ctx.who, row)
     const projectIds = (await projectsOf(ctx, ctx.account.id, [id])).get(id)!
-    const wanted = projectsWanted(projectIds, said)
-    ctx.countRows(1 + new Set([...projectIds, ...wanted]).size)
-    const next = changed(ctx, box, row, said)
+    const idsAfter = projectsWanted(projectIds, update)
+    ctx.countRows(1 + new Set([...projectIds, ...idsAfter]).size)
+    const next = changed(ctx, box, row, update)
     if (next.key !== row.key || next.targets !== row.targets) {
       await leavePlaces(ctx, row)
       await takePlaces(ctx, next)
     }
-    await setProjects(ctx, next, wanted, { row, projectIds })
+    await setProjects(ctx, next, idsAfter, { row, projectIds })
     const { account_id: _account, id: _id, ...columns } = next
     await ctx.db
       .updateTable('shared_env_var')
@@ -164,26 +164,26 @@ export async function updateShared(
       .where('account_id', '=', row.account_id)
       .where('id', '=', id)
       .execute()
-    updated.push(showShared(next, wanted, 'hidden'))
+    updated.push(showShared(next, idsAfter, 'hidden'))
   }
   return { updated, failed: [] }
 }
 
 function projectsWanted(had: readonly string[], { projectId, projectIdUpdates }: Update): string[] {
-  const wanted = new Set([...(projectId ?? had), ...(projectIdUpdates?.link ?? [])])
-  for (const id of projectIdUpdates?.unlink ?? []) wanted.delete(id)
-  return [...wanted].sort()
+  const ids = new Set([...(projectId ?? had), ...(projectIdUpdates?.link ?? [])])
+  for (const id of projectIdUpdates?.unlink ?? []) ids.delete(id)
+  return [...ids].sort()
 }
 
 /** The row as it is then. What is sensitive stays so, for good. */
-function changed(ctx: Ctx, box: SecretBox, row: SharedRow, said: Update): SharedRow {
-  const { key = row.key, value, comment } = said
-  if (row.type === 'sensitive' && said.type === 'encrypted') refuse('env_stays_sensitive')
-  const target = said.target === undefined || said.target === null ? sharedTargets(row) : targetsOf(ctx, said)
+function changed(ctx: Ctx, box: SecretBox, row: SharedRow, update: Update): SharedRow {
+  const { key = row.key, value, comment } = update
+  if (row.type === 'sensitive' && update.type === 'encrypted') refuse('env_stays_sensitive')
+  const target = update.target === undefined || update.target === null ? sharedTargets(row) : targetsOf(ctx, update)
   // A comment, a name or a link alone leaves a variable as it is, also under a policy of the team that came after it.
-  const typed = value !== undefined || said.type !== undefined || said.target !== undefined
-  const type = typed && row.type !== 'sensitive' ? sharedType(ctx, said.type ?? row.type, target) : row.type
-  if (typed || said.key !== undefined) mustBeShared(ctx, { key, value: value ?? '', type, target })
+  const typed = value !== undefined || update.type !== undefined || update.target !== undefined
+  const type = typed && row.type !== 'sensitive' ? sharedType(ctx, update.type ?? row.type, target) : row.type
+  if (typed || update.key !== undefined) mustBeShared(ctx, { key, value: value ?? '', type, target })
   else mustTouch(ctx.who, target)
   const version = row.version + 1
   return {
@@ -232,7 +232,7 @@ export async function unlinkShared(ctx: Ctx, { projectId, row }: { projectId: st
   mustChange(ctx.who, row)
   const projectIds = (await projectsOf(ctx, ctx.account.id, [row.id])).get(row.id)!
   ctx.countRows(1)
-  const left = projectIds.filter((id) => id !== projectId)
-  await setProjects(ctx, row, left, { row, projectIds })
+  const others = projectIds.filter((id) => id !== projectId)
+  await setProjects(ctx, row, others, { row, projectIds })
   return { id: row.id }
 }

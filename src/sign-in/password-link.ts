@@ -68,6 +68,6 @@ export async function setPassword(ctx: OperatorCtx, secret: string, passwordHash
 /** Sweep: links that are too old to be used. */
 export async function forgetOldPasswordLinks(ctx: OperatorCtx, limit: number): Promise<number> {
   const old = ctx.db.selectFrom('password_link').select('hash').where('expires_at', '<=', ctx.now).limit(limit)
-  const gone = await ctx.db.deleteFrom('password_link').where('hash', 'in', old).returning('hash').execute()
-  return gone.length
+  const rows = await ctx.db.deleteFrom('password_link').where('hash', 'in', old).returning('hash').execute()
+  return rows.length
 }

@@ -31,13 +31,13 @@ export async function endSessionsOf(ctx: Pick<OperatorCtx, 'db'>, userId: string
 
 /** Sweep: sessions that have ended by time. Asked by one moment after the other: each has its index. */
 export async function forgetEndedSessions(ctx: OperatorCtx, limit: number): Promise<number> {
-  let gone = 0
+  let count = 0
   for (const [column, moment] of [
     ['expires_at', ctx.now],
     ['used_at', ctx.now - SESSION_IDLE_MS],
   ] as const) {
     const ended = ctx.db.selectFrom('session').select('hash').where(column, '<=', moment).orderBy(column).limit(limit)
-    gone += (await ctx.db.deleteFrom('session').where('hash', 'in', ended).returning('hash').execute()).length
+    count += (await ctx.db.deleteFrom('session').where('hash', 'in', ended).returning('hash').execute()).length
   }
-  return gone
+  return count
 }

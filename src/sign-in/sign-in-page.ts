@@ -7,9 +7,9 @@ import {
   personScreen,
   type Screen,
   type ScreenInput,
-  type Shown,
   screen,
   tokenField,
+  type View,
   type VisitorCtx,
 } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
@@ -62,13 +62,13 @@ export const accountScreens: readonly Screen[] = [
   }),
 ]
 
-function showSignIn(ctx: VisitorCtx, { query, url }: ScreenInput<Static<typeof SignInQuery>>): Shown {
+function showSignIn(ctx: VisitorCtx, { query, url }: ScreenInput<Static<typeof SignInQuery>>): View {
   if (ctx.visitor) return { to: localPath(query.return, HOME) }
-  const set = query.done === 'password'
+  const isPasswordSet = query.done === 'password'
   return {
     title: 'Sign in',
     body: html`<h1>Sign in</h1>
-${set && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
+${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
 ${signInForm(ctx, url)}`,
   }
 }
@@ -85,7 +85,7 @@ async function tryPassword(ctx: VisitorCtx, { form }: SignInInput): Promise<Chec
   return checked
 }
 
-async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<Shown> {
+async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<View> {
   const userId = await admitUser(ctx, checked)
   if (userId === undefined) {
     return {
@@ -120,7 +120,7 @@ ${tokenField(ctx)}
 <p class="soft small">No password yet, or forgotten? Ask whoever runs this service for a link that sets one.</p>`
 }
 
-async function signOut(ctx: VisitorCtx): Promise<Shown> {
+async function signOut(ctx: VisitorCtx): Promise<View> {
   const { userId, sessionHash } = ctx.visitor!
   await endSession(ctx, sessionHash)
   return { to: '/sign-in', session: null, done: { by: ctx, subjectId: userId } }
@@ -137,7 +137,7 @@ async function hashNewPassword(ctx: VisitorCtx, { query, form }: PasswordInput):
   return { passwordHash: await ctx.deps.adapters.hashPassword(canonicalPassword(form.password)) }
 }
 
-async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Chosen): Promise<Shown> {
+async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Chosen): Promise<View> {
   if ('fault' in chosen) {
     const user = await findPasswordLink(ctx, input.query.link)
     return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }

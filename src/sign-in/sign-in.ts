@@ -18,7 +18,7 @@ type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
 
 /** Checks a password, slowly, and as slowly when there is no such user. */
 export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, password: string): Promise<Checked> {
-  const found = await ctx.db
+  const user = await ctx.db
     .selectFrom('account')
     .leftJoin('sign_in', 'sign_in.user_id', 'account.id')
     .select(['account.id', 'sign_in.password_hash'])
@@ -26,8 +26,8 @@ export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, 
     .where('account.suspended_at', 'is', null)
     .where(name.includes('@') ? 'account.email' : 'account.slug', '=', name.trim().toLowerCase())
     .executeTakeFirst()
-  const matches = await isPassword(password, found?.password_hash)
-  return found && { userId: found.id, passwordHash: found.password_hash, matches }
+  const matches = await isPassword(password, user?.password_hash)
+  return user && { userId: user.id, passwordHash: user.password_hash, matches }
 }
 
 /**

@@ -33,16 +33,16 @@ export async function createToken(ctx: OperatorCtx, _: undefined, { body }: Inpu
 }
 
 /** The row of a token. `token` itself is not in it. */
-export function tokenRow(stamp: number, wanted: NewToken, token: string): Row<'token'> {
+export function tokenRow(stamp: number, fields: NewToken, token: string): Row<'token'> {
   return {
     id: newId('tok'),
     hash: fingerprint(token),
-    user_id: wanted.userId,
-    team_id: wanted.teamId ?? null,
-    name: wanted.name ?? null,
-    scopes_json: wanted.scopes ? JSON.stringify(wanted.scopes) : null,
-    project_ids_json: wanted.projectIds ? JSON.stringify(wanted.projectIds) : null,
-    expires_at: wanted.expiresAt ?? null,
+    user_id: fields.userId,
+    team_id: fields.teamId ?? null,
+    name: fields.name ?? null,
+    scopes_json: fields.scopes ? JSON.stringify(fields.scopes) : null,
+    project_ids_json: fields.projectIds ? JSON.stringify(fields.projectIds) : null,
+    expires_at: fields.expiresAt ?? null,
     created_stamp: stamp,
     configuration_id: null,
   }
@@ -71,6 +71,6 @@ export async function findToken(ctx: OperatorCtx, params: Params): Promise<Owned
 /** Sweep: tokens that have expired can do nothing any more; at most `limit` of their rows go. */
 export async function forgetExpiredTokens(ctx: OperatorCtx, limit: number): Promise<number> {
   const expired = ctx.db.selectFrom('token').select('id').where('expires_at', '<=', ctx.now).limit(limit)
-  const gone = await ctx.db.deleteFrom('token').where('id', 'in', expired).returning('id').execute()
-  return gone.length
+  const rows = await ctx.db.deleteFrom('token').where('id', 'in', expired).returning('id').execute()
+  return rows.length
 }

@@ -34,8 +34,8 @@ export async function listUserTokens(
     .orderBy('created_stamp', 'desc')
     .limit(limit + 1)
     .execute()
-  const { rows: shown, pagination } = page(rows, limit, until, (row) => row.created_stamp)
-  return { tokens: shown.map(showToken), pagination }
+  const { rows: items, pagination } = page(rows, limit, until, (row) => row.created_stamp)
+  return { tokens: items.map(showToken), pagination }
 }
 
 /**

@@ -6,7 +6,7 @@ import { linkWithoutCredential } from '../model/link.ts'
 import { isNameTaken } from '../model/project-name.ts'
 import { type Outgoing, outgoingOf, writeEvents } from '../outbox/outbox.ts'
 import { freeStamps } from './stamps.ts'
-import { readOwner, shown } from './transfer.ts'
+import { readOwner, showBriefly } from './transfer.ts'
 
 /** Of those that wait, any of the first may be next: one that cannot be moved for a fault of ours does not hold up the others. */
 const CANDIDATES = 20
@@ -16,7 +16,7 @@ const CANDIDATES = 20
  * cannot be moved (the account is gone, the name taken since) is unlocked where it is.
  */
 export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
-  const waiting = await ctx.db
+  const rows = await ctx.db
     .selectFrom('project')
     .selectAll()
     .where('transfer_started_at', 'is not', null)
@@ -24,7 +24,7 @@ export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
     .orderBy('transfer_started_at')
     .limit(CANDIDATES)
     .execute()
-  const project = waiting[Math.floor(Math.random() * waiting.length)]
+  const project = rows[Math.floor(Math.random() * rows.length)]
   if (project === undefined) return 0
   const request = await ctx.db
     .deleteFrom('transfer_request')
@@ -42,12 +42,12 @@ export async function completeTransfers(ctx: OperatorCtx): Promise<number> {
 async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: string, to: EventOwner): Promise<void> {
   const from = await readOwner(ctx, project.account_id)
   const { onProject } = ctx.deps
-  const told = { fromAccountId: project.account_id, toAccountId: to.id }
+  const payload = { fromAccountId: project.account_id, toAccountId: to.id }
   if (from !== undefined) {
     // Told while those who listen for this project alone still do.
     await tellAtOnce(ctx, async (before) => {
       for (const { leave } of onProject) await leave?.(before, project, from)
-      before.emit('project.transfer.completed', { ...told, project: shown(project) }, project.id, from)
+      before.emit('project.transfer.completed', { ...payload, project: showBriefly(project) }, project.id, from)
     })
     for (const { forget } of onProject) await forget?.(ctx, project, from)
   }
@@ -67,7 +67,7 @@ async function moveProject(ctx: OperatorCtx, project: Row<'project'>, name: stri
     .where('id', '=', project.id)
     .execute()
   for (const { move } of onProject) await move?.(ctx, project, to)
-  ctx.emit('project.transfer.completed', { ...told, project: { id: project.id, name } }, project.id, to)
+  ctx.emit('project.transfer.completed', { ...payload, project: { id: project.id, name } }, project.id, to)
 }
 
 type Reason = EventPayload<'project.transfer.failed'>['reason']
@@ -86,15 +86,15 @@ async function unlock(
     .where('id', '=', project.id)
     .execute()
   const toAccountId = project.transfer_to_account_id ?? ''
-  const told = { fromAccountId: project.account_id, toAccountId, reason }
+  const payload = { fromAccountId: project.account_id, toAccountId, reason }
   const from = await readOwner(ctx, project.account_id)
-  if (from) ctx.emit('project.transfer.failed', { ...told, project: shown(project) }, project.id, from)
-  if (to) ctx.emit('project.transfer.failed', { ...told, project: { id: project.id, name } }, project.id, to)
+  if (from) ctx.emit('project.transfer.failed', { ...payload, project: showBriefly(project) }, project.id, from)
+  if (to) ctx.emit('project.transfer.failed', { ...payload, project: { id: project.id, name } }, project.id, to)
 }
 
 /** Writes the events of `work` before anything that follows it, for those who may hear them now. */
 async function tellAtOnce(ctx: OperatorCtx, work: (ctx: OperatorCtx) => Promise<void>): Promise<void> {
   const outgoing: Outgoing[] = []
-  await work({ ...ctx, emit: (...said) => void outgoing.push(outgoingOf(...said)) })
+  await work({ ...ctx, emit: (...event) => void outgoing.push(outgoingOf(...event)) })
   await writeEvents(ctx, outgoing)
 }

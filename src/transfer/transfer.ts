@@ -104,9 +104,9 @@ export async function acceptTransfer(
   await lockForTransfer(ctx, project)
   const giver = await readOwner(ctx, project.account_id)
   if (giver === undefined) throw new Error(`the account of ${project.id} is not there`)
-  const told = { fromAccountId: project.account_id, toAccountId: ctx.account.id }
-  ctx.emit('project.transfer.started', { ...told, project: shown(project) }, project.id, giver)
-  ctx.emit('project.transfer.started', { ...told, project: { id: project.id, name } }, project.id)
+  const payload = { fromAccountId: project.account_id, toAccountId: ctx.account.id }
+  ctx.emit('project.transfer.started', { ...payload, project: showBriefly(project) }, project.id, giver)
+  ctx.emit('project.transfer.started', { ...payload, project: { id: project.id, name } }, project.id)
   return { id: project.id }
 }
 
@@ -136,7 +136,7 @@ async function lockForTransfer(ctx: Ctx, project: Row<'project'>): Promise<void>
 }
 
 /** A project as events name it. */
-export function shown({ id, name }: Row<'project'>): EventPayload<'project.created'>['project'] {
+export function showBriefly({ id, name }: Row<'project'>): EventPayload<'project.created'>['project'] {
   return { id, name }
 }
 
@@ -153,6 +153,6 @@ export async function forgetTransferCodes(ctx: OperatorCtx, limit: number): Prom
     .where('expires_at', '<=', ctx.now)
     .where('accepted_at', 'is', null)
     .limit(limit)
-  const gone = await ctx.db.deleteFrom('transfer_request').where('project_id', 'in', old).returning('hash').execute()
-  return gone.length
+  const rows = await ctx.db.deleteFrom('transfer_request').where('project_id', 'in', old).returning('hash').execute()
+  return rows.length
 }

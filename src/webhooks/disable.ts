@@ -14,21 +14,21 @@ type Endpoint = Pick<Row<'webhook'>, 'id' | 'account_id' | 'url' | 'created_by'>
 
 /** Disables an endpoint and writes a letter to its people. An endpoint that is disabled already stays as it is, and nobody gets a letter. */
 export async function disable(ctx: Writing, table: Table, endpoint: Endpoint, reason: Reason): Promise<void> {
-  const done = await ctx.db
+  const row = await ctx.db
     .updateTable(table)
     .set({ disabled_at: ctx.now, disabled_reason: reason })
     .where('id', '=', endpoint.id)
     .where('disabled_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
-  if (done === undefined) return
+  if (row === undefined) return
   const what = KIND[table]
   const host = URL.parse(endpoint.url)?.host ?? 'its address'
   const text = [
     `The ${what} ${endpoint.id}, which goes to ${host}, is disabled: ${WHY[reason]}.`,
     '',
     'Nothing is sent to it any more. Events that happen meanwhile are not sent later.',
-    ...('sealed_headers' in done ? [] : howToGoOn(done)),
+    ...('sealed_headers' in row ? [] : howToGoOn(row)),
   ].join('\n')
   await mailPeopleOf(ctx, endpoint, { subject: `A ${what} is disabled: ${host}`, text })
 }
@@ -69,6 +69,6 @@ async function addressesOf(db: Queries, account_id: string, created_by: string |
     .where('account.email', 'is not', null)
     .execute()
   const maker = people.filter(({ id }) => id === created_by)
-  const told = maker.length > 0 ? maker : people.filter(({ id, role }) => id === account_id || role === 'OWNER')
-  return told.flatMap(({ email }) => (email === null ? [] : [email]))
+  const recipients = maker.length > 0 ? maker : people.filter(({ id, role }) => id === account_id || role === 'OWNER')
+  return recipients.flatMap(({ email }) => (email === null ? [] : [email]))
 }

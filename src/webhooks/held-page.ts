@@ -1,7 +1,7 @@
 /** The held webhooks and log drains on the page `/integrations/installed`, each with a button by which an OWNER takes it over. */
 import { actFor, findOwnAccount, type OwnAccount } from '../pages/acting.ts'
 import { day, type Html, html } from '../pages/html.ts'
-import { type PersonCtx, personScreen, type Screen, type ScreenInput, type Shown, tokenField } from '../pages/screen.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, tokenField, type View } from '../pages/screen.ts'
 import { refuse } from '../refusal.ts'
 import { heldOn, KIND, takeOverEndpoint } from './held.ts'
 
@@ -13,12 +13,12 @@ export const heldScreens: readonly Screen[] = [
 
 /** The section of the page; undefined when nothing is held on the account. */
 export async function heldSection(ctx: PersonCtx, account: OwnAccount): Promise<Html | undefined> {
-  const held = await heldOn(ctx, account.id)
-  if (held.length === 0) return undefined
+  const endpoints = await heldOn(ctx, account.id)
+  if (endpoints.length === 0) return undefined
   return html`<h3>Webhooks and log drains without an owner</h3>
 <p class="notice bad">Whoever made these left the team, or may not have them any more. Nothing is sent to them. An OWNER of the team can take
 them over. Take over only those whose address you know.</p>
-<ul class="plain rows">${held.map((one) => {
+<ul class="plain rows">${endpoints.map((one) => {
     const goes = html`<p>The ${KIND[one.table]} to <strong>${one.host}</strong> (${one.id}). It is removed after ${day(one.goesAt)}.</p>`
     const button =
       account.role === 'OWNER' &&
@@ -28,7 +28,7 @@ them over. Take over only those whose address you know.</p>
   })}</ul>`
 }
 
-async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<Shown> {
+async function takeOver(ctx: PersonCtx, { params }: ScreenInput): Promise<View> {
   const account = await findOwnAccount(ctx, params.accountId!)
   if (account.role !== 'OWNER') refuse('owner_only')
   const one = (await heldOn(ctx, account.id)).find(({ id }) => id === params.endpointId)

@@ -25,7 +25,7 @@ export const KIND: Record<Table, string> = { webhook: 'webhook', log_drain: 'log
  * disabled. Webhooks of integrations belong to the integration and go on.
  */
 export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: string, reason: Reason): Promise<void> {
-  const held: string[] = []
+  const lines: string[] = []
   for (const table of TABLES) {
     let change = ctx.db
       .updateTable(table)
@@ -41,10 +41,10 @@ export async function holdEndpointsOf(ctx: OperatorCtx, team: Team, userId: stri
       )
     if (table === 'webhook') change = change.where('integration_id', 'is', null)
     const rows = await change.returning(['id', 'url']).execute()
-    held.push(...rows.map(({ id, url }) => `  ${KIND[table]} ${id}, which goes to ${hostOf(url)}`))
+    lines.push(...rows.map(({ id, url }) => `  ${KIND[table]} ${id}, which goes to ${hostOf(url)}`))
   }
   const apps = await appsHeardBy(ctx, team, userId)
-  if (held.length + apps.length > 0) await tellOwners(ctx, team, userId, reason, held, apps)
+  if (lines.length + apps.length > 0) await tellOwners(ctx, team, userId, reason, lines, apps)
 }
 
 /** The integrations of the team whose webhook URL this user set. They go on, because they belong to the team. */
@@ -65,7 +65,7 @@ async function tellOwners(
   team: Team,
   userId: string,
   reason: Reason,
-  held: string[],
+  lines: string[],
   apps: string[],
 ): Promise<void> {
   const user = await ctx.db.selectFrom('account').select('slug').where('id', '=', userId).executeTakeFirst()
@@ -73,7 +73,7 @@ async function tellOwners(
   const ofPeople = [
     `${person} ${WHY[reason]}. ${person} made these webhooks and log drains of the team ${team.slug}:`,
     '',
-    ...held,
+    ...lines,
     '',
     'They are held: nothing is sent to them. Events wait; log lines are not kept. When an owner of the team takes one over, the events that wait are sent.',
     `${reason === 'disabled-by-admin' ? 'Until then they stay held' : 'After 30 days they are removed'}. Take over only those whose address you know:`,
@@ -86,7 +86,7 @@ async function tellOwners(
     '',
     ...apps,
   ]
-  const text = [...(held.length > 0 ? ofPeople : []), ...(apps.length > 0 ? ofApps : [])].join('\n')
+  const text = [...(lines.length > 0 ? ofPeople : []), ...(apps.length > 0 ? ofApps : [])].join('\n')
   await mailOwners(ctx, team.id, { subject: `Webhooks and log drains of ${team.slug} need an owner`, text })
 }
 
@@ -115,20 +115,20 @@ export async function takeOverEndpoint(
       `Invalid request: the ${KIND[table]} belongs to the installation ${configuration_id}. Take the installation over.`,
     )
   }
-  const done = await ctx.db
+  const rows = await ctx.db
     .updateTable(table)
     .set({ created_by: ctx.who.userId, held_at: null, held_reason: null, updated_at: ctx.now })
     .where('id', '=', id)
     .where('account_id', '=', ctx.account.id)
     .returning('id')
     .executeTakeFirst()
-  if (done === undefined) refuse('not_found', `There is no ${KIND[table]} "${id}".`)
+  if (rows === undefined) refuse('not_found', `There is no ${KIND[table]} "${id}".`)
   ctx.deps.wakeups.deliveries()
 }
 
 /** The held endpoints of an account, webhooks before log drains, each oldest first. */
 export async function heldOn(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
-  const found = []
+  const endpoints = []
   for (const table of TABLES) {
     const rows = await ctx.db
       .selectFrom(table)
@@ -137,11 +137,11 @@ export async function heldOn(ctx: Pick<OperatorCtx, 'db'>, accountId: string) {
       .where('held_at', 'is not', null)
       .orderBy('created_stamp')
       .execute()
-    found.push(
+    endpoints.push(
       ...rows.map(({ url, ...row }) => ({ ...row, table, host: hostOf(url), goesAt: row.held_at! + HELD_KEPT_MS })),
     )
   }
-  return found
+  return endpoints
 }
 
 /** Sweep: removes endpoints that nobody took over in 30 days. The worker drops the deliveries that waited for them. */
@@ -155,8 +155,8 @@ export async function removeLongHeld(ctx: OperatorCtx, limit: number): Promise<n
       // Whoever is suspended may come back, and finds everything again.
       .where('held_reason', '!=', 'disabled-by-admin')
       .limit(limit - count)
-    const gone = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
-    count += gone.length
+    const rows = await ctx.db.deleteFrom(table).where('id', 'in', old).returning('id').execute()
+    count += rows.length
     if (count >= limit) break
   }
   return count
@@ -170,8 +170,8 @@ export async function forgetEndedWebhooks(ctx: OperatorCtx, limit: number): Prom
     .where('ended_at', '>=', 0)
     // A scalar subquery is run for each webhook. PostgreSQL would turn `not exists` into a join with all deliveries.
     .where((eb) => {
-      const waiting = eb.selectFrom('delivery').select('delivery.id').where(PENDING)
-      const itsOwn = waiting.whereRef('delivery.account_id', '=', 'webhook.account_id')
+      const pending = eb.selectFrom('delivery').select('delivery.id').where(PENDING)
+      const itsOwn = pending.whereRef('delivery.account_id', '=', 'webhook.account_id')
       return eb(itsOwn.whereRef('delivery.endpoint_id', '=', 'webhook.id').limit(sql.lit(1)), 'is', null)
     })
     .limit(limit)

@@ -31,14 +31,14 @@ function privateFault(text: string): string | undefined {
 export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
   const unknown = names.find((name) => eventNamed(name) === undefined)
   if (unknown !== undefined) {
-    const said = JSON.stringify(unknown.slice(0, 100))
+    const text = JSON.stringify(unknown.slice(0, 100))
     refuse(
       'bad_request',
-      `Invalid request: \`events\`: there is no event ${said}. The events are ${WEBHOOK_EVENT_NAMES.join(', ')}.`,
+      `Invalid request: \`events\`: there is no event ${text}. The events are ${WEBHOOK_EVENT_NAMES.join(', ')}.`,
     )
   }
-  for (const said of names) {
-    const name = eventNamed(said)!
+  for (const spelling of names) {
+    const name = eventNamed(spelling)!
     if (!happens(name)) continue
     permit(ctx.who, EVENTS[name].needs)
     // A webhook of an installation hears of the installation's own variables only. A person's webhook hears of all variables.
@@ -46,7 +46,7 @@ export function mustBeEvents(ctx: Ctx, names: readonly string[]): string[] {
     if (isNarrow(ctx) && !('project' in EVENTS[name].payload.properties)) {
       refuse(
         'missing_permission',
-        `This token is limited to some projects: \`${said}\` tells of the whole account. Leave it out, or use a token of all projects.`,
+        `This token is limited to some projects: \`${spelling}\` tells of the whole account. Leave it out, or use a token of all projects.`,
       )
     }
   }
@@ -90,6 +90,6 @@ export function isKnown(
 ): boolean {
   if (who.installationId !== null) return row.configuration_id === who.installationId
   if (who.projectIds === null) return true
-  const heard = row.project_ids_json === null ? undefined : (JSON.parse(row.project_ids_json) as string[])
-  return heard?.every((id) => seesProject(who, id)) ?? false
+  const projectIds = row.project_ids_json === null ? undefined : (JSON.parse(row.project_ids_json) as string[])
+  return projectIds?.every((id) => seesProject(who, id)) ?? false
 }

@@ -115,9 +115,9 @@ export async function listWebhooks(
   { query, agent }: Input<Static<typeof ListWebhooksQuery>>,
 ): Promise<Webhook[]> {
   const rows = await allOf(ctx)
-  const shown = rows.filter((row) => isKnown(ctx, row)).map((row) => showWebhook(row, agent))
+  const items = rows.filter((row) => isKnown(ctx, row)).map((row) => showWebhook(row, agent))
   const { projectId } = query
-  return projectId === undefined ? shown : shown.filter((hook) => hook.projectIds?.includes(projectId) ?? true)
+  return projectId === undefined ? items : items.filter((hook) => hook.projectIds?.includes(projectId) ?? true)
 }
 
 /**

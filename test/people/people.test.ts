@@ -1,6 +1,6 @@
 /** The operator's view of people: found, suspended, removed; and what is left of them. docs/operations.md: People. */
 import assert from 'node:assert/strict'
-import { writeSeen } from '../../src/access/seen.ts'
+import { writeLastSeen } from '../../src/access/last-seen.ts'
 import { rowsOf, type Store, tablesOf } from '../../src/db/tables.ts'
 import { givePassword, openClient, PASSWORD, signedIn } from '../support/browser-client.ts'
 import { exchange, install, makeIntegration } from '../support/integration-world.ts'
@@ -59,11 +59,11 @@ onBothEngines('who and which token was seen last is known to the hour, and no re
   const now = Date.now()
   for (let at = 0; at < 5; at++) await ada.call('GET', '/v9/projects')
   assert.equal(await writes(), 0)
-  await writeSeen(deps)
+  await writeLastSeen(deps)
   assert.equal(await writes(), 2)
-  assert.deepEqual(deps.seen.take(), [])
+  assert.deepEqual(deps.lastSeen.take(), [])
   await ada.call('GET', '/v9/projects')
-  assert.deepEqual(deps.seen.take(), [], 'within the hour nothing is written again')
+  assert.deepEqual(deps.lastSeen.take(), [], 'within the hour nothing is written again')
   const { lastSeenAt, tokens } = (await operator('GET', '/operator/v1/users/ada')).body
   assert.ok(lastSeenAt > now - HOUR_MS && lastSeenAt <= Date.now() && lastSeenAt % HOUR_MS === 0)
   assert.equal(tokens[0].lastUsedAt, lastSeenAt)
@@ -259,7 +259,7 @@ onBothEngines(
     const { code } = await install(world, app, { userId: id, teamId: credentials.teamId })
     await exchange(world, app, code)
     await world.call('POST', '/v1/teams/team/members', { email: 'waiting@example.com' })
-    await writeSeen(world.deps)
+    await writeLastSeen(world.deps)
     assert.match(await dump(world), /needle/i)
 
     assert.equal((await operator('PUT', `/operator/v1/teams/team/members/admin`, { role: 'VIEWER' })).status, 200)

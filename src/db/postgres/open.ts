@@ -93,8 +93,8 @@ export function openPostgresAlone(url: string, patienceMs?: number): Queries {
   const connect = () =>
     pool.connect().catch((error: Error & { code?: string }) => {
       const { host, pathname } = new URL(url)
-      const said = error.message || error.code
-      throw new Error(`cannot connect to DATABASE_URL (${host}${pathname}): ${said}`)
+      const message = error.message || error.code
+      throw new Error(`cannot connect to DATABASE_URL (${host}${pathname}): ${message}`)
     })
   const dialect = new PostgresDialect({ pool: { options: pool.options, connect, end: () => pool.end() } })
   return new Kysely<Schema>({ dialect })

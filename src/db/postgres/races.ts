@@ -20,7 +20,7 @@ export type Races = <T>(owner: string, run: Run<T>) => Promise<T>
  * other lose again, for PostgreSQL watches pages. Those of other owners do not wait for them. Alone runs one of all owners at a time.
  */
 export function openRaces(onLost: () => void): Races {
-  const retries = openSemaphore({ mayTake: (_, held) => held === 0 })
+  const retries = openSemaphore({ mayTake: (_, inUse) => inUse === 0 })
   const alone = openSemaphore({ slots: 1 })
   const { shared, exclusive } = openLock()
   return async (owner, run) => {

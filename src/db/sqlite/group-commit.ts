@@ -22,10 +22,10 @@ type Job = { work: () => Promise<unknown>; settle: (outcome: Outcome) => void }
 type Outcome = { value: unknown } | { error: unknown }
 
 /** What is heard of commits. `onFailed` may end the process. */
-type Heard = { onDone: (writes: number, ms: number) => void; onFailed: (error: unknown) => void }
+type Listeners = { onDone: (writes: number, ms: number) => void; onFailed: (error: unknown) => void }
 
 /** `limit`: the most jobs that share a commit; those behind them wait for the next. Each job is of an owner, as the line knows it. */
-export function groupCommit(writer: Writer, limit: number, heard: Heard) {
+export function groupCommit(writer: Writer, limit: number, listeners: Listeners) {
   const queue = openFairQueue<Job>()
   let draining = false
 
@@ -40,7 +40,7 @@ export function groupCommit(writer: Writer, limit: number, heard: Heard) {
         const hasRoom = group.length < limit && performance.now() - began < LONGEST_GROUP_MS
         if (hasRoom && queue.size() > 0) group.push(queue.shift()!)
       }
-      commit(writer, group.length, heard)
+      commit(writer, group.length, listeners)
     } catch (error) {
       if (writer.inTransaction()) writer.exec('ROLLBACK')
       outcomes = group.map(() => ({ error }))
@@ -74,7 +74,7 @@ async function runInSavepoint(writer: Writer, job: Job): Promise<Outcome> {
   }
 }
 
-function commit(writer: Writer, writes: number, { onDone, onFailed }: Heard): void {
+function commit(writer: Writer, writes: number, { onDone, onFailed }: Listeners): void {
   writer.beforeCommit()
   const before = performance.now()
   try {

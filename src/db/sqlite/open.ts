@@ -33,9 +33,9 @@ export type SqliteOptions = {
 
 /** Opens and migrates the embedded store. Throws when another process has the file, or the file is from a newer Berth. */
 export async function openSqlite(options: SqliteOptions): Promise<Db> {
-  const { file: said, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
-  makeFolder(dirname(said))
-  const file = trueName(said)
+  const { file: url, groupLimit = 256, synchronous = 'FULL', onDiskFault, watch } = options
+  makeFolder(dirname(url))
+  const file = trueName(url)
   const lock = lockStore(file, 'stop it first; one Berth a store, use DATABASE_URL=postgres://… for several')
   const writing = openConnection(file, synchronous)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
@@ -74,11 +74,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   }
 }
 
-async function attempt<T>(run: () => Promise<T>, left = ATTEMPTS): Promise<T> {
+async function attempt<T>(run: () => Promise<T>, attemptsLeft = ATTEMPTS): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    if (left > 1 && familyOf(error) === CONSTRAINT && /stamp\b/.test(String(error))) return attempt(run, left - 1)
+    if (attemptsLeft > 1 && familyOf(error) === CONSTRAINT && /stamp\b/.test(String(error)))
+      return attempt(run, attemptsLeft - 1)
     throw error
   }
 }
@@ -94,12 +95,12 @@ export function openSqliteFile(file: string, readOnly: boolean): Queries {
  * Runs `work` while no service can have the file, waiting `patienceMs` for who has it. Throws when somebody still has it then.
  */
 export async function aloneWithFile<T>(
-  said: string,
+  url: string,
   patienceMs: number,
   work: (file: string) => Promise<T>,
 ): Promise<T> {
-  makeFolder(dirname(said))
-  const file = trueName(said)
+  makeFolder(dirname(url))
+  const file = trueName(url)
   const lock = lockStore(file, 'stop the service first', patienceMs)
   try {
     return await work(file)
@@ -112,9 +113,9 @@ export async function aloneWithFile<T>(
  * Brings a store to this program's schema, as a start does. Gives the migrations that ran. One that lacks none is left alone, also while
  * a service has it. Throws when somebody else has one that lacks some.
  */
-export async function migrateSqlite(said: string): Promise<string[]> {
-  if (existsSync(said) && (await lacksNothing(said))) return []
-  return aloneWithFile(said, LOCK_PATIENCE_MS, async (file) => {
+export async function migrateSqlite(url: string): Promise<string[]> {
+  if (existsSync(url) && (await lacksNothing(url))) return []
+  return aloneWithFile(url, LOCK_PATIENCE_MS, async (file) => {
     const queries = new Kysely<Schema>({ dialect: sqliteDialect(openConnection(file, 'FULL')) })
     return migrate(queries).finally(() => queries.destroy())
   })

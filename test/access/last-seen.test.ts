@@ -1,6 +1,6 @@
 /** When people and tokens were last seen is forgotten after a year. docs/operations.md: People. */
 import assert from 'node:assert/strict'
-import { openSeen, writeSeen } from '../../src/access/seen.ts'
+import { openLastSeen, writeLastSeen } from '../../src/access/last-seen.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const YEAR_MS = 365 * 86_400_000
@@ -8,12 +8,12 @@ const HOUR_MS = 3_600_000
 
 onBothEngines('whoever was last seen more than a year ago is forgotten, and nobody else', async (world) => {
   const { deps } = world
-  const seen = openSeen()
+  const lastSeen = openLastSeen()
   const now = deps.clock.now()
-  seen.note('usr_gone', now - YEAR_MS - HOUR_MS)
-  seen.note('usr_barely', now - YEAR_MS + 2 * HOUR_MS)
-  seen.note('tok_here', now)
-  await writeSeen({ db: deps.db, seen })
+  lastSeen.note('usr_gone', now - YEAR_MS - HOUR_MS)
+  lastSeen.note('usr_barely', now - YEAR_MS + 2 * HOUR_MS)
+  lastSeen.note('tok_here', now)
+  await writeLastSeen({ db: deps.db, lastSeen })
   const run = () => world.operator('POST', '/operator/v1/timers/long-unseen/run', { now })
   assert.deepEqual((await run()).body, { swept: 1 })
   assert.deepEqual((await run()).body, { swept: 0 })

@@ -11,7 +11,7 @@ const KEPT_MS = 365 * 24 * HOUR_MS
 /** How many are remembered as written. Those beyond it are written once more. */
 const KNOWN = 20_000
 
-export type Seen = {
+export type LastSeen = {
   /** Notes that a person or a token was seen. `id`: of the person or the token; `now`: in milliseconds. */
   note(id: string, now: number): void
   /** Gives what is to be written, and takes it as written. `at`: the beginning of the hour, in milliseconds. */
@@ -19,28 +19,28 @@ export type Seen = {
 }
 
 /** Nobody was seen yet. */
-export function openSeen(): Seen {
-  let known = new Map<string, number>()
-  let waiting = new Map<string, number>()
+export function openLastSeen(): LastSeen {
+  let stored = new Map<string, number>()
+  let pending = new Map<string, number>()
   return {
     note(id, now) {
       const at = now - (now % HOUR_MS)
-      if (known.get(id) === at) return
-      if (known.size >= KNOWN) known = new Map()
-      known.set(id, at)
-      if (waiting.size < KNOWN) waiting.set(id, at)
+      if (stored.get(id) === at) return
+      if (stored.size >= KNOWN) stored = new Map()
+      stored.set(id, at)
+      if (pending.size < KNOWN) pending.set(id, at)
     },
     take() {
-      const taken = [...waiting].map(([id, at]) => ({ id, at }))
-      waiting = new Map()
-      return taken
+      const rows = [...pending].map(([id, at]) => ({ id, at }))
+      pending = new Map()
+      return rows
     },
   }
 }
 
 /** Writes who was seen since the last time. */
-export async function writeSeen({ db, seen }: Pick<Deps, 'db' | 'seen'>): Promise<void> {
-  for (const rows of chunks(seen.take())) {
+export async function writeLastSeen({ db, lastSeen }: Pick<Deps, 'db' | 'lastSeen'>): Promise<void> {
+  for (const rows of chunks(lastSeen.take())) {
     await db.write((tx) =>
       tx
         .insertInto('seen')
@@ -65,11 +65,11 @@ export async function forgetLongUnseen(ctx: OperatorCtx, limit: number): Promise
 }
 
 /** Starts to write, once a minute; every instance writes what it saw itself. The function that it gives stops it. */
-export function startSeen(deps: Deps): () => Promise<void> {
+export function startLastSeen(deps: Deps): () => Promise<void> {
   let running = Promise.resolve()
   const timer = setInterval(() => {
     running = running
-      .then(() => writeSeen(deps))
+      .then(() => writeLastSeen(deps))
       .catch((error) => deps.log.warn({ err: error }, 'who was seen could not be written down'))
   }, PERIOD_MS).unref()
   return async () => {
