@@ -1,34 +1,43 @@
 /**
- * `npm run bench`: how fast the service is, beside a bare `node:http` server that sends the same bytes, in one run on one
- * machine. What each figure means: docs/bench.md. A goal that is not reached is told, and is no failure.
+ * `npm run bench`: how fast the service is at what people do, beside a bare `node:http` server that sends the same bytes, in one run on
+ * one machine. What each figure means: docs/bench.md. A goal that is not reached is told, and is no failure.
  */
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { CASES, type Engine } from './bench/cases.ts'
 import { measureCheck } from './bench/check.ts'
 import { killAll, memoryOf, startServer, stopServer } from './bench/children.ts'
 import { measureInstances } from './bench/instances.ts'
 import { openLoader } from './bench/load.ts'
-import { type Bench, CASES, measureCase, measureDurable, measureStart, seed, startService } from './bench/measure.ts'
+import { type Bench, measureDurable, measureStart } from './bench/measure.ts'
+import { checkOut, type Earlier, startPeer } from './bench/others.ts'
 import { startPostgres } from './bench/postgres.ts'
 import { judge, type Results, show } from './bench/report.ts'
+import { newNames } from './bench/rounds.ts'
 import { measureScale } from './bench/scale.ts'
 import { showInstances, showScale } from './bench/scale-report.ts'
 import { measureSoak, showSoak } from './bench/soak.ts'
+import { fillPeer, openCrowd, openThousand } from './bench/stores.ts'
+import { measureCase, type Work } from './bench/work.ts'
 
 const TMPFS = 0x01021994
 const NAMES = [...CASES.map(({ name }) => name), 'durable', 'check', 'start']
-const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--seconds N] [--json]
-  DATABASE_URL=postgres://… measures PostgreSQL, in an empty database that may be thrown away.
+const ENGINES: readonly Engine[] = ['sqlite', 'postgres']
+const USAGE = `npm run bench -- [--only ${NAMES.join('|')}] [--engine sqlite|postgres] [--seconds N]
+    [--peer] [--before COMMIT] [--json]
+  Both engines, when none is named. --peer: beside emulate@0.12.2. --before: PostgreSQL beside the service of an earlier commit.
 npm run bench -- --scale [--rows 1000,100000,1000000] [--engine sqlite|postgres] [--json]
   What requests cost as the store grows. npm run bench -- --instances: one, two and four on one PostgreSQL.
 npm run bench -- --soak MINUTES: memory under a long load, and answers at half load.`
 
 const options = readOptions()
 const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'))
+let earlier: Earlier | undefined
 process.on('exit', () => {
   killAll()
+  earlier?.remove()
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
 })
 
@@ -45,24 +54,27 @@ function readOptions() {
     const { values } = parseArgs({
       options: {
         only: { type: 'string' },
-        seconds: { type: 'string', default: '5' },
+        seconds: { type: 'string', default: '3' },
         json: { type: 'boolean' },
+        peer: { type: 'boolean' },
+        before: { type: 'string' },
         scale: { type: 'boolean' },
         soak: { type: 'string' },
         instances: { type: 'boolean' },
         rows: { type: 'string', default: '1000,100000,1000000' },
-        engine: { type: 'string', default: 'sqlite' },
+        engine: { type: 'string' },
       },
     })
     const rows = values.rows.split(',').map(Number)
     if (!rows.every((one) => Number.isInteger(one) && one > 0)) throw new Error('--rows should be whole numbers')
-    if (!['sqlite', 'postgres'].includes(values.engine)) throw new Error('--engine should be sqlite or postgres')
+    const engines = ENGINES.filter((one) => values.engine === undefined || values.engine === one)
+    if (engines.length === 0) throw new Error('--engine should be sqlite or postgres')
     const seconds = Number(values.seconds)
     if (values.only !== undefined && !NAMES.includes(values.only)) throw new Error(`there is no case "${values.only}"`)
     if (!Number.isInteger(seconds) || seconds < 1) throw new Error('--seconds should be a whole number from 1')
     const soak = Number(values.soak ?? 0)
     if (!(soak >= 0)) throw new Error('--soak should be a number of minutes')
-    return { ...values, seconds, rows, soak }
+    return { ...values, seconds, rows, soak, engines }
   } catch (error) {
     process.stderr.write(`bench: ${(error as Error).message}\n${USAGE}\n`)
     process.exit(64)
@@ -74,15 +86,14 @@ function wantedRun(): () => Promise<string> {
   return options.scale || options.instances ? runScale : runAll
 }
 
-async function runSoak(): Promise<string> {
-  const found = await measureSoak(await open(), options.soak)
-  return options.json ? `${JSON.stringify(found, null, 2)}\n` : showSoak(found)
+function open(): Bench {
+  return { loader: openLoader(folder), seconds: options.seconds, say, folder, env: serviceSettings() }
 }
 
-async function runAll(): Promise<string> {
-  const results = await run(await open())
-  const goals = judge(results)
-  return options.json ? `${JSON.stringify({ ...results, goals }, null, 2)}\n` : show(results, goals)
+async function runSoak(): Promise<string> {
+  const bench = open()
+  const found = await measureSoak(bench, await openThousand(bench), options.soak)
+  return options.json ? `${JSON.stringify(found, null, 2)}\n` : showSoak(found)
 }
 
 async function runScale(): Promise<string> {
@@ -97,58 +108,79 @@ async function runScale(): Promise<string> {
   }
 }
 
+async function runAll(): Promise<string> {
+  const bench = open()
+  if (options.before !== undefined) earlier = await checkOut(options.before, folder)
+  const results: Results = {
+    machine: {
+      cores: availableParallelism(),
+      node: process.versions.node,
+      tool: bench.loader.tool,
+      memoryDisk: statfsSync(folder).type === TMPFS,
+      seconds: options.seconds,
+      before: options.before,
+    },
+    cases: [],
+    durable: undefined,
+    check: undefined,
+    start: undefined,
+    memory: undefined,
+  }
+  if (options.engines.includes('sqlite')) await measureSqlite(bench, results)
+  if (options.engines.includes('postgres')) await measurePostgres(bench, results)
+  const goals = judge(results)
+  return options.json ? `${JSON.stringify({ ...results, goals }, null, 2)}\n` : show(results, goals)
+}
+
+function wants(name: string): boolean {
+  return options.only === undefined || options.only === name
+}
+
+async function measureSqlite(bench: Bench, results: Results): Promise<void> {
+  const wanted = CASES.filter(({ name, goals }) => wants(name) && goals.sqlite)
+  const thousand = await openThousand(bench)
+  const crowd = wanted.some(({ store }) => store === 'crowd') ? await openCrowd(bench) : undefined
+  const work = await openWork(bench, 'sqlite', { thousand, crowd })
+  for (const one of wanted) results.cases.push(await measureCase(work, one))
+  results.memory = crowd && memoryOf(crowd.server)
+  if (wants('durable')) results.durable = await measureDurable(bench, thousand)
+  for (const opened of [crowd, thousand, work.peer]) if (opened) await stopServer(opened.server)
+  if (wants('check')) results.check = await measureCheck(bench)
+  if (wants('start'))
+    results.start = await measureStart({ ...bench, env: { ...bench.env, BERTH_DATA: join(folder, 'thousand') } })
+}
+
+async function measurePostgres(bench: Bench, results: Results): Promise<void> {
+  const wanted = CASES.filter(({ name, goals }) => wants(name) && goals.postgres)
+  if (wanted.length === 0) return
+  const own = await startPostgres(folder)
+  const place = async (name: string) => ({
+    ...bench,
+    folder: join(folder, name),
+    env: { ...bench.env, DATABASE_URL: await own.newDatabase() },
+  })
+  const thousand = await openThousand(await place('on-postgres'))
+  const before = earlier && (await openThousand(await place('on-postgres-before'), earlier))
+  const work = { ...(await openWork(bench, 'postgres', { thousand, crowd: undefined })), before }
+  for (const one of wanted) results.cases.push(await measureCase(work, one))
+  for (const opened of [thousand, before, work.peer]) if (opened) await stopServer(opened.server)
+  await own.stop()
+}
+
+/** Starts what the service is compared with. */
+async function openWork({ loader, seconds }: Bench, engine: Engine, stores: Work['stores']): Promise<Work> {
+  const bare = await startServer('scripts/bench/bare.ts', process.env, { channel: 'ipc' })
+  const peer = options.peer ? await fillPeer(await startPeer(folder), newNames) : undefined
+  return { engine, loader, seconds, say, bare, stores, peer, before: undefined }
+}
+
 function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** Starts the service over a new store that has some projects, and the bare server. */
-async function open(): Promise<Bench> {
-  const env = serviceSettings()
-  const service = await startService('bin/berth.mjs', env)
-  const bare = await startServer('scripts/bench/bare.ts', process.env, 'ipc')
-  await seed(service)
-  const { token } = service
-  return { loader: openLoader(folder), seconds: options.seconds, say, folder, env, service, bare: { ...bare, token } }
-}
-
-/** As an operator runs it, but for the place and the port; never over a store that somebody has. */
+/** As an operator runs it, but for the place, the port and the rate limits; never over a store that somebody has. */
 function serviceSettings(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(BERTH_|HOST$|DATABASE_URL$)/.test(name))
-  const given = process.env.DATABASE_URL ?? ''
-  return {
-    ...Object.fromEntries(kept),
-    PORT: '0',
-    BERTH_EDGE_PORT: '0',
-    BERTH_DATA: join(folder, 'store'),
-    ...(/^postgres(ql)?:/.test(given) && { DATABASE_URL: given }),
-  }
-}
-
-async function run(bench: Bench): Promise<Results> {
-  const wanted = (name: string) => options.only === undefined || options.only === name
-  const embedded = bench.env.DATABASE_URL === undefined
-  const cases = []
-  for (const measured of CASES) if (wanted(measured.name)) cases.push(await measureCase(bench, measured))
-  // On PostgreSQL the server decides what shares an fsync.
-  const durable = embedded && wanted('durable') ? await measureDurable(bench) : undefined
-  const memory = memoryOf(bench.service)
-  const check = wanted('check') ? await measureCheck(bench) : undefined
-  await stopServer(bench.service)
-  const start = wanted('start') ? await measureStart(bench) : undefined
-  const machine = {
-    cores: availableParallelism(),
-    node: process.versions.node,
-    engine: embedded ? 'embedded store' : 'PostgreSQL',
-    tool: bench.loader.tool,
-    memoryDisk: embedded && statfsSync(folder).type === TMPFS,
-    seconds: options.seconds,
-  }
-  return {
-    machine,
-    cases,
-    durable,
-    check,
-    start,
-    memory: options.only === 'start' || options.only === 'check' ? undefined : memory,
-  }
+  const own = { PORT: '0', BERTH_EDGE_PORT: '0', BERTH_RATE_LIMITS: 'off', BERTH_DATA: join(folder, 'store') }
+  return { ...Object.fromEntries(kept), ...own }
 }

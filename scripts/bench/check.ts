@@ -1,13 +1,12 @@
 /** The edge with 100,000 domains of one project: `check` as a proxy asks it, for a random one each time, and how soon a pause is felt. */
 
-import { writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { chunks } from '../../src/db/chunks.ts'
 import { openPostgres } from '../../src/db/postgres/open.ts'
 import { openSqlite } from '../../src/db/sqlite/open.ts'
 import { ask } from './ask.ts'
-import { memoryOf, runProgram, stopServer, type Target } from './children.ts'
+import type { Asked } from './asked.ts'
+import { memoryOf, stopServer, type Target } from './children.ts'
 import type { Figures } from './load.ts'
 import { type Bench, startService } from './measure.ts'
 import { medians, type Spread, spread } from './rounds.ts'
@@ -58,7 +57,7 @@ export async function measureCheck(bench: Bench): Promise<CheckResult> {
 
 type Project = { id: string; accountId: string }
 
-const hostOf = (n: number) => `site-${String(n).padStart(6, '0')}.example.com`
+const hostOf = (n: number) => `site-${String(n).padStart(8, '0')}.example.com`
 
 /** All domains lead to one deployment. */
 async function seedDomains(env: NodeJS.ProcessEnv, { id, accountId }: Project): Promise<void> {
@@ -111,58 +110,14 @@ async function feltAfter(service: Target, origin: string, paused: boolean): Prom
   }
 }
 
-function load({ loader, folder }: Bench, origin: string, seconds: number): Promise<Figures> {
-  return loader.tool === 'wrk'
-    ? loadByWrk(origin, seconds, join(folder, 'check.lua'))
-    : loadByAutocannon(origin, seconds)
-}
-
-async function loadByWrk(origin: string, seconds: number, file: string): Promise<Figures> {
-  writeFileSync(
-    file,
-    `function request()
-  return "GET /edge/v1/check HTTP/1.1\\r\\nHost: " .. string.format("site-%06d.example.com", math.random(0, ${DOMAINS - 1}))
-    .. "\\r\\nX-Forwarded-Proto: https\\r\\nX-Forwarded-Uri: /some/page?with=query\\r\\nUser-Agent: Mozilla/5.0\\r\\n\\r\\n"
-end
-function done(summary, latency)
-  local e = summary.errors
-  io.write(string.format('FIGURES {"requests":%d,"duration":%d,"p50":%d,"p99":%d,"errors":%d}\\n', summary.requests,
-    summary.duration, latency:percentile(50), latency:percentile(99), e.connect + e.read + e.write + e.status + e.timeout))
-end
-`,
-  )
-  const text = await runProgram('wrk', ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', file, origin])
-  const said = /^FIGURES (.*)$/m.exec(text)?.[1]
-  if (said === undefined) throw new Error(`wrk gave no figures: ${text}`)
-  const { requests, duration, p50, p99, errors } = JSON.parse(said) as Record<string, number>
-  return { perSecond: requests! / (duration! / 1e6), p50: p50! / 1000, p99: p99! / 1000, errors: errors! }
-}
-
-type Seen = {
-  requests: { total: number }
-  duration: number
-  latency: { p50: number; p99: number }
-  errors: number
-  non2xx: number
-}
-
-async function loadByAutocannon(url: string, seconds: number): Promise<Figures> {
-  const autocannon = createRequire(import.meta.url)('autocannon') as (options: object) => Promise<Seen>
-  const requests = Array.from({ length: 1000 }, () => ({
-    path: '/edge/v1/check',
-    headers: { 'x-forwarded-host': hostOf(Math.floor(Math.random() * DOMAINS)) },
-  }))
-  const {
-    requests: made,
-    duration,
-    latency,
-    errors,
-    non2xx,
-  } = await autocannon({
-    url,
-    connections: CONNECTIONS,
-    duration: seconds,
-    requests,
-  })
-  return { perSecond: made.total / duration, p50: latency.p50, p99: latency.p99, errors: errors + non2xx }
+/** As a proxy asks. */
+function load({ loader }: Bench, origin: string, seconds: number): Promise<Figures> {
+  const headers = {
+    'x-forwarded-host': 'site-{n}.example.com',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-uri': '/some/page?with=query',
+    'user-agent': 'Mozilla/5.0',
+  }
+  const asked: Asked = { method: 'GET', path: '/edge/v1/check', headers, of: DOMAINS }
+  return loader.run({ origin, asked, connections: CONNECTIONS, seconds })
 }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 /** A server of ours: the process, and where it listens. */
 export type Server = {
@@ -29,12 +29,22 @@ export function killAll(): void {
   for (const child of alive) child.kill('SIGKILL')
 }
 
-/** Starts a script of the project on this Node and waits until it says where it listens. `channel`: messages may be sent to it. */
-export async function startServer(script: string, env: NodeJS.ProcessEnv, channel?: 'ipc'): Promise<Server> {
-  const file = join(import.meta.dirname, '..', '..', script)
-  const { settings, flags } = wordsOfStart()
+/** The settings of the allocator and the flags of the runtime that a server starts with, and the parameters of its script. */
+export type Words = { settings: Record<string, string>; flags: string[]; parameters?: string[] }
+
+/**
+ * Starts a script of the project (or of another place, by its whole path) on this Node and waits until it says where it listens.
+ * `channel`: messages may be sent to it. `words`: those of `npm start` where none are given.
+ */
+export async function startServer(
+  script: string,
+  env: NodeJS.ProcessEnv,
+  { channel, words = wordsOfStart() }: { channel?: 'ipc'; words?: Words | undefined } = {},
+): Promise<Server> {
+  const file = resolve(import.meta.dirname, '..', '..', script)
+  const { settings, flags, parameters = [] } = words
   const child = track(
-    spawn(process.execPath, [...flags, file], {
+    spawn(process.execPath, [...flags, file, ...parameters], {
       env: { ...env, ...settings },
       stdio: ['ignore', 'pipe', 'inherit', channel],
     }),
@@ -42,8 +52,7 @@ export async function startServer(script: string, env: NodeJS.ProcessEnv, channe
   return { process: child, ...(await originsOf(child, script)) }
 }
 
-/** The settings of the allocator and the runtime flags of `npm start`: every server of the bench runs with them. */
-function wordsOfStart(): { settings: Record<string, string>; flags: string[] } {
+function wordsOfStart(): Words {
   return JSON.parse(readFileSync(join(import.meta.dirname, '..', 'runtime.json'), 'utf8'))
 }
 

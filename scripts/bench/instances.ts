@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openPostgres } from '../../src/db/postgres/open.ts'
 import { ask } from './ask.ts'
+import { CREATE } from './cases.ts'
 import { stopServer } from './children.ts'
 import { openLoader } from './load.ts'
 import { startService } from './measure.ts'
@@ -49,9 +50,10 @@ export async function measureInstances(
     const figures = await Promise.all(
       some.map(({ origin }, at) => {
         const account = kind === 'together' ? 0 : at
-        const common = { origin, token: tokenOf(account), connections: CONNECTIONS / some.length, seconds }
-        if (kind === 'get') return loader.run({ ...common, path: `/v9/projects/${projectName(account)}` }, `load-${at}`)
-        return loader.run({ ...common, path: '/v10/projects', names: newNames() }, `load-${at}`)
+        const headers = { authorization: `Bearer ${tokenOf(account)}` }
+        const read = { method: 'GET', path: `/v9/projects/${projectName(account)}`, headers } as const
+        const asked = kind === 'get' ? read : { ...CREATE(newNames()), headers }
+        return loader.run({ origin, asked, connections: CONNECTIONS / some.length, seconds }, `load-${at}`)
       }),
     )
     const perSecond = figures.reduce((sum, one) => sum + one.perSecond, 0)

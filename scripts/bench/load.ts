@@ -3,15 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { runProgram, type Target } from './children.ts'
+import { type Asked, fill, luaOf } from './asked.ts'
+import { runProgram } from './children.ts'
 
-type Load = Pick<Target, 'origin' | 'token'> & {
-  path: string
-  connections: number
-  seconds: number
-  /** Creates: every request makes a project of a new name that begins with this. Undefined: a GET. */
-  names?: string
-}
+export type Load = { origin: string; asked: Asked; connections: number; seconds: number }
 
 /** Per second, and milliseconds. `errors`: answers above 399, and requests that got none. */
 export type Figures = { perSecond: number; p50: number; p99: number; errors: number }
@@ -27,18 +22,10 @@ export function openLoader(folder: string): Loader {
     : { tool: 'autocannon', run: (load) => runAutocannon(load) }
 }
 
-const DIGITS = 8
-
-/** The name of create number `n`: all have one length, so that all bodies have. */
-export function nameOf(names: string, n: number): string {
-  return `${names}-${String(n).padStart(DIGITS, '0')}`
-}
-
 /** The token stands in the script and not in the parameters, which every user of the machine can read. */
-async function runWrk(load: Load, file: string): Promise<Figures> {
-  writeFileSync(file, luaOf(load), { mode: 0o600 })
-  const { connections, seconds, origin, path } = load
-  const parameters = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', file, origin + path]
+async function runWrk({ asked, connections, seconds, origin }: Load, file: string): Promise<Figures> {
+  writeFileSync(file, luaOf(asked, origin) + DONE, { mode: 0o600 })
+  const parameters = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', file, origin]
   const text = await runProgram('wrk', parameters)
   const said = /^FIGURES (.*)$/m.exec(text)?.[1]
   if (said === undefined) throw new Error(`wrk gave no figures: ${text}`)
@@ -46,28 +33,12 @@ async function runWrk(load: Load, file: string): Promise<Figures> {
   return { perSecond: requests! / (duration! / 1e6), p50: p50! / 1000, p99: p99! / 1000, errors: errors! }
 }
 
-function luaOf({ token, path, origin, names }: Load): string {
-  const create = `
-local n = 0
-local head = "POST ${path} HTTP/1.1\\r\\nHost: ${new URL(origin).host}\\r\\nAuthorization: Bearer ${token}\\r\\n"
-  .. "Content-Type: application/json\\r\\nContent-Length: ${bodyOf(nameOf(names ?? '', 0)).length}\\r\\n\\r\\n"
-function request()
-  n = n + 1
-  return head .. string.format('${bodyOf(`${names}-%0${DIGITS}d`)}', n)
-end`
-  return `wrk.headers["Authorization"] = "Bearer ${token}"
-${names === undefined ? '' : create}
-function done(summary, latency)
+const DONE = `function done(summary, latency)
   local e = summary.errors
   io.write(string.format('FIGURES {"requests":%d,"duration":%d,"p50":%d,"p99":%d,"errors":%d}\\n', summary.requests,
     summary.duration, latency:percentile(50), latency:percentile(99), e.connect + e.read + e.write + e.status + e.timeout))
 end
 `
-}
-
-function bodyOf(name: string): string {
-  return JSON.stringify({ name })
-}
 
 type AutocannonResult = {
   requests: { total: number }
@@ -76,7 +47,6 @@ type AutocannonResult = {
   errors: number
   non2xx: number
 }
-type AutocannonClient = { setBody(body: string): void; on(event: 'response', listener: () => void): void }
 type Autocannon = (options: object) => Promise<AutocannonResult>
 
 /** Sends so many requests a second and no more: by autocannon, for wrk knows no pace. */
@@ -85,25 +55,18 @@ export function runPaced(load: Load, perSecond: number): Promise<Figures> {
 }
 
 async function runAutocannon(
-  { origin, token, path, connections, seconds, names }: Load,
+  { origin, asked, connections, seconds }: Load,
   pace: { overallRate?: number } = {},
 ): Promise<Figures> {
   const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon
-  let n = 0
-  const nextBody = () => bodyOf(nameOf(names ?? '', ++n))
-  const setupClient = (client: AutocannonClient) => {
-    client.setBody(nextBody())
-    client.on('response', () => client.setBody(nextBody()))
+  let i = 0
+  const setupRequest = (request: { headers: object }) => {
+    const { headers, ...filled } = fill(asked, i++)
+    return { ...request, ...filled, headers: { ...request.headers, ...headers } }
   }
-  const create = {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: bodyOf(nameOf(names ?? '', 0)),
-    setupClient,
-  }
-  const read = { method: 'GET', headers: { authorization: `Bearer ${token}` } }
-  const common = { url: origin + path, connections, duration: seconds, timeout: 10, ...pace }
-  const seen = await autocannon({ ...common, ...(names === undefined ? read : create) })
+  const headers = asked.body === undefined ? {} : { 'content-type': 'application/json' }
+  const common = { url: origin, connections, duration: seconds, timeout: 10, ...pace }
+  const seen = await autocannon({ ...common, requests: [{ method: asked.method, headers, setupRequest }] })
   return {
     perSecond: seen.requests.total / seen.duration,
     p50: seen.latency.p50,

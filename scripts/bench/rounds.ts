@@ -1,11 +1,11 @@
-/** Rounds that alternate, so that a neighbour's noise falls on both sides, and the median of each figure. */
-import type { Target } from './children.ts'
+/** Rounds that alternate, so that a neighbour's noise falls on all sides, and the median of each figure. */
+import type { Asked } from './asked.ts'
 import type { Figures, Loader } from './load.ts'
 
-/** What is loaded. `creates`: each request makes a project of a new name. */
-export type Case = { name: string; title: string; path: string; connections: number; creates: boolean }
-
 export type Spread = { median: number; low: number; high: number }
+
+/** What is loaded in a round, and what it is asked. `beside`: begins what runs beside the load; the function that it gives ends it. */
+export type Side = { origin: string; asked: () => Promise<Asked>; beside?: () => () => Promise<void> }
 
 type Rounds = { loader: Loader; seconds: number; say: (line: string) => void }
 
@@ -14,26 +14,29 @@ const WARM_UP_SECONDS = 1
 let loads = 0
 
 /**
- * Loads both targets in turn, after a warm-up of each; who goes first changes from round to round. Gives the figures of
- * each, round by round. `between` runs once a round, while neither is loaded.
+ * Loads all sides in turn, after a warm-up of each; who goes first changes from round to round. Gives the figures of
+ * each, round by round. `between` runs once a round, while none is loaded.
  */
 export async function alternate(
   { loader, seconds, say }: Rounds,
-  loaded: Case,
-  targets: readonly [Target, Target],
+  { name, connections }: { name: string; connections: number },
+  sides: readonly Side[],
   between?: () => void,
-): Promise<[Figures[], Figures[]]> {
-  const figures: [Figures[], Figures[]] = [[], []]
-  const run = ({ origin, token }: Target, length: number) => {
-    const { path, connections, creates } = loaded
-    const load = { origin, token, path, connections, seconds: length }
-    return loader.run(creates ? { ...load, names: newNames() } : load)
+): Promise<Figures[][]> {
+  const figures: Figures[][] = sides.map(() => [])
+  const run = async ({ origin, asked, beside }: Side, length: number) => {
+    const load = { origin, asked: await asked(), connections, seconds: length }
+    const end = beside?.()
+    const seen = await loader.run(load)
+    await end?.()
+    return seen
   }
-  for (const target of targets) await run(target, WARM_UP_SECONDS)
+  for (const side of sides) await run(side, WARM_UP_SECONDS)
   for (let round = 0; round < ROUNDS; round++) {
-    say(`${loaded.name}: round ${round + 1} of ${ROUNDS}`)
-    for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      figures[side].push(await run(targets[side], seconds))
+    say(`${name}: round ${round + 1} of ${ROUNDS}`)
+    for (let turn = 0; turn < sides.length; turn++) {
+      const at = (turn + round) % sides.length
+      figures[at]!.push(await run(sides[at]!, seconds))
     }
     between?.()
   }
