@@ -5,6 +5,8 @@ const [BEGIN, END] = ['<!-- fields: npm run openapi -->', '<!-- end of fields --
 
 /** Values that the newest SDK lists for a field and Berth refuses, by the end of the field's path. */
 export const REFUSED_VALUES: Record<string, { values: readonly string[]; why: string }> = {
+  'delivery.compression': { values: ['gzip'], why: 'lines are sent as they are (docs/webhooks.md: Log drains)' },
+  'delivery.encoding': { values: ['proto'], why: 'lines are JSON (docs/webhooks.md: Log drains)' },
   role: {
     values: ['SECURITY', 'VIEWER_FOR_PLUS', 'CONTRIBUTOR'],
     why: 'Berth has the five roles of its specification (docs/accounts.md)',
@@ -35,11 +37,19 @@ function passedOver(routes: readonly Route[]): string {
 
 function refused(routes: readonly Route[]): string {
   const lines = routes.flatMap(({ operationId, body }) =>
-    Object.entries((body?.properties ?? {}) as Record<string, { 'x-unsupported'?: string }>)
-      .filter(([, schema]) => schema['x-unsupported'] !== undefined)
-      .map(([name, schema]) => `- \`${operationId}\`: \`${name}\`: ${schema['x-unsupported']}.`),
+    unsupported((body ?? {}) as Schema, '').map(([path, why]) => `- \`${operationId}\`: \`${path}\`: ${why}.`),
   )
   return ['Refused with 400 when they ask for something:', '', ...lines].join('\n')
+}
+
+type Schema = { 'x-unsupported'?: string; properties?: Record<string, Schema>; items?: Schema }
+
+/** The fields below `at` that are refused, by their path, each with its reason. */
+function unsupported(schema: Schema, at: string): (readonly [string, string])[] {
+  const why = schema['x-unsupported']
+  if (why !== undefined) return [[at, why]]
+  const inner = Object.entries(schema.properties ?? schema.items?.properties ?? {})
+  return inner.flatMap(([name, one]) => unsupported(one, at === '' ? name : `${at}.${name}`))
 }
 
 function refusedValues(): string {

@@ -60,6 +60,8 @@ export const LIMITS = {
     of: ['pullProjectEnv', 'pullProjectEnvOfBranch', 'pullProjectEnvOfDevelopment', 'exportProjectEnv'],
   },
   'protection-bypass': { total: 100, seconds: 60, of: ['updateProjectProtectionBypass'] },
+  /** An address that an account chose is asked while the caller waits. */
+  'drain-test': { total: 20, seconds: 60, of: ['testDrain'] },
   'user-read': { total: 500, seconds: 60, of: ['getAuthUser'] },
   'team-read': { total: 600, seconds: 60, of: ['getTeam', 'getTeams'] },
   'token-create': { total: 32, seconds: 3600, of: ['createAuthToken'] },

@@ -31,6 +31,7 @@ import * as deliveryTurns from './migrations/0043-delivery-turns.ts'
 import * as drainBytes from './migrations/0060-drain-bytes.ts'
 import * as domainsOfEnvironments from './migrations/0065-domains-of-environments.ts'
 import * as sharedEnv from './migrations/0066-shared-env.ts'
+import * as drainSampling from './migrations/0085-drain-sampling.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -103,6 +104,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0060-drain-bytes': drainBytes,
   '0065-domains-of-environments': domainsOfEnvironments,
   '0066-shared-env': sharedEnv,
+  '0085-drain-sampling': drainSampling,
 }
 
 /**

@@ -107,13 +107,15 @@ export type IntegrationTables = {
     sources_json: string | null
     environments_json: string
     project_ids_json: string | null
+    /** Rules by which only a share of the lines is sent; null: all are. */
+    sampling_json: string | null
     created_by: string | null
     created_stamp: number
     updated_at: number
     failing_since: number | null
     disabled_at: number | null
-    disabled_reason: 'gone' | 'failing' | 'overflow' | null
-    /** Since when who made it has no access any more, and nothing is sent. */
+    disabled_reason: 'gone' | 'failing' | 'overflow' | 'owner' | null
+    /** Since when whoever made it has no access any more. Nothing is sent then. */
     held_at: number | null
     held_reason: 'original-owner-left-the-team' | 'original-owner-role-downgraded' | 'disabled-by-admin' | null
   }

@@ -116,10 +116,20 @@ async function decideLines(deps: Deps, delivery: Leased): Promise<Decision> {
   const secret = box.openSecret('log-drain', drain.id, drain.sealed_secret)
   const extra = drain.sealed_headers && box.openSecret('log-drain', `${drain.id}:headers`, drain.sealed_headers)
   if (secret === undefined || extra === undefined) return 'unreadable'
-  const type = drain.delivery_format === 'ndjson' ? 'application/x-ndjson' : 'application/json'
-  const own = { ...headersOf(type), 'x-vercel-signature': bodySignature(delivery.body, secret) }
-  const headers = { ...JSON.parse(extra || '{}'), ...own }
-  return { send: { url: drain.url, headers, body: delivery.body, accountId: drain.account_id } }
+  return { send: linesPost(drain, { secret, headers: JSON.parse(extra || '{}') }, delivery.body) }
+}
+
+type LinesTo = Pick<Row<'log_drain'>, 'account_id' | 'url' | 'delivery_format'>
+
+/** The request that takes lines to a drain, with the headers of its account and the signature by its secret. */
+export function linesPost(
+  { account_id, url, delivery_format }: LinesTo,
+  { secret, headers }: { secret: string; headers: Record<string, string> },
+  body: string,
+): Post {
+  const type = delivery_format === 'ndjson' ? 'application/x-ndjson' : 'application/json'
+  const own = { ...headersOf(type), 'x-vercel-signature': bodySignature(body, secret) }
+  return { url, headers: { ...headers, ...own }, body, accountId: account_id }
 }
 
 function headersOf(contentType: string): Record<string, string> {

@@ -50,7 +50,9 @@ async function fullestEndpoint(ctx: OperatorCtx): Promise<Fullest | undefined> {
   return { account_id: excess.account_id, ...fullest, excess: excess.count - MOST_PENDING }
 }
 
-async function tellIntegration(ctx: OperatorCtx, webhook: Row<'webhook'>, accountId: string): Promise<void> {
+type Integrations = Pick<Row<'webhook'>, 'id' | 'account_id' | 'integration_id' | 'url'>
+
+async function tellIntegration(ctx: OperatorCtx, webhook: Integrations, accountId: string): Promise<void> {
   const host = URL.parse(webhook.url)?.host ?? 'its address'
   await mailOwners(ctx, webhook.account_id, {
     subject: `Deliveries to an integration are dropped: ${host}`,

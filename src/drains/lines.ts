@@ -9,6 +9,7 @@ import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 import { mailPeopleOf } from '../webhooks/disable.ts'
 import { MOST_OF_DRAIN, openBudget, readWaiting, type Waiting } from './budget.ts'
+import type { Sampling } from './drain-schema.ts'
 import type { Environment, LinesTaken, LogLines } from './schema.ts'
 
 type Line = LogLines['lines'][number]
@@ -48,7 +49,7 @@ export async function takeLines(
   for (const drain of drains) {
     const texts = lines.filter(({ line }) => hears(drain, line)).map(({ text }) => text)
     if (texts.length === 0) continue
-    const text = drain.delivery_format === 'ndjson' ? `${texts.join('\n')}\n` : `[${texts.join(',')}]`
+    const text = joinLines(drain.delivery_format, texts)
     const bytes = Buffer.byteLength(text)
     if (!hasRoom(drain.id, bytes)) {
       dropped += texts.length
@@ -134,13 +135,23 @@ async function drainsOf(ctx: OperatorCtx, project: Row<'project'>) {
   })
 }
 
+/** Whether a drain hears a line: it wants the source and the environment, and chance lets the line through where only a share is wanted. */
 function hears(drain: Row<'log_drain'>, line: Placed): boolean {
   const sources: string[] | null = drain.sources_json === null ? null : JSON.parse(drain.sources_json)
   const environments: string[] = JSON.parse(drain.environments_json)
-  return (sources?.includes(line.source) ?? true) && environments.includes(line.environment)
+  if (!(sources?.includes(line.source) ?? true) || !environments.includes(line.environment)) return false
+  const rules: Sampling = drain.sampling_json === null ? [] : JSON.parse(drain.sampling_json)
+  const rule = rules.find(({ env }) => env === undefined || env === line.environment)
+  return rule === undefined || Math.random() < rule.rate
 }
 
-function showLine(project: Row<'project'>, line: Placed): string {
+/** The body that takes lines, each as JSON, to a drain. */
+export function joinLines(format: Row<'log_drain'>['delivery_format'], lines: readonly string[]): string {
+  return format === 'ndjson' ? `${lines.join('\n')}\n` : `[${lines.join(',')}]`
+}
+
+/** A line as a drain gets it. */
+export function showLine(project: Pick<Row<'project'>, 'id' | 'name'>, line: Placed): string {
   return JSON.stringify({
     id: randomText(24),
     timestamp: line.timestamp,

@@ -1,17 +1,19 @@
 import { notLimitedToProjects } from '../access/guards.ts'
 import { operatorRoute, type Route, route } from '../http/route.ts'
-import { createDrain, deleteDrain, findDrain, getDrain, listDrains, transferDrain } from './drains.ts'
+import { newerDrainRoutes } from './drain-routes.ts'
 import { findAnyProject, readWaitingFor, takeLines } from './lines.ts'
-import { LinesTaken, LogDrainList, LogLines, NewDrain, NewIntegrationDrain, OneLogDrain } from './schema.ts'
+import { createLogDrain, getLogDrain, listLogDrains, transferLogDrain } from './log-drains.ts'
+import { LinesTaken, LogDrainList, LogLines, NewIntegrationDrain, NewLogDrain, OneLogDrain } from './schema.ts'
+import { deleteDrain, findDrain } from './store.ts'
 
 const tag = 'log drains'
 
-/** Upstream has two families of paths for log drains. Both lead to the same operations. */
+/** Upstream has three families of paths for log drains. These two lead to the same operations, and the third to the same rows. */
 const creating = {
   method: 'POST',
   tag,
   needs: ['drain:write'],
-  run: createDrain,
+  run: createLogDrain,
   refuses: ['missing_permission', 'unknown_project', 'too_many_endpoints'],
   status: 200,
   reply: OneLogDrain,
@@ -21,7 +23,7 @@ const listing = {
   method: 'GET',
   tag,
   needs: ['drain:read'],
-  run: listDrains,
+  run: listLogDrains,
   list: { rows: 20, rowBytes: 32 * 1024 },
   status: 200,
   reply: LogDrainList,
@@ -37,12 +39,13 @@ const deleting = {
 } as const
 
 export const drainRoutes: Route[] = [
+  ...newerDrainRoutes,
   route({
     ...creating,
     path: '/v1/log-drains',
     operationId: 'createConfigurableLogDrain',
     summary: 'Make a log drain',
-    body: NewDrain,
+    body: NewLogDrain,
   }),
   route({
     ...listing,
@@ -59,7 +62,7 @@ export const drainRoutes: Route[] = [
     tag,
     needs: ['drain:read'],
     load: findDrain,
-    run: getDrain,
+    run: getLogDrain,
     refuses: ['not_found'],
     status: 200,
     reply: OneLogDrain,
@@ -73,7 +76,7 @@ export const drainRoutes: Route[] = [
     needs: ['drain:write', 'installation:grant'],
     load: findDrain,
     guards: [notLimitedToProjects],
-    run: transferDrain,
+    run: transferLogDrain,
     refuses: ['not_found'],
     status: 200,
     reply: OneLogDrain,

@@ -6,36 +6,42 @@ import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf } from '../schema/fields.ts'
 import { HeldFields, ProjectIds, showHeld, Url } from '../webhooks/schema.ts'
 
-const SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
+/** Those of `/v1/log-drains`: its older clients throw away a whole list in which one drain has another source. */
+const LOG_DRAIN_SOURCES = ['static', 'lambda', 'build', 'edge', 'external', 'firewall'] as const
+export const SOURCES = [...LOG_DRAIN_SOURCES, 'redirect'] as const
+export type Source = (typeof SOURCES)[number]
 export const ENVIRONMENTS = ['production', 'preview'] as const
 export type Environment = (typeof ENVIRONMENTS)[number]
 
-const Sources = Type.Array(OneOf(...SOURCES), { minItems: 1, maxItems: SOURCES.length })
-const Environments = Type.Array(OneOf(...ENVIRONMENTS), { minItems: 1, maxItems: ENVIRONMENTS.length })
-const Format = OneOf('json', 'ndjson')
-const Name = Type.String({ minLength: 1, maxLength: 100 })
+export const Sources = Type.Array(OneOf(...SOURCES), { minItems: 1, maxItems: SOURCES.length })
+const LogDrainSources = Type.Array(OneOf(...LOG_DRAIN_SOURCES), { minItems: 1, maxItems: LOG_DRAIN_SOURCES.length })
+export const Environments = Type.Array(OneOf(...ENVIRONMENTS), { minItems: 1, maxItems: ENVIRONMENTS.length })
+export const Format = OneOf('json', 'ndjson')
+export const Name = Type.String({ minLength: 1, maxLength: 100 })
+export const Headers = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  patternProperties: { '^.*$': { type: 'string' } },
+  maxProperties: 20,
+  description: 'sent with every delivery',
+})
+export const Secret = Type.String({
+  minLength: 20,
+  maxLength: 256,
+  description: 'signs what is sent; made when not given',
+})
 
-const filter = {
+const common = {
   url: Url,
   projectIds: Type.Optional(Nullable(ProjectIds)),
   environments: Type.Optional(Environments),
-  headers: Type.Optional(
-    Type.Unsafe<Record<string, string>>({
-      type: 'object',
-      patternProperties: { '^.*$': { type: 'string' } },
-      maxProperties: 20,
-      description: 'sent with every delivery',
-    }),
-  ),
-  secret: Type.Optional(
-    Type.String({ minLength: 20, maxLength: 256, description: 'signs what is sent; made when not given' }),
-  ),
+  headers: Type.Optional(Headers),
+  secret: Type.Optional(Secret),
 }
 /** `/v1/log-drains`. */
-export const NewDrain = Type.Object({
-  ...filter,
+export const NewLogDrain = Type.Object({
+  ...common,
   deliveryFormat: Format,
-  sources: Sources,
+  sources: LogDrainSources,
   name: Type.Optional(Name),
   samplingRate: Type.Optional(
     Type.Unsafe<1>({ type: 'number', enum: [1], description: 'every line is sent: no other rate is accepted' }),
@@ -43,12 +49,12 @@ export const NewDrain = Type.Object({
 })
 /** `/v2/integrations/log-drains`. */
 export const NewIntegrationDrain = Type.Object({
-  ...filter,
+  ...common,
   deliveryFormat: Type.Optional(Format),
-  sources: Type.Optional(Sources),
+  sources: Type.Optional(LogDrainSources),
   name: Name,
 })
-export type NewDrain = Static<typeof NewDrain> | Static<typeof NewIntegrationDrain>
+export type NewLogDrain = Static<typeof NewLogDrain> | Static<typeof NewIntegrationDrain>
 
 const fields = {
   id: Type.String(),
@@ -59,7 +65,7 @@ const fields = {
   configurationId: Type.Optional(Type.String()),
   deliveryFormat: Format,
   projectIds: Type.Optional(Type.Array(Type.String())),
-  sources: Type.Optional(Type.Array(OneOf(...SOURCES))),
+  sources: Type.Optional(Type.Array(OneOf(...LOG_DRAIN_SOURCES))),
   environments: Type.Array(OneOf(...ENVIRONMENTS)),
   createdFrom: Type.Optional(OneOf('self-served', 'integration')),
   /** Newer clients require it. */
@@ -86,7 +92,8 @@ export const OneLogDrain = Type.Object({ ...fields, secret: Type.String({ descri
 /** A drain, and the integration whose installation made it. */
 export type DrainRow = Row<'log_drain'> & { integration_id: string | null }
 
-export function showDrain(row: DrainRow): LogDrain {
+/** The drain as `/v1/log-drains` answers it. */
+export function showLogDrain(row: DrainRow): LogDrain {
   const { configuration_id: installation, integration_id: integrationId } = row
   const ofInstallation = installation !== null && integrationId !== null
   return {
@@ -101,17 +108,31 @@ export function showDrain(row: DrainRow): LogDrain {
       : { kind: 'self-served' },
     deliveryFormat: row.delivery_format,
     ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) }),
-    ...(row.sources_json !== null && { sources: JSON.parse(row.sources_json) }),
+    ...(row.sources_json !== null && { sources: sourcesOf(row.sources_json) }),
     environments: JSON.parse(row.environments_json),
     // A client of the older family of paths accepts both values, one of the newer family only `self-served`.
     ...(!ofInstallation && { createdFrom: 'self-served' as const }),
     createdAt: momentOf(row.created_stamp),
     updatedAt: row.updated_at,
     deletedAt: null,
-    status: (row.disabled_at ?? row.held_at) !== null ? 'disabled' : row.failing_since !== null ? 'errored' : 'enabled',
+    ...showStatus(row),
+    ...showHeld(row),
+  }
+}
+
+function sourcesOf(json: string): (typeof LOG_DRAIN_SOURCES)[number][] {
+  const sources: string[] = JSON.parse(json)
+  return LOG_DRAIN_SOURCES.filter((source) => sources.includes(source))
+}
+
+/** Whether lines are sent, and since when they are not. */
+export function showStatus(row: Row<'log_drain'>) {
+  const status =
+    (row.disabled_at ?? row.held_at) !== null ? 'disabled' : row.failing_since !== null ? 'errored' : 'enabled'
+  return {
+    status: status as 'disabled' | 'errored' | 'enabled',
     ...(row.failing_since !== null && { firstErrorTimestamp: row.failing_since }),
     ...(row.disabled_at !== null && { disabledAt: row.disabled_at }),
-    ...showHeld(row),
   }
 }
 

@@ -51,6 +51,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const drain = { url: `https://logs.${mark}.dev`, sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await made('POST', '/v1/log-drains', drain)).id
   const otherDrainId = (await made('POST', '/v1/log-drains', drain)).id
+  const newerDrainId = (await made('POST', '/v1/log-drains', drain)).id
   const hook = { url: `https://hooks.${mark}.dev`, events: ['project.created'] }
   const webhookId = (await made('POST', '/v1/webhooks', hook)).id
   const deliveryId = `dlv_${mark}${'0'.repeat(20)}`
@@ -87,7 +88,8 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const installed = await install(world, app, { userId: user.id, teamId })
   const place: Place = {
     ...installed,
-    ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId, drainId, otherDrainId },
+    ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId },
+    ...{ drainId, otherDrainId, newerDrainId },
     oldDeploymentIds: { deleteDeployment: deploymentId, deleteDeploymentAsCli: deploymentId },
     ...{ sharedId, sharedToDelete: sharedId },
     ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId, operatorsDeliveryId: deliveryId },

@@ -231,6 +231,26 @@ async function tellDrains(story: Story, { bare }: Projects): Promise<void> {
   await use('deleteConfigurableLogDrain', { id: two.id })
   if (!story.has('deleteConfigurableLogDrain')) await raw('DELETE', `/v1/log-drains/${two.id}`)
   await use('getIntegrationLogDrains', {}, (list) => assert.deepEqual(list, []))
+  await tellNewerDrains(story, bare.id)
+}
+
+/** The newer paths: older SDKs have no method for them. */
+async function tellNewerDrains({ use, has }: Story, projectId: string): Promise<void> {
+  if (!has('createDrain')) return
+  const schemas = { log: { version: 'v1' } }
+  const delivery = { type: 'http', endpoint: 'https://logs.invalid/in', encoding: 'json', headers: { 'x-key': 'v' } }
+  const wanted = { name: 'newer', projects: 'some', projectIds: [projectId], schemas, delivery }
+  const { id } = await use('createDrain', { requestBody: wanted }, (made) =>
+    assert.deepEqual([made.name, made.projectIds, made.delivery.endpoint], ['newer', [projectId], delivery.endpoint]),
+  )
+  await use('testDrain', { requestBody: { schemas, delivery } }, ({ status }) => assert.equal(status, 'failed'))
+  await use('updateDrain', { id, requestBody: { status: 'disabled' } }, ({ status }) =>
+    assert.equal(status, 'disabled'),
+  )
+  await use('getDrain', { id }, (drain) => assert.deepEqual([drain.id, drain.delivery.headers], [id, { 'x-key': '' }]))
+  await use('getDrains', { projectId }, ({ drains }) => assert.deepEqual([drains.length, drains[0].id], [1, id]))
+  await use('deleteDrain', { id })
+  await use('getDrains', {}, ({ drains }) => assert.deepEqual(drains, []))
 }
 
 const NO_FIELDS =

@@ -58,7 +58,14 @@ test('every body field of the newest SDK is kept, refused, or passed over for a 
 function isTaken(route: Route, path: string): boolean {
   const above = path.split('.').map((_, at, all) => all.slice(0, at + 1).join('.'))
   if (above.some((part) => route.ignores?.body?.[part] !== undefined)) return true
+  // An object where a text must be is refused, with all that is in it.
+  if (above.slice(0, -1).some((part) => mustBeText(route, part))) return true
   return schemasAt(route.body, path).length > 0
+}
+
+function mustBeText(route: Route, path: string): boolean {
+  const schemas = schemasAt(route.body, path)
+  return schemas.length > 0 && schemas.every(({ type }) => type === 'string')
 }
 
 /** The schemas that a body has at a path: none where the field would be dropped. */

@@ -38,6 +38,7 @@ export type Place = {
   operatorsDeliveryId: string
   drainId: string
   otherDrainId: string
+  newerDrainId: string
   /** Integrations of the first team by slug, one for each thing that is done to one. */
   apps: Record<(typeof APPS)[number], App>
   /** `helper` on the first user's personal account, and a code of it. */
@@ -68,6 +69,7 @@ export async function openPlace(world: World): Promise<Place> {
   const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
   const drainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
   const otherDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
+  const newerDrainId = (await world.call('POST', '/v1/log-drains', drain)).body.id
   const hook = { url: 'https://hooks.example.com', events: ['project.renamed'] }
   const webhookId = (await world.call('POST', '/v1/webhooks', hook)).body.id
   await world.call('PATCH', '/v9/projects/other', { name: 'renamed' })
@@ -136,6 +138,7 @@ export async function openPlace(world: World): Promise<Place> {
     operatorsDeliveryId,
     drainId,
     otherDrainId,
+    newerDrainId,
   }
 }
 
@@ -155,6 +158,8 @@ export async function makeDeployment(world: World, projectId: string, said: obje
 }
 
 export type Asked = { method: Method; url: string; body: unknown }
+
+const LOGS = { type: 'http', endpoint: 'https://logs.example.com', encoding: 'json', headers: {} }
 
 const BODIES: Record<string, object> = {
   createProjectEnv: { key: 'SAMPLE', value: 'v', target: ['preview'] },
@@ -196,6 +201,9 @@ const BODIES: Record<string, object> = {
   updateWebhook: { enabled: true },
   createConfigurableLogDrain: { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' },
   createLogDrain: { url: 'https://logs.example.com', name: 'logs' },
+  createDrain: { name: 'logs', projects: 'all', schemas: { log: { version: 'v1' } }, delivery: LOGS },
+  testDrain: { schemas: { log: { version: 'v1' } }, delivery: LOGS },
+  updateDrain: { name: 'renamed' },
   operatorTakeLogs: { lines: [{ timestamp: 1, message: 'hello', source: 'edge' }] },
   createIntegration: newApp('teams-own'),
   updateIntegration: { name: 'Helper' },
@@ -313,6 +321,7 @@ function idFor(route: Route, place: Place): string {
   if (route.path.includes('/webhooks/')) return place.webhookId
   if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
   if (route.path.includes('/log-drains/')) return place.drainId
+  if (route.path.includes('/drains/')) return place.newerDrainId
   if (route.path.includes('/webhook-deliveries/')) return place.operatorsDeliveryId
   if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
   if (route.path.includes('/user/tokens/')) return place.ownTokenId
