@@ -29,6 +29,8 @@ export type Config = {
   tls: TlsSettings | undefined
   dataFolder: string
   database: DatabaseSetting
+  /** Connections to PostgreSQL keep the statements that are said often. */
+  keepsStatements: boolean
   operatorToken: string | undefined
   /** Opens /metrics and nothing else. */
   metricsToken: string | undefined
@@ -93,6 +95,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     tls: tlsOf(values),
     dataFolder,
     database: values.DATABASE_URL ?? { engine: 'sqlite', file: join(dataFolder, 'berth.db') },
+    keepsStatements: values.BERTH_PG_PREPARED,
     operatorToken: values.BERTH_OPERATOR_TOKEN,
     metricsToken: values.BERTH_METRICS_TOKEN,
     clientToken: values.BERTH_TOKEN,

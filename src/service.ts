@@ -167,5 +167,5 @@ async function openStore(config: Config, log: Logger, store: Omit<SqliteOptions,
   }
   const { openPostgres } = await import('./db/postgres/open.ts')
   const onLost = (error: Error) => log.warn({ err: error }, 'the database ended a connection')
-  return openPostgres(database.url, onLost, store.watch)
+  return openPostgres(database.url, onLost, store.watch, config.keepsStatements)
 }

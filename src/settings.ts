@@ -68,6 +68,12 @@ export const SETTINGS = {
     meaning: 'The database: a file of the embedded store, or a PostgreSQL server.',
     secret: true,
   },
+  BERTH_PG_PREPARED: {
+    group: 'Storage',
+    kind: Switch(['on', 'off'], 'on'),
+    default: 'on',
+    meaning: 'Set `off` behind a pgbouncer before 1.21 in transaction mode: [scaling.md](scaling.md#behind-pgbouncer).',
+  },
   BERTH_KEYS: {
     group: 'Storage',
     kind: KEYRING,

@@ -1,4 +1,5 @@
 /** What the rest of Berth knows of a store: one schema, read and write, whichever engine is behind it. */
+import { hash } from 'node:crypto'
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../errors.ts'
@@ -32,6 +33,7 @@ import * as drainBytes from './migrations/0060-drain-bytes.ts'
 import * as domainsOfEnvironments from './migrations/0065-domains-of-environments.ts'
 import * as sharedEnv from './migrations/0066-shared-env.ts'
 import * as drainSampling from './migrations/0085-drain-sampling.ts'
+import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
 import { type Store, tablesOf } from './tables.ts'
@@ -156,36 +158,42 @@ export function violates(error: unknown, index: keyof typeof UNIQUE): boolean {
 }
 
 /**
- * A query of a hot path, built and compiled once per engine and then run with new values (building costs more than running:
+ * A short query of a hot path, built and compiled once per engine and then run with new values (building costs more than running:
  * docs/decisions/0005). `build` gets a stand-in for every named value. `remember`: what many requests ask alike, answered from
  * memory until the next commit where the engine can tell when that is (SQLite). The rows are shared: do not change them.
+ * `noAnswer`: the caller needs no row of it, and nothing that it catches depends on it; within a transaction on PostgreSQL its
+ * failure is told by what follows, at the latest by the commit.
  */
 export function prepared<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
-  { remember = false } = {},
+  { remember = false, noAnswer = false } = {},
 ): (db: Queries, values: Values) => Promise<Result[]> {
-  const compiledFor = compileOnce(build)
+  const compiledFor = compileOnce(build, noAnswer)
   return async (db, values) => {
     const { query, fill } = compiledFor(db)
     const parameters = fill(values)
-    const direct = DIRECT.get(db.getExecutor().adapter)
+    const { adapter } = db.getExecutor()
+    const direct = DIRECT.get(adapter)
     if (direct !== undefined) return direct(query.sql, parameters, remember) as Result[]
+    const pipelined = db.isTransaction ? undefined : PIPELINED.get(adapter)
+    if (pipelined !== undefined) return (await pipelined({ ...query, parameters })) as Result[]
     return (await db.executeQuery<Result>({ ...query, parameters })).rows
   }
 }
 
-type Compiled<Values, Result> = { query: CompiledQuery<Result>; fill: (values: Values) => unknown[] }
+type Compiled<Values, Result> = { query: CompiledQuery<Result> & Statement; fill: (values: Values) => unknown[] }
 
-/** Builds and compiles a query once for each engine. `fill` gives its parameters for these values. */
+/** Builds and compiles a query once for each engine. `fill` gives its parameters for these values. `noAnswer`: as for `prepared`. */
 export function compileOnce<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
+  noAnswer = false,
 ): (db: Queries) => Compiled<Values, Result> {
   const compiled = new WeakMap<object, Compiled<Values, Result>>()
   return (db) => {
     const engine = db.getExecutor().adapter
     let entry = compiled.get(engine)
     if (entry === undefined) {
-      entry = compile(build, db)
+      entry = compile(build, db, noAnswer)
       compiled.set(engine, entry)
     }
     return entry
@@ -202,12 +210,14 @@ class StandIn {
 function compile<Values extends object, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
   db: Queries,
-): { query: CompiledQuery<Result>; fill: (values: Values) => unknown[] } {
+  noAnswer: boolean,
+): Compiled<Values, Result> {
   const standIns = new Proxy({}, { get: (_, name) => new StandIn(String(name)) }) as Values
   const query = build(db, standIns).compile()
   const slots = query.parameters
+  const name = hash('sha256', query.sql, 'base64url').slice(0, 24)
   return {
-    query,
+    query: { ...query, name, noAnswer },
     fill: (values) =>
       slots.map((slot) => (slot instanceof StandIn ? (values as Record<string, unknown>)[slot.name] : slot)),
   }

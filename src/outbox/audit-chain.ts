@@ -89,17 +89,19 @@ const selectHead = prepared<Record<string, never>, Link>((db) =>
     .$narrowType<Link>(),
 )
 
-const insertEntry = prepared<Row<'audit'>, unknown>((db, value) =>
-  db.insertInto('audit').values({
-    stamp: value.stamp,
-    account_id: value.account_id,
-    actor_kind: value.actor_kind,
-    actor_id: value.actor_id,
-    token_id: value.token_id,
-    type: value.type,
-    subject_id: value.subject_id,
-    fields_json: value.fields_json,
-    position: value.position,
-    hash: value.hash,
-  }),
+const insertEntry = prepared<Row<'audit'>, unknown>(
+  (db, value) =>
+    db.insertInto('audit').values({
+      stamp: value.stamp,
+      account_id: value.account_id,
+      actor_kind: value.actor_kind,
+      actor_id: value.actor_id,
+      token_id: value.token_id,
+      type: value.type,
+      subject_id: value.subject_id,
+      fields_json: value.fields_json,
+      position: value.position,
+      hash: value.hash,
+    }),
+  { noAnswer: true },
 )

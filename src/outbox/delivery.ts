@@ -59,20 +59,22 @@ export const insertDelivery = prepared<
     stamp: number
   },
   unknown
->((db, value) =>
-  db.insertInto('delivery').values({
-    id: value.id,
-    account_id: value.accountId,
-    endpoint_id: value.endpointId,
-    configuration_id: value.installationId,
-    event_stamp: value.eventStamp,
-    type: value.type,
-    body: value.body,
-    body_bytes: value.bodyBytes,
-    attempts: 0,
-    due_at: value.dueAt,
-    held_at: value.heldAt,
-    status: 'pending',
-    created_stamp: value.stamp,
-  }),
+>(
+  (db, value) =>
+    db.insertInto('delivery').values({
+      id: value.id,
+      account_id: value.accountId,
+      endpoint_id: value.endpointId,
+      configuration_id: value.installationId,
+      event_stamp: value.eventStamp,
+      type: value.type,
+      body: value.body,
+      body_bytes: value.bodyBytes,
+      attempts: 0,
+      due_at: value.dueAt,
+      held_at: value.heldAt,
+      status: 'pending',
+      created_stamp: value.stamp,
+    }),
+  { noAnswer: true },
 )

@@ -31,17 +31,19 @@ const insertEvent = prepared<
     stamp: number
   },
   unknown
->((db, value) =>
-  db.insertInto('event').values({
-    id: value.id,
-    account_id: value.accountId,
-    project_id: value.projectId,
-    configuration_id: value.installationId,
-    made_by: value.madeBy,
-    type: value.type,
-    payload_json: value.payload,
-    stamp: value.stamp,
-  }),
+>(
+  (db, value) =>
+    db.insertInto('event').values({
+      id: value.id,
+      account_id: value.accountId,
+      project_id: value.projectId,
+      configuration_id: value.installationId,
+      made_by: value.madeBy,
+      type: value.type,
+      payload_json: value.payload,
+      stamp: value.stamp,
+    }),
+  { noAnswer: true },
 )
 
 /** Writes the events of an operation and its audit entry. `fields`: the names of the fields that were sent, never a value. */

@@ -20,6 +20,7 @@ const SAMPLES: Record<Name, string> = {
   BERTH_TLS_KEY: '/etc/other.key',
   BERTH_DATA: '/var/lib/berth',
   DATABASE_URL: 'postgres://u:p@localhost/berth',
+  BERTH_PG_PREPARED: 'off',
   BERTH_KEYS: '/etc/berth/keys.json',
   BERTH_OPERATOR_TOKEN: 'x'.repeat(20),
   BERTH_METRICS_TOKEN: 'x'.repeat(20),

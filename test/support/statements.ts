@@ -12,6 +12,8 @@ export const SMALL = new Set(['root_key', 'fact', 'kysely_migration', 'kysely_mi
 /** Each statement with values that it was given; SQLite plans without. */
 export type Statements = Map<string, readonly unknown[]>
 
+type Given = { text: string; values: unknown[] }
+
 /** Hears every statement that a connection of this process is given, until `stop`. */
 export function hearStatements(): { said: Statements; stop(): void } {
   const said: Statements = new Map()
@@ -22,8 +24,9 @@ export function hearStatements(): { said: Statements; stop(): void } {
     return prepare.call(this, text, ...rest)
   }
   pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
-    const text = typeof given[0] === 'string' ? given[0] : (given[0] as { text?: string }).text
-    if (text !== undefined) said.set(text, Array.isArray(given[1]) ? given[1] : [])
+    const [first, values] = given as [string | Partial<Given>, unknown]
+    const statement = typeof first === 'string' ? { text: first, values } : first
+    if (statement.text !== undefined) said.set(statement.text, Array.isArray(statement.values) ? statement.values : [])
     return (query as (...given: unknown[]) => unknown).apply(this, given)
   } as typeof query
   return {

@@ -3,8 +3,11 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { type Db, migrate, type Queries, type StoreWatch } from '../db.ts'
 import type { Schema } from '../schema.ts'
+import { postgresDialect } from './dialect.ts'
 import { listenOnPostgres } from './listener.ts'
+import { openPipeline } from './pipeline.ts'
 import { openRaces } from './races.ts'
+import { openNames } from './statement.ts'
 
 /** The server is going, gone, not there yet, too slow, read-only, short of something, or does not let the service in any more. */
 const SERVER_AWAY = /^(57P0\d|57014|55000|55P03|25P03|25006|08\w{3}|28\w{3}|3D000|53\w{3}|58\w{3})$/
@@ -16,25 +19,37 @@ const DISK_FULL = '53100'
 /** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-/** Opens and migrates a PostgreSQL store. `onLost` hears of connections that the server ended; the pool replaces them. */
-export async function openPostgres(url: string, onLost: (error: Error) => void, watch?: StoreWatch): Promise<Db> {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: 20,
-    // An idle service is still seen by who would restore over it.
-    min: 1,
-    connectionTimeoutMillis: 2000,
-    statement_timeout: 5000,
-    lock_timeout: 2000,
-    idle_in_transaction_session_timeout: 10_000,
-    query_timeout: 6000,
-    keepAlive: true,
-    application_name: 'berth',
-  })
+const CONNECTION = {
+  connectionTimeoutMillis: 2000,
+  statement_timeout: 5000,
+  lock_timeout: 2000,
+  idle_in_transaction_session_timeout: 10_000,
+  query_timeout: 6000,
+  keepAlive: true,
+  application_name: 'berth',
+  // Statements that do not wait for each other's answers are sent at once.
+  pipeline: true,
+}
+
+/**
+ * Opens and migrates a PostgreSQL store. `onLost` hears of connections that the server ended; others replace them. `keepsStatements`:
+ * false where connections keep no statements under a name, as behind pgbouncer before 1.21.
+ */
+export async function openPostgres(
+  url: string,
+  onLost: (error: Error) => void,
+  watch?: StoreWatch,
+  keepsStatements = true,
+): Promise<Db> {
+  const config = { ...CONNECTION, connectionString: url }
+  // An idle service is still seen by whoever would restore over it.
+  const pool = new pg.Pool({ ...config, max: 20, min: 1 })
   // Without a listener on pool and client, the first restart of the server would end this process.
   pool.on('error', onLost)
   pool.on('connect', (client) => client.on('error', onLost))
-  const queries = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  const names = openNames(keepsStatements)
+  const pipeline = openPipeline(() => new pg.Client(config), names, onLost)
+  const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names) })
   await migratePostgres(url)
   const untilWon = openRaces(() => watch?.lostRace())
   const ends: (() => Promise<void>)[] = []
@@ -53,14 +68,18 @@ export async function openPostgres(url: string, onLost: (error: Error) => void, 
         watch?.committed(1, performance.now() - before)
         return value
       }),
-    connections: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    connections: () => ({
+      open: pool.totalCount + pipeline.open(),
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     answers: () => undefined,
     renew: () => {},
     refusalOf,
     onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
     async close() {
       await Promise.all(ends.map((end) => end()))
-      await queries.destroy()
+      await Promise.all([pipeline.close(), queries.destroy()])
     },
   }
 }
@@ -114,7 +133,9 @@ function refusalOf(error: unknown): 'storage_full' | 'unavailable' | undefined {
   if (code === DISK_FULL) return 'storage_full'
   const away =
     code === undefined
-      ? /Connection terminated|timeout exceeded when trying to connect|Query read timeout|not queryable/.test(message)
+      ? /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|not queryable/.test(
+          message,
+        )
       : SERVER_AWAY.test(code) || NETWORK_AWAY.test(code) || syscall === 'connect'
   return away ? 'unavailable' : undefined
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refuse } from '../../refusal.ts'
 import { openSemaphore, type Semaphore } from '../../semaphore.ts'
+import { isStalePlan } from './statement.ts'
 
 const ATTEMPTS = 12
 /** A long transaction loses to every short one that commits meanwhile: after so many losses no other writer runs beside it. */
@@ -83,6 +84,8 @@ function openLock(): { shared: Way; exclusive: Way } {
 
 function isLostRace(error: unknown): boolean {
   const { code, constraint } = error as { code?: string; constraint?: string }
+  // Another instance migrated the store meanwhile; the next attempt has its statements planned anew.
+  if (isStalePlan(error)) return true
   // Another instance gave the same stamp in the same millisecond; the next attempt has a new one.
   return LOST_RACE.has(code ?? '') || (code === '23505' && (constraint ?? '').endsWith('_stamp'))
 }

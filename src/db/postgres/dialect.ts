@@ -1,0 +1,119 @@
+/**
+ * Kysely over the pool. What need not wait for an answer is sent without: BEGIN goes together with the first statement, and a statement
+ * with `noAnswer` together with the next one or with COMMIT.
+ */
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from 'kysely'
+import type pg from 'pg'
+import type { Pipeline } from './pipeline.ts'
+import { type Names, PIPELINED, type Statement } from './statement.ts'
+
+export function postgresDialect(pool: pg.Pool, pipeline: Pipeline, names: Names): Dialect {
+  const adapter = new PostgresAdapter()
+  PIPELINED.set(adapter, pipeline.run)
+  return {
+    createAdapter: () => adapter,
+    createDriver: () => postgresDriver(pool, names),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  }
+}
+
+type Connection = DatabaseConnection & {
+  begin(isolationLevel: string): void
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  release(): void
+}
+
+function postgresDriver(pool: pg.Pool, names: Names): Driver {
+  const own = (connection: DatabaseConnection) => connection as Connection
+  return {
+    init: async () => {},
+    acquireConnection: async () => openConnection(await pool.connect(), names),
+    beginTransaction: async (connection, { isolationLevel = 'read committed' }) =>
+      own(connection).begin(isolationLevel),
+    commitTransaction: (connection) => own(connection).commit(),
+    rollbackTransaction: (connection) => own(connection).rollback(),
+    releaseConnection: async (connection) => own(connection).release(),
+    destroy: () => pool.end(),
+  }
+}
+
+/** A connection of the pool for as long as somebody has it: for a statement, or for a transaction. */
+function openConnection(client: pg.PoolClient, names: Names): Connection {
+  const sent = openSent()
+  const send = (statement: Statement) => client.query(names.named(statement))
+  let begun: Promise<unknown> | undefined
+  let broken = false
+  return {
+    begin(isolationLevel) {
+      begun = sent.add(client.query(`start transaction isolation level ${isolationLevel}`))
+    },
+    async executeQuery<R>(compiled: CompiledQuery & Statement): Promise<QueryResult<R>> {
+      // Without its transaction a SELECT changes nothing, so only a SELECT may be sent before it is known that the transaction has begun.
+      if (compiled.query.kind !== 'SelectQueryNode') await begun
+      if (compiled.noAnswer && begun !== undefined) {
+        sent.add(send(compiled))
+        return { rows: [] }
+      }
+      try {
+        return resultOf<R>(await send(compiled))
+      } catch (error) {
+        const first = await sent.firstFailure(error)
+        names.renewAfter(first)
+        throw first
+      }
+    },
+    async commit() {
+      const committed = sent.add(client.query('commit'))
+      const failure = await sent.firstFailure()
+      if (failure !== undefined) throw failure
+      // A statement failed, and whoever ran it went on: the server has undone everything.
+      if ((await committed).command !== 'COMMIT') throw new Error('the transaction was not committed')
+    },
+    async rollback() {
+      // A connection that cannot say it is closed, which undoes the transaction too. The caller hears why it was rolled back.
+      await client.query('rollback').catch(() => {
+        broken = true
+      })
+    },
+    release: () => client.release(broken),
+    async *streamQuery() {
+      yield* []
+      throw new Error('no query is streamed: every list has a limit')
+    },
+  }
+}
+
+/** What was sent and not waited for. When one fails, all that follows it in its transaction fails too, and says less. */
+function openSent() {
+  const all: Promise<unknown>[] = []
+  return {
+    add<T>(one: Promise<T>): Promise<T> {
+      all.push(one)
+      // Told by `firstFailure`.
+      one.catch(() => {})
+      return one
+    },
+    /** Waits for all of it. Gives why the first one failed that did, else `error`. */
+    async firstFailure(error?: unknown): Promise<unknown> {
+      const outcomes = await Promise.allSettled(all)
+      const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+      return failed === undefined ? error : failed.reason
+    },
+  }
+}
+
+function resultOf<R>({ command, rowCount, rows }: pg.QueryResult): QueryResult<R> {
+  if (command === 'SELECT' || rowCount === null) return { rows: rows ?? [] }
+  return { rows, numAffectedRows: BigInt(rowCount) }
+}

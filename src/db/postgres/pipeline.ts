@@ -1,0 +1,83 @@
+/**
+ * Connections that reads share. A statement is sent at once, behind those that wait for their answers, so that no read waits for a
+ * connection of its own. For short statements alone: a long one holds up those behind it.
+ */
+import type pg from 'pg'
+import type { Names, Statement } from './statement.ts'
+
+/** As many as keep a few cores of the server busy. Each runs one statement at a time. */
+const MOST_CONNECTIONS = 4
+
+export type Pipeline = {
+  /** Runs a statement that gives rows, outside of a transaction. */
+  run(statement: Statement): Promise<unknown[]>
+  /** Connections that are open. */
+  open(): number
+  close(): Promise<void>
+}
+
+type Connection = { client: pg.Client; unanswered: number; connecting: Promise<unknown> | undefined }
+
+/** `newClient`: makes a client that sends at once. `onLost` hears of connections that ended; the next statement opens another one. */
+export function openPipeline(newClient: () => pg.Client, names: Names, onLost: (error: Error) => void): Pipeline {
+  const connections = new Set<Connection>()
+  const send = async (statement: Statement): Promise<unknown[]> => {
+    const connection = pick(connections, () => connect(connections, newClient(), onLost))
+    connection.unanswered++
+    try {
+      if (connection.connecting !== undefined) await connection.connecting
+      return (await connection.client.query(names.named(statement))).rows
+    } finally {
+      connection.unanswered--
+    }
+  }
+  return {
+    run: (statement) =>
+      send(statement).catch((error) => {
+        if (names.renewAfter(error)) return send(statement)
+        throw error
+      }),
+    open: () => connections.size,
+    async close() {
+      await Promise.all([...connections].map(({ client }) => client.end().catch(() => {})))
+    },
+  }
+}
+
+/** The connection with the fewest unanswered statements. One more is opened when each has some. */
+function pick(connections: ReadonlySet<Connection>, open: () => Connection): Connection {
+  let least: Connection | undefined
+  for (const connection of connections) {
+    if (least === undefined || rank(connection) < rank(least)) least = connection
+  }
+  if (least === undefined) return open()
+  if (least.unanswered > 0 && connections.size < MOST_CONNECTIONS) open()
+  return least
+}
+
+/** One that is still being opened is taken when there is no other. */
+function rank({ connecting, unanswered }: Connection): number {
+  return connecting === undefined ? unanswered : Number.MAX_SAFE_INTEGER
+}
+
+function connect(connections: Set<Connection>, client: pg.Client, onLost: (error: Error) => void): Connection {
+  const connection: Connection = { client, unanswered: 0, connecting: undefined }
+  connections.add(connection)
+  client.on('error', (error) => {
+    connections.delete(connection)
+    onLost(error)
+  })
+  client.once('end', () => connections.delete(connection))
+  connection.connecting = client.connect().then(
+    () => {
+      connection.connecting = undefined
+    },
+    (error) => {
+      connections.delete(connection)
+      throw error
+    },
+  )
+  // One that nobody waits for yet may fail too.
+  connection.connecting.catch(() => {})
+  return connection
+}
