@@ -12,18 +12,14 @@ const attacks = npm('test:attacks', '--', '--short')
 const clients = npm('test:clients')
 /** Power cuts, kills and all the others in short; docs/faults.md. A broken promise fails the run. */
 const faults = npm('test:faults', '--', '--short')
+/** The leader of a PostgreSQL cluster fails under load; docs/scaling.md. It mostly waits. */
+const failover = npm('test:failover', '--', '--short')
 /** Kills, real proxies, a real browser, backups under load: *.long.test.ts; docs/testing.md. */
 const long = npm('test:long')
 /** What waits for rare luck is tried often here, and a few times in npm test; docs/testing.md. */
 const check: Part = { ...npm('check'), env: { BERTH_TEST_ROUNDS: 'many' } }
 
 process.exitCode = await runParts(
-  [
-    [[attacks]],
-    [
-      [clients, long],
-      [faults, check],
-    ],
-  ],
-  [attacks, clients, faults, long, check],
+  [[[attacks]], [[clients, long], [faults, check], [failover]]],
+  [attacks, clients, faults, failover, long, check],
 )
