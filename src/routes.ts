@@ -31,7 +31,7 @@ import { tokenRoutes } from './tokens/routes.ts'
 import { transferRoutes } from './transfer/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
-export const ROUTES: readonly Route[] = [
+const routes = [
   ...projectRoutes,
   ...linkRoutes,
   ...gitCredentialRoutes,
@@ -62,3 +62,8 @@ export const ROUTES: readonly Route[] = [
   ...peopleRoutes,
   ...keyRoutes,
 ]
+
+/** The types of the routes, as they were written. */
+export type Routes = (typeof routes)[number]
+
+export const ROUTES: readonly Route[] = routes

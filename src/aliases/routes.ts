@@ -1,7 +1,7 @@
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { findDeployment } from '../deployments/deployments.ts'
 import { ROUTING_REFUSALS } from '../domains/domains.ts'
-import { route } from '../http/route.ts'
+import { places, route } from '../http/route.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
 import {
@@ -28,10 +28,10 @@ const read = ['deployment:read'] as const
 
 /** The same at the paths of the SDKs and, with `now` in them, at those of the CLI. */
 export const aliasRoutes = [
-  ...[
+  ...places(
     { path: '/v4/aliases', operationId: 'listAliases' },
     { path: '/v3/now/aliases', operationId: 'listAliasesAsCli' },
-  ].map((at) =>
+  ).map((at) =>
     route({
       method: 'GET',
       ...at,
@@ -45,10 +45,10 @@ export const aliasRoutes = [
       reply: AliasPage,
     }),
   ),
-  ...[
+  ...places(
     { path: '/v4/aliases/:idOrAlias', operationId: 'getAlias' },
     { path: '/now/aliases/:idOrAlias', operationId: 'getAliasAsCli' },
-  ].map((at) =>
+  ).map((at) =>
     route({
       method: 'GET',
       ...at,
@@ -63,10 +63,10 @@ export const aliasRoutes = [
       reply: Alias,
     }),
   ),
-  ...[
+  ...places(
     { path: '/v2/aliases/:idOrAlias', operationId: 'deleteAlias' },
     { path: '/now/aliases/:idOrAlias', operationId: 'deleteAliasAsCli' },
-  ].map((at) =>
+  ).map((at) =>
     route({
       method: 'DELETE',
       ...at,
@@ -81,10 +81,10 @@ export const aliasRoutes = [
       reply: Type.Object({ status: OneOf('SUCCESS') }),
     }),
   ),
-  ...[
+  ...places(
     { path: '/v2/deployments/:id/aliases', operationId: 'listDeploymentAliases' },
     { path: '/now/deployments/:id/aliases', operationId: 'listDeploymentAliasesAsCli' },
-  ].map((at) =>
+  ).map((at) =>
     route({
       method: 'GET',
       ...at,
@@ -99,10 +99,10 @@ export const aliasRoutes = [
       reply: DeploymentAliases,
     }),
   ),
-  ...[
+  ...places(
     { path: '/v2/deployments/:id/aliases', operationId: 'assignAlias' },
     { path: '/now/deployments/:id/aliases', operationId: 'assignAliasAsCli' },
-  ].map((at) =>
+  ).map((at) =>
     route({
       method: 'POST',
       ...at,

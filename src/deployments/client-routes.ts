@@ -1,6 +1,6 @@
 /** What clients ask of one deployment beside reading it: the SDKs at their paths and, with `now` in them, older programs and the CLI. */
 
-import { route } from '../http/route.ts'
+import { places, route } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { answerDeployment, findDeployment, findDeploymentOfProject } from './deployments.ts'
@@ -24,10 +24,10 @@ const ByUrl = Type.Object({
 })
 
 export const clientDeploymentRoutes = [
-  ...[
+  ...places(
     { path: '/v13/deployments/get', operationId: 'getDeploymentByUrl' },
     { path: '/v11/now/deployments/get', operationId: 'getDeploymentByUrlAsActions' },
-  ].map((at) =>
+  ).map((at) =>
     route({
       method: 'GET',
       ...at,
@@ -45,10 +45,10 @@ export const clientDeploymentRoutes = [
       reply: Deployment,
     }),
   ),
-  ...[
+  ...places(
     { path: '/v13/deployments/:idOrUrl', operationId: 'deleteDeployment' },
     { path: '/now/deployments/:idOrUrl', operationId: 'deleteDeploymentAsCli' },
-  ].map((at) =>
+  ).map((at) =>
     route({
       method: 'DELETE',
       ...at,
@@ -64,10 +64,10 @@ export const clientDeploymentRoutes = [
       reply: DeletedDeployment,
     }),
   ),
-  ...[
+  ...places(
     { path: '/v3/deployments/:idOrUrl/events', operationId: 'getDeploymentEvents' },
     { path: '/v3/now/deployments/:idOrUrl/events', operationId: 'getDeploymentEventsAsCli' },
-  ].map((at) =>
+  ).map((at) =>
     route({
       method: 'GET',
       ...at,

@@ -1,5 +1,5 @@
 import { notLimitedToProjects } from '../access/guards.ts'
-import { operatorRoute, type Route, route } from '../http/route.ts'
+import { operatorRoute, route } from '../http/route.ts'
 import { newerDrainRoutes } from './drain-routes.ts'
 import { findAnyProject, readWaitingFor, takeLines } from './lines.ts'
 import { createLogDrain, getLogDrain, listLogDrains, transferLogDrain } from './log-drains.ts'
@@ -38,7 +38,7 @@ const deleting = {
   status: 204,
 } as const
 
-export const drainRoutes: Route[] = [
+export const drainRoutes = [
   ...newerDrainRoutes,
   route({
     ...creating,

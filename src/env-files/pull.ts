@@ -12,7 +12,7 @@ import { openSecretBox, type SecretBox } from '../secrets/data-keys.ts'
 import { sharedOf } from '../shared-env/shared-env.ts'
 import { writeDotenv } from './dotenv.ts'
 
-const Variables = Type.Object({}, { additionalProperties: Type.String() })
+const Variables = Type.Unsafe<Record<string, string>>(Type.Object({}, { additionalProperties: Type.String() }))
 export const PulledEnv = Type.Object({
   env: Variables,
   buildEnv: Variables,

@@ -59,28 +59,62 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   noStore?: true
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a table of routes holds every combination; `route` checked each where it was written
-export type Route = Spec<any, any, any, any, any, any> & { auth: 'public' | 'operator' | 'client' }
+type Method = Spec<unknown, TSchema, TSchema, TSchema, unknown, unknown>['method']
+
+// biome-ignore-start lint/suspicious/noExplicitAny: a table of routes holds every combination; `route` checked each where it was written
+/** Its method, path and reply are part of the type, so that the tests know what answers a call: test/support/call.ts. */
+export type Route<M extends Method = Method, P extends string = string, R extends TSchema = any> = Spec<
+  any,
+  any,
+  any,
+  R,
+  any,
+  any
+> & { auth: 'public' | 'operator' | 'client'; method: M; path: P }
+// biome-ignore-end lint/suspicious/noExplicitAny: as above
 
 /** A route of the public API: bearer token, `teamId`/`slug`, any version. */
-export function route<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
-  spec: Spec<Ctx, Q, B, R, S, A>,
-): Route {
-  return { ...(spec as Route), auth: 'public' }
+export function route<
+  M extends Method,
+  P extends string,
+  Q extends TSchema,
+  B extends TSchema,
+  R extends TSchema,
+  S = undefined,
+  A = undefined,
+>(spec: Spec<Ctx, Q, B, R, S, A> & { method: M; path: P }): Route<M, P, R> {
+  return { ...(spec as Route<M, P, R>), auth: 'public' }
 }
 
 /** A route of the operator API: the operator token and nothing else. */
-export function operatorRoute<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
-  spec: Spec<OperatorCtx, Q, B, R, S, A>,
-): Route {
-  return { ...(spec as Route), auth: 'operator' }
+export function operatorRoute<
+  M extends Method,
+  P extends string,
+  Q extends TSchema,
+  B extends TSchema,
+  R extends TSchema,
+  S = undefined,
+  A = undefined,
+>(spec: Spec<OperatorCtx, Q, B, R, S, A> & { method: M; path: P }): Route<M, P, R> {
+  return { ...(spec as Route<M, P, R>), auth: 'operator' }
 }
 
 /** A route for apps, which prove themselves by their client secret: no bearer token, no account. */
-export function clientRoute<Q extends TSchema, B extends TSchema, R extends TSchema, S = undefined, A = undefined>(
-  spec: Spec<OperatorCtx, Q, B, R, S, A>,
-): Route {
-  return { ...(spec as Route), auth: 'client' }
+export function clientRoute<
+  M extends Method,
+  P extends string,
+  Q extends TSchema,
+  B extends TSchema,
+  R extends TSchema,
+  S = undefined,
+  A = undefined,
+>(spec: Spec<OperatorCtx, Q, B, R, S, A> & { method: M; path: P }): Route<M, P, R> {
+  return { ...(spec as Route<M, P, R>), auth: 'client' }
+}
+
+/** Several paths of one route, each an operation of its own. */
+export function places<const At extends Pick<Route, 'path' | 'operationId'>>(...at: At[]): At[] {
+  return at
 }
 
 /** Whether a route lists: its answer is rows, or begins with them. What narrows it must be known to it (query.ts). */

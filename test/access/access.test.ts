@@ -1,6 +1,8 @@
 /** Who may do what: roles against operations, in a table written by hand; scopes are in scopes.test.ts. docs/spec/decisions.md: Accounts, actors, permissions. */
+
 import assert from 'node:assert/strict'
-import { makeProject, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { makeProject, PUBLIC, sampleOf } from '../support/place.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
 
 const OPERATIONS = [

@@ -101,7 +101,7 @@ onBothEngines(
     }
     assert.ok(answered > routes.length, `only ${answered} answers: the search proves little`)
     const whole = await world.call('GET', `/v1/integrations/configuration/${installationId}`)
-    assert.ok(whole.body.projects.includes(hidden[0]), 'who sees all of the account is told')
+    assert.ok(whole.body.projects.includes(hidden[0]!), 'who sees all of the account is told')
   },
 )
 

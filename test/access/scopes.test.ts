@@ -2,9 +2,11 @@
  * Every public operation against every scope, with the token of a real installation, compared with one table that is written
  * by hand from the specification (Scopes, Authentication) and docs/spec/decisions.md, and not from the code.
  */
+
 import assert from 'node:assert/strict'
+import { withQuery } from '../support/call.ts'
 import { type App, exchange, install, makeIntegration } from '../support/integration-world.ts'
-import { openPlace, type Place, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { openPlace, type Place, PUBLIC, sampleOf } from '../support/place.ts'
 import { rounds } from '../support/rounds.ts'
 import { SCOPES } from '../support/scope-names.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'

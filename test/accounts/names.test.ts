@@ -1,6 +1,8 @@
 /** What accounts are called: by the operator, and after a name was given up. docs/accounts.md: Names; docs/operations.md: People. */
+
 import assert from 'node:assert/strict'
-import { OPERATORS, openPlace, sampleOf, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { OPERATORS, openPlace, sampleOf } from '../support/place.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]

@@ -146,7 +146,7 @@ onBothEngines('turning a protection off is always allowed', async (world) => {
   assert.equal((await world.call('PATCH', '/v9/projects/web', { devCommand: 'run' })).status, 200)
   for (const name of Object.keys(set)) {
     const answer = await world.call('PATCH', '/v9/projects/web', { [name]: null })
-    assert.deepEqual([answer.status, answer.body[name]], [200, null], name)
+    assert.deepEqual([answer.status, (answer.body as Record<string, unknown>)[name]], [200, null], name)
   }
   const row = await world.deps.db.read.selectFrom('project').selectAll().executeTakeFirstOrThrow()
   assert.equal(row.password_hash, null)

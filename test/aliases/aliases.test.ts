@@ -46,7 +46,7 @@ onBothEngines(
     )
     const project = await web.read()
     assert.deepEqual(project.targets.production.alias, [TWO])
-    const shown = project.latestDeployments.find((row: { id: string }) => row.id === older)
+    const shown = project.latestDeployments.find((row: { id: string }) => row.id === older)!
     assert.deepEqual(shown.alias, [ONE])
     assert.equal((await web.promote(newer)).status, 201)
     while (await web.sweep());

@@ -1,12 +1,14 @@
 /** Property: whatever is asked, the answer is one that the OpenAPI document says of the operation. */
+
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import fc from 'fast-check'
 import type { Route } from '../../src/http/route.ts'
 import { SCOPES } from '../../src/permissions/scopes.ts'
 import { ROUTES } from '../../src/routes.ts'
+import { withQuery } from '../support/call.ts'
 import { makeInstallation } from '../support/integration-world.ts'
-import { callerOf, openPlace, type Place, sampleOf, withQuery } from '../support/place.ts'
+import { callerOf, openPlace, type Place, sampleOf } from '../support/place.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 import { faultOf } from './document.ts'
 import { FULL, SEED, sayFigure } from './form.ts'

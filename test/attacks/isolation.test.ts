@@ -2,11 +2,13 @@
  * Every public operation × who asks × what is named × for which team: what is not theirs is answered as what does not exist,
  * changes nothing, and tells nothing. The rule is written here by hand and not read from the code.
  */
+
 import assert from 'node:assert/strict'
 import { type Route, unversioned } from '../../src/http/route.ts'
 import { SCOPES } from '../../src/permissions/scopes.ts'
+import { withQuery } from '../support/call.ts'
 import { exchange, install, makeIntegration } from '../support/integration-world.ts'
-import { CLIENTS, digest, OPERATORS, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { CLIENTS, digest, OPERATORS, PUBLIC, sampleOf } from '../support/place.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 import { FULL, SEED, sayFigure } from './form.ts'
 import { openTenant, type Tenant, unknownLike, unknownOf } from './tenants.ts'

@@ -1,8 +1,10 @@
 /** What a body or a cursor names of another team is as if it were not there. docs/spec/reliability.md T36, T49, T52. */
+
 import assert from 'node:assert/strict'
 import type { TSchema } from 'typebox'
 import { isList } from '../../src/http/route.ts'
-import { type digest, openPlace, PUBLIC, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { type digest, openPlace, PUBLIC, sampleOf, teamQuery } from '../support/place.ts'
 import { type Method, onBothEngines } from '../support/world.ts'
 import { FULL, sayFigure } from './form.ts'
 import { openTenant, type Tenant, unknownOf } from './tenants.ts'

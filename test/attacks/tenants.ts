@@ -1,7 +1,9 @@
 /** Two teams that hold the same things under their own names, and nobody of one has any business in the other. */
+
 import assert from 'node:assert/strict'
+import { callWith } from '../support/call.ts'
 import { install, makeIntegration } from '../support/integration-world.ts'
-import { makeDeployment, type Place, withQuery } from '../support/place.ts'
+import { makeDeployment, type Place } from '../support/place.ts'
 import type { Call, World } from '../support/world.ts'
 
 export type Tenant = {
@@ -30,7 +32,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   })
   const teamId: string = team.body.id
   const query = `teamId=${teamId}`
-  const call: Call = (method, url, ...rest) => user.call(method, withQuery(url, query), ...rest)
+  const call = callWith(user.call, query)
   const made = async (method: 'POST' | 'PATCH', url: string, body: object) => {
     const answer = await call(method, url, body)
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)

@@ -81,7 +81,7 @@ onBothClis('who one is, and for whom one acts', async (world) => {
     'tokens ls',
     async () => {
       const { body } = await world.call('GET', '/v6/user/tokens')
-      id = body.tokens.find((token: { name: string }) => token.name === 'laptop').id
+      id = body.tokens.find((token: { name: string }) => token.name === 'laptop')!.id
       const said = await cli(['tokens', 'ls'], own)
       assertSaid(said, 0, 'laptop', id)
       assert.doesNotMatch(said.out + said.err, /berth_/, 'a token is shown once')

@@ -1,8 +1,9 @@
 /** What one SDK does for one account, told call by call: what it called, and what went wrong. */
+
 import assert from 'node:assert/strict'
+import { withQuery } from '../support/call.ts'
 import type { DnsServer } from '../support/dns-server.ts'
 import type { GitHosts } from '../support/full-project.ts'
-import { withQuery } from '../support/place.ts'
 import type { Method, World } from '../support/world.ts'
 import { type Decoded, isBefore, type Sdk } from './sdk-client.ts'
 

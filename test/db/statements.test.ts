@@ -1,9 +1,11 @@
 /** What a service says to its store costs as much in a store of a million projects: nothing reads a whole table that grows. docs/scaling.md. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../src/routes.ts'
 import { TIMERS } from '../../src/timers.ts'
-import { callerOf, openPlace, type Place, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { callerOf, openPlace, type Place, sampleOf, teamQuery } from '../support/place.ts'
 import { hearStatements, SMALL, type Walk, walksOf } from '../support/statements.ts'
 import { ENGINES, openWorld, type World } from '../support/world.ts'
 

@@ -1,5 +1,7 @@
 /** The deliveries to a webhook, as its owners see them: listed, shown with attempts, and sent again. docs/webhooks.md. */
+
 import assert from 'node:assert/strict'
+import { callWith } from '../support/call.ts'
 import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
 import { makeProject } from '../support/place.ts'
 import { deliver, LOCAL, receiver, register } from '../support/receiver.ts'
@@ -14,10 +16,7 @@ const listed = async (call: Call, id: string, query = '') => {
 }
 
 /** A call that names the first team. */
-const ofTeam =
-  (world: World, call: Call): Call =>
-  (method, url, ...rest) =>
-    call(method, `${url}${url.includes('?') ? '&' : '?'}teamId=${world.credentials.teamId}`, ...rest)
+const ofTeam = (world: World, call: Call) => callWith(call, `teamId=${world.credentials.teamId}`)
 
 onBothEngines('a webhook that was narrowed is not sent events of other projects that waited for it', async (world) => {
   const kept = await makeProject(world, 'kept')

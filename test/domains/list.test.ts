@@ -75,10 +75,8 @@ onBothEngines(
       let until: number | null = null
       let pages = 0
       do {
-        const { body, headers } = await call(
-          'GET',
-          `/v9/projects/web/domains?limit=40&order=${order}${until === null ? '' : `&until=${until}`}`,
-        )
+        const from: string = until === null ? '' : `&until=${until}`
+        const { body, headers } = await call('GET', `/v9/projects/web/domains?limit=40&order=${order}${from}`)
         seen.push(...named(body.domains))
         assert.equal(body.pagination.count, body.domains.length)
         assert.equal(body.pagination.prev === null, until === null)

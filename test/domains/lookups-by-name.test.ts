@@ -1,6 +1,8 @@
 /** What cannot be a domain is none that is there: every route that looks one up by a name in its path answers 404. docs/domains.md. */
+
 import assert from 'node:assert/strict'
-import { openPlace, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { openPlace, PUBLIC, sampleOf } from '../support/place.ts'
 import { onBothEngines } from '../support/world.ts'
 
 /** The specification's 400 (operation 15), and a question to DNS that looks nothing up here. */

@@ -1,6 +1,8 @@
 /** Who is verified at once, who must prove, who is refused: the rules of docs/spec/decisions.md: Domains. */
+
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
+import { callWith } from '../support/call.ts'
 import { startDnsServer } from '../support/dns-server.ts'
 import { freshApex, holder, refused, two } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
@@ -242,7 +244,7 @@ onBothEngines(
     await world.operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${placed.id}`, { role: 'OWNER' })
     await placed.call('POST', '/v10/projects', { name: 'own' })
     const teams = freshApex()
-    await (await holder(dns, (method, url, body) => call(method, `${url}${team}`, body), 'third')).prove(teams)
+    await (await holder(dns, callWith(call, team.slice(1)), 'third')).prove(teams)
     const claimed = await placed.call('POST', '/v10/projects/own/domains', { name: teams })
     assert.deepEqual([claimed.status, claimed.body.verified], [200, false])
     const bound = await world.token({ teamId: credentials.teamId })

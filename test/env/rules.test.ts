@@ -135,7 +135,7 @@ onBothEngines('a project has at most 1,000 variables in an environment', async (
     target: ['production'],
   })
   assert.deepEqual(told(moved), [400, 'MAX_ENVS_EXCEEDED'])
-  await world.call('DELETE', `/v9/projects/web/env/${made.body.created[7].id}`)
+  await world.call('DELETE', `/v9/projects/web/env/${made.body.created[7]!.id}`)
   assert.equal((await world.call('POST', URL, items[1000])).status, 201)
   const usage = await world.deps.db.read.selectFrom('env_usage').selectAll().orderBy('target').execute()
   assert.deepEqual(

@@ -1,10 +1,12 @@
 /** Every answer is what the route table, and so the OpenAPI document, says of it. */
+
 import assert from 'node:assert/strict'
 import { Compile } from 'typebox/compile'
 import { REFUSALS } from '../../src/errors.ts'
 import { type Route, refusalsOf } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { callerOf, makeProject, openPlace, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { callerOf, makeProject, openPlace, sampleOf, teamQuery } from '../support/place.ts'
 import { onBothEngines } from '../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
@@ -101,7 +103,8 @@ onBothEngines('a refusal is problem+json for those who ask, and says the same', 
   assert.match(String(plain.headers['content-type']), /^application\/json(;|$)/)
   assert.match(String(problem.headers['content-type']), /^application\/problem\+json(;|$)/)
   assert.deepEqual(problem.body.error, plain.body.error)
-  assert.deepEqual([problem.body.status, problem.body.detail], [404, plain.body.error.message])
+  const { status, detail } = JSON.parse(problem.text)
+  assert.deepEqual([status, detail], [404, plain.body.error.message])
 })
 
 onBothEngines('HEAD answers as GET does, without the body', async (world) => {

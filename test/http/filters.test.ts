@@ -1,8 +1,10 @@
 /** An unknown filter never widens an answer: the rule of http/query.ts, over every list of the route table. docs/clients.md. */
+
 import assert from 'node:assert/strict'
 import { isList, type Route } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { callerOf, openPlace, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { callerOf, openPlace, sampleOf, teamQuery } from '../support/place.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const LISTS = ROUTES.filter((route) => route.auth === 'public' && isList(route))

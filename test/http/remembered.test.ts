@@ -22,7 +22,7 @@ onBothEngines('a list that was asked before shows every change that was answered
   assert.deepEqual(await names(call), ['renamed', 'second'])
   const variable = { key: 'A', value: '1', type: 'plain', target: ['production'] }
   assert.equal((await call('POST', '/v10/projects/second/env', variable)).status, 201)
-  const shown = (await call('GET', LIST)).body.projects.find(({ name }: { name: string }) => name === 'second')
+  const shown = (await call('GET', LIST)).body.projects.find(({ name }) => name === 'second')!
   assert.deepEqual(
     shown.env.map(({ key }: { key: string }) => key),
     ['A'],

@@ -1,9 +1,11 @@
 /** What holds for every endpoint, once, from the route table: who is let in, and at which paths. */
+
 import assert from 'node:assert/strict'
 import { unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
-import { bare, CLIENTS, ON_PROJECT, OPERATORS, openPlace, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { bare, CLIENTS, ON_PROJECT, OPERATORS, openPlace, PUBLIC, sampleOf } from '../support/place.ts'
 import { type Answer, type Method, onBothEngines } from '../support/world.ts'
 
 const NONSENSE = '{"nonsense": [tru'

@@ -1,7 +1,9 @@
 /** Installations: listed, shown, given projects and taken them, and removed. docs/spec/wire.md 6; docs/integrations.md: The projects of an installation. */
+
 import assert from 'node:assert/strict'
+import { withQuery } from '../support/call.ts'
 import { install, makeInstallation, makeIntegration } from '../support/integration-world.ts'
-import { makeProject, withQuery } from '../support/place.ts'
+import { makeProject } from '../support/place.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]

@@ -1,4 +1,5 @@
 /** Disabled for 30 days: removed, never early, once, whatever the clock does. Specification: States and transitions; docs/spec/reliability.md T53, F19 to F21. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,8 +12,8 @@ import { readConfig } from '../../src/config.ts'
 import { disableInstallationsOf } from '../../src/installations/disable.ts'
 import { openService } from '../../src/service.ts'
 import { runTimer, startTimers } from '../../src/timers.ts'
+import { callWith } from '../support/call.ts'
 import { configurationNow, eventsOf, type Installed, install, makeIntegration } from '../support/installed.ts'
-import { withQuery } from '../support/place.ts'
 import { DAY, leave, MINUTE, openTeam, SCOPES, sweep } from '../support/team-installation.ts'
 import { type Call, newDatabase, onBothEngines, type World } from '../support/world.ts'
 
@@ -22,7 +23,7 @@ async function furnish(world: World, { configuration, token }: Installed, call: 
   const { id, integration_id, account_id } = configuration
   await call('POST', '/v10/projects', { name: 'web' })
   const { teamId } = world.credentials
-  const people: Call = (method, url, body) => world.call(method, withQuery(url, `teamId=${teamId}`), body)
+  const people = callWith(world.call, `teamId=${teamId}`)
   for (const [by, key] of [
     [call, 'OF_APP'],
     [call, 'OF_APP_TOO'],

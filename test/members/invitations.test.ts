@@ -1,8 +1,10 @@
 /** Membership by consent: an invited person is a stranger until they accept. docs/accounts.md: Members. */
+
 import assert from 'node:assert/strict'
 import { postDue } from '../../src/mail/poster.ts'
 import { type Client, openClient, pathOf, signedIn } from '../support/browser-client.ts'
-import { digest, makeProject, openPlace, PUBLIC, sampleOf, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { digest, makeProject, openPlace, PUBLIC, sampleOf } from '../support/place.ts'
 import { openSmtp } from '../support/smtp.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 

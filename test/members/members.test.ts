@@ -1,7 +1,9 @@
 /** Members of a team, who sees a project, and the settings of a team. */
+
 import assert from 'node:assert/strict'
 import { type Kysely, sql } from 'kysely'
 import { up } from '../../src/db/migrations/0016-members.ts'
+import { callWith } from '../support/call.ts'
 import { exchange, install, makeIntegration } from '../support/integration-world.ts'
 import { digest, makeProject } from '../support/place.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
@@ -196,7 +198,7 @@ onBothEngines('a team of others is not there, and a narrowed token manages nobod
   ]
   const app = await makeIntegration(world, { scopes: ['read-write:team', 'read-write:project'] })
   const { access_token } = (await exchange(world, app, (await install(world, app)).code)).body
-  const installed: Call = (method, url, body) => world.as(access_token)(method, `${url}?teamId=${teamId}`, body)
+  const installed = callWith(world.as(access_token), `teamId=${teamId}`)
   const before = await digest(world)
   const asked = (named: string) =>
     [

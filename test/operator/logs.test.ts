@@ -1,4 +1,5 @@
 /** The log: every answer is named by an id, nothing secret is in any line, and a log that nobody reads stops nothing. docs/operations.md. */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
@@ -6,8 +7,9 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROUTES } from '../../src/routes.ts'
+import { withQuery } from '../support/call.ts'
 import { launch } from '../support/launched.ts'
-import { callerOf, openPlace, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { callerOf, openPlace, sampleOf, teamQuery } from '../support/place.ts'
 import { newHome, processOnBothEngines, start } from '../support/process.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 

@@ -1,11 +1,13 @@
 /** The figures: who may read them, what they count, and that no label is anybody's data. docs/operations.md. */
+
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { METRICS, observe, openMetrics } from '../../src/metrics.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { callerOf, openPlace, sampleOf, teamQuery, withQuery } from '../support/place.ts'
+import { withQuery } from '../support/call.ts'
+import { callerOf, openPlace, sampleOf, teamQuery } from '../support/place.ts'
 import { root } from '../support/root.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 

@@ -11,8 +11,9 @@ async function walk(
 ): Promise<string[]> {
   const seen: string[] = []
   for (let cursor: number | null = null; ; ) {
-    const { body } = await call('GET', `/v9/projects?limit=${limit}${cursor === null ? '' : `&${key}=${cursor}`}`)
-    seen.push(...body.projects.map((project: { name: string }) => project.name))
+    const from: string = cursor === null ? '' : `&${key}=${cursor}`
+    const { body } = await call('GET', `/v9/projects?limit=${limit}${from}`)
+    seen.push(...body.projects.map(({ name }) => name))
     const { next } = body.pagination
     if (next === null) return seen
     assert.ok(cursor === null || next < cursor, 'the cursor falls')

@@ -144,11 +144,8 @@ onBothEngines(
       ['b', 'e', 'd'],
     )
     const moment = Object.fromEntries(
-      (await call('GET', '/v9/projects')).body.projects.map((one: { name: string; updatedAt: number }) => [
-        one.name,
-        one.updatedAt,
-      ]),
-    )
+      (await call('GET', '/v9/projects')).body.projects.map(({ name, updatedAt }) => [name, updatedAt]),
+    ) as Record<'a' | 'b' | 'c' | 'd' | 'e', number>
     assert.ok(moment.b >= start + 9000 && moment.c < moment.d && moment.d < moment.e)
     assert.equal((await names(world, `from=${moment.c}`)).join(''), 'bde')
     assert.equal((await names(world, `from=${moment.c - 1}`)).join(''), 'bcde')
@@ -171,7 +168,8 @@ onBothEngines('a page says count, next and prev, and links to the page after wit
   let url: string | undefined = '/v9/projects?limit=3&search=P&gitForkProtection=1'
   const pages = []
   while (url) {
-    const answer = await call('GET', url)
+    const page: string = url
+    const answer = await call('GET', page as '/v9/projects')
     pages.push(answer.body)
     const link: string | undefined = answer.headers.link as string | undefined
     assert.equal(link === undefined, answer.body.pagination.next === null)
@@ -189,6 +187,6 @@ onBothEngines('a page says count, next and prev, and links to the page after wit
   assert.deepEqual(seen, ['p6', 'p5', 'p4', 'p3', 'p2', 'p1', 'p0'])
   const whole = (await call('GET', '/v9/projects?limit=8')).body.pagination
   assert.deepEqual(whole, { count: 8, next: null, prev: null })
-  const sdk = await call('GET', `/v9/projects?limit=3&from=${pages[0].pagination.next}`)
+  const sdk = await call('GET', `/v9/projects?limit=3&from=${pages[0]!.pagination.next}`)
   assert.match(String(sdk.headers.link), /^<\/v9\/projects\?limit=3&until=\d+>; rel="next"$/)
 })

@@ -163,8 +163,9 @@ onBothEngines('simultaneous updates of different fields all land', async ({ call
   ])
   for (const answer of answers) assert.equal(answer.status, 200, answer.text)
   const { body } = await call('GET', '/v9/projects/web')
+  const fields: Record<string, unknown> = body
   for (const change of changes) {
-    for (const [name, value] of Object.entries(change)) assert.deepEqual(body[name], value, name)
+    for (const [name, value] of Object.entries(change)) assert.deepEqual(fields[name], value, name)
   }
   assert.deepEqual([body.paused, body.autoAssignCustomDomains, body.dataCache.userDisabled], [true, false, true])
 })

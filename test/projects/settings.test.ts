@@ -79,7 +79,7 @@ onBothEngines(
 
 onBothEngines('fields that real clients send are answered as they came, unknown ones dropped', async ({ call }) => {
   holds(await call('POST', '/v10/projects', { name: 'web', ...EXTRA, v0: true, unknown: { a: 1 } }), EXTRA)
-  const { body } = await call('GET', '/v9/projects/web')
+  const body: Record<string, unknown> = (await call('GET', '/v9/projects/web')).body
   for (const [name, value] of Object.entries(EXTRA)) assert.deepEqual(body[name], value, name)
   assert.equal('unknown' in body || 'v0' in body, false)
   holds(await call('POST', '/v10/projects', { name: 'two' }), {})
@@ -104,10 +104,10 @@ onBothEngines('null clears what may be cleared, and a field that is not mentione
     if (name === 'productionDeploymentsFastLane' || name === 'protectedSourcemaps') continue
     const answer = await call('PATCH', '/v9/projects/web', { [name]: null })
     assert.equal(answer.status, 200, `${name}: ${answer.text}`)
-    if (name === 'previewDeploymentsDisabled') assert.equal(answer.body[name], false)
+    if (name === 'previewDeploymentsDisabled') assert.equal(answer.body.previewDeploymentsDisabled, false)
     else if (name === 'resourceConfig')
       assert.deepEqual(answer.body.resourceConfig, { functionDefaultRegions: ['iad1'] })
-    else assert.ok(answer.body[name] === null || answer.body[name] === undefined, name)
+    else assert.equal((answer.body as Record<string, unknown>)[name] ?? null, null, name)
     assert.deepEqual((await call('GET', '/v9/projects/web')).body, answer.body)
   }
   await call('PATCH', '/v9/projects/web', { buildCommand: 'make' })

@@ -40,7 +40,8 @@ onBothEngines(
     let since: number | null = null
     let asked = 0
     do {
-      const { body } = await world.call('GET', `/v9/projects?limit=3${since === null ? '' : `&since=${since}`}`)
+      const from: string = since === null ? '' : `&since=${since}`
+      const { body } = await world.call('GET', `/v9/projects?limit=3${from}`)
       seen.push(...body.projects.map(({ name }: { name: string }) => name))
       since = body.pagination.next
       asked++
@@ -78,11 +79,8 @@ onBothEngines("a variable's `customEnvironmentId` is kept beside its targets, an
   const { id: qa } = (await call('POST', '/v9/projects/web/custom-environments', { slug: 'qa' })).body
   const asked = { key: 'A', value: 'v', target: ['preview'], customEnvironmentId: 'staging' }
   const { created } = (await call('POST', '/v10/projects/web/env', asked)).body
-  const places = ({ target, customEnvironmentId, customEnvironmentIds }: typeof created) => [
-    target,
-    customEnvironmentId,
-    customEnvironmentIds,
-  ]
+  type Place = Pick<typeof created, 'target' | 'customEnvironmentId' | 'customEnvironmentIds'>
+  const places = (at: Place) => [at.target, at.customEnvironmentId, at.customEnvironmentIds]
   assert.deepEqual(places(created), [['preview'], id, [id]])
   const edit = async (body: object) => places((await call('PATCH', `/v9/projects/web/env/${created.id}`, body)).body)
   assert.deepEqual(await edit({ customEnvironmentId: 'qa' }), [['preview'], qa, [qa]])

@@ -1,5 +1,7 @@
 /** Variables that several projects of an account have: the SDK's operations, pull, rights, limits, transfer, keys. docs/shared-variables.md. */
+
 import assert from 'node:assert/strict'
+import { callWith } from '../support/call.ts'
 import { makeProject } from '../support/place.ts'
 import { openSides } from '../support/transfer-world.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
@@ -200,10 +202,7 @@ onBothEngines(
 
 onBothEngines('who may what: as for the variables of a project', async (world) => {
   const team = `teamId=${world.credentials.teamId}`
-  const inTeam =
-    (call: Call): Call =>
-    (method, url, body, headers) =>
-      call(method, `${url}?${team}`, body, headers)
+  const inTeam = (call: Call) => callWith(call, team)
   const owner = inTeam(world.call)
   const { id } = await make(owner, token('secret'))
   const preview = (await make(owner, { ...token('p', [], ['preview']), evs: [{ key: 'P', value: 'p' }] })).id

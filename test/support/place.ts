@@ -1,8 +1,10 @@
 /** A world with something in it, one good request for every operation of the route table, and a digest of all that is stored. */
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type Route, unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
+import { withQuery } from './call.ts'
 import { type App, install, makeIntegration, REDIRECT } from './integration-world.ts'
 import type { Answer, Call, Method, World } from './world.ts'
 
@@ -344,12 +346,6 @@ export function callerOf(route: Route, world: World): Call {
 /** The path of a route without its version, for a place. */
 export function bare(asked: Asked): string {
   return unversioned(asked.url)
-}
-
-/** Adds to a query that may be there. */
-export function withQuery(url: string, query: string): string {
-  if (query === '') return url
-  return `${url}${url.includes('?') ? '&' : '?'}${query}`
 }
 
 const TABLES = [

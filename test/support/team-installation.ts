@@ -1,8 +1,9 @@
 /** What the tests of the disabled life cycle share: a second owner of the first team, with an installation on it. */
+
 import assert from 'node:assert/strict'
+import { callWith } from './call.ts'
 import { install, makeIntegration } from './installed.ts'
-import { withQuery } from './place.ts'
-import type { Call, World } from './world.ts'
+import type { World } from './world.ts'
 
 export const DAY = 86_400_000
 export const MINUTE = 60_000
@@ -25,10 +26,7 @@ export async function openTeam(world: World) {
   const integration = await makeIntegration(world, SCOPES)
   const account = { id: teamId, kind: 'team' } as const
   const installed = await install(world, integration, { userId: ada.id, account })
-  const as = (token: string): Call => {
-    const call = world.as(token)
-    return (method, url, ...rest) => call(method, withQuery(url, `teamId=${teamId}`), ...rest)
-  }
+  const as = (token: string) => callWith(world.as(token), `teamId=${teamId}`)
   return { ada, integration, account, installed, call: as(installed.token), as }
 }
 

@@ -9,20 +9,13 @@ import { readConfig } from '../../src/config.ts'
 import { logOptions } from '../../src/log.ts'
 import type { StartCredentials } from '../../src/operator/bootstrap.ts'
 import { openService, type Service } from '../../src/service.ts'
+import type { Call } from './call.ts'
 import { MIGRATED, storesFolder } from './postgres.ts'
 
 export const ENGINES = ['sqlite', 'postgres'] as const
 export type Engine = (typeof ENGINES)[number]
 
-export type Answer = {
-  status: number
-  headers: Record<string, string | string[] | number | undefined>
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said; the assertion is the check
-  body: any
-}
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
-export type Call = (method: Method, url: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>
+export type { Answer, Call, Method } from './call.ts'
 
 export type World = Omit<Service, 'credentials'> & {
   credentials: Required<StartCredentials>

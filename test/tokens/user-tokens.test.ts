@@ -160,7 +160,7 @@ onBothEngines('a narrower token makes no wider one', async (world) => {
   assert.deepEqual(said(await made(team, {}, '?slug=second')), [403, 'forbidden'])
   const seen = (await team('GET', '/v5/user/tokens')).body.tokens
   assert.ok(seen.length === 2 && seen.every((one: { teamId: string }) => one.teamId === teamId))
-  const [wide] = (await world.call('GET', '/v5/user/tokens')).body.tokens.slice(-1)
+  const wide = (await world.call('GET', '/v5/user/tokens')).body.tokens.at(-1)!
   for (const method of ['GET', 'DELETE'] as const) {
     assert.deepEqual(said(await team(method, `/v5/user/tokens/${wide.id}`)), [404, 'not_found'])
   }

@@ -1,0 +1,95 @@
+/** How tests speak HTTP: what answers a call is typed. Its fields follow from the method, the path and the reply that the route of the table declares. */
+import type { Static, TSchema } from 'typebox'
+import type { Route } from '../../src/http/route.ts'
+import type { Routes } from '../../src/routes.ts'
+import type { ErrorBody } from '../../src/schema/refusal.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+
+// biome-ignore lint/suspicious/noExplicitAny: being replaced
+export type Answer<Body = any> = {
+  status: number
+  headers: Record<string, string | string[] | number | undefined>
+  text: string
+  body: Body
+}
+
+/** Asks by HTTP. The path is known where it is written as a literal or a template, and where a constant holds it that ends in `as const`. */
+export type Call = <M extends Method, const U extends string>(
+  method: M,
+  url: U,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer<BodyOf<ReplyTo<M, U>>>>
+
+/** Every field that the answer may have, of a reply or of a refusal: the assertion of a test is the check that it is there. */
+export type BodyOf<Reply> = unknown extends Reply
+  ? // biome-ignore lint/suspicious/noExplicitAny: the path is not known; being replaced
+    any
+  : Present<Reply> & Present<Static<typeof ErrorBody>>
+
+/** No field is optional or null, a list has the first rows, and what is one thing or a list of them is both. */
+type Present<T, Union = T> = T extends readonly (infer Row)[]
+  ? Row extends Union & object
+    ? Rows<Present<Row>> & Present<Row>
+    : Rows<Present<Row>>
+  : T extends object
+    ? [Union] extends [T]
+      ? Fields<T>
+      : T[] extends Union
+        ? never
+        : Fields<T>
+    : T
+type Fields<T> = { [Name in keyof T]-?: Present<NonNullable<T[Name]>> }
+type Rows<Row> = [Row, Row, Row, Row, Row, Row, ...Row[]]
+
+/** What the route at this path replies; `unknown` where there is none. */
+export type ReplyTo<M extends Method, U extends string> = Find<Tree<Entry>, [M, ...SegmentsOf<PathOf<U>>]>
+
+type Find<At, Path> = Path extends [infer Head, ...infer Rest]
+  ? Head extends keyof At
+    ? Find<At[Head], Rest>
+    : ':' extends keyof At
+      ? Find<At[':'], Rest>
+      : unknown
+  : At
+
+/** The routes as a tree of the segments of their paths: `['GET']['projects'][':']['']` is the reply of `GET /projects/:idOrName`. */
+type Tree<Rows> = {
+  [Head in HeadOf<Rows>]: Head extends '' ? ReplyOf<Rows> : Tree<Below<Rows, Head>>
+}
+type HeadOf<Rows> = Rows extends { at: [infer Head extends string, ...unknown[]] } ? Head : never
+type ReplyOf<Rows> = Rows extends { at: ['']; reply: infer Reply } ? Reply : never
+type Below<Rows, Head> = Rows extends { at: [Head, ...infer Rest]; reply: infer Reply }
+  ? { at: Rest; reply: Reply }
+  : never
+
+type Entry = Routes extends infer R ? EntryOf<R> : never
+type EntryOf<R> = R extends Route<infer M, infer P, infer Reply> ? RowOf<M, P, Reply> : never
+type RowOf<M, P, Reply> = P extends string
+  ? { at: [M, ...Named<SegmentsOf<PathOf<P>>>]; reply: TSchema extends Reply ? unknown : Static<Reply & TSchema> }
+  : never
+/** With `:` for a parameter of any name. */
+type Named<Path> = { [At in keyof Path]: Path[At] extends `:${string}` ? ':' : Path[At] }
+
+/** Without query and version: a public operation answers at any. */
+type PathOf<U extends string> = U extends `${infer Path}?${string}`
+  ? PathOf<Path>
+  : U extends `/v${infer _}/${infer Path}`
+    ? Path
+    : U extends `/${infer Path}`
+      ? Path
+      : U
+
+type SegmentsOf<P extends string> = P extends `${infer Head}/${infer Rest}` ? [Head, ...SegmentsOf<Rest>] : [P, '']
+
+/** Asks as `call` does, with more in the query of every request: `teamId=…`. */
+export function callWith(call: Call, query: string): Call {
+  return (method, url, ...rest) => call(method, withQuery(url, query) as typeof url, ...rest)
+}
+
+/** Adds to a query that may be there. */
+export function withQuery(url: string, query: string): string {
+  if (query === '') return url
+  return `${url}${url.includes('?') ? '&' : '?'}${query}`
+}
