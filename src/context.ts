@@ -8,7 +8,7 @@ import type { Db, Queries } from './db/db.ts'
 import type { Row } from './db/schema.ts'
 import type { RefusalKey } from './errors.ts'
 import type { EventName, EventPayload } from './events.ts'
-import type { Limiter } from './limiter.ts'
+import type { Limiter } from './limiter/limiter.ts'
 import type { Metrics } from './metrics.ts'
 import type { OnProject } from './model/on-project.ts'
 import type { Permission, Role } from './permissions/roles.ts'
@@ -103,7 +103,7 @@ export type Ctx = Omit<OperatorCtx, 'emit'> & {
   who: Who
   account: Account
   /** Say it before so many variables are written. Refuses: rate_limited 429, when the account wrote too many in the last minute. */
-  countRows(rows: number): void
+  countRows(rows: number): Promise<void>
   /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner?: EventOwner): void
 }

@@ -1,8 +1,16 @@
 /**
  * TABLE how often: group -> at most `total` in `seconds`, for each owner; `of`: its operations. Upstream's figures where it publishes
- * some (docs/spec/wire.md 3.5). `limiter.ts` counts. docs/limits.md.
+ * some (docs/spec/wire.md 3.5). `limiter/` counts. docs/limits.md.
+ * `failures`: what is counted may be a guess, so all instances count as one, and a restart forgets nothing. `mayReturn`: a failure is counted before it
+ * is known to be one, so what was taken may be given back.
  */
-export type Limit = { total: number | null; seconds: number; of?: readonly string[] }
+export type Limit = {
+  total: number | null
+  seconds: number
+  of?: readonly string[]
+  failures?: true
+  mayReturn?: true
+}
 
 export const LIMITS = {
   'domain-read': {
@@ -76,14 +84,14 @@ export const LIMITS = {
   /** DNS is asked, for whatever names: for each account. */
   'account-lookup': { total: 120, seconds: 60 },
   /** Bearer tokens that nobody has: for each address. */
-  'token-failures': { total: 100, seconds: 60 },
+  'token-failures': { total: 100, seconds: 60, failures: true },
   /** Wrong client secrets: for each client and address, and for each address over all clients. */
-  'client-failures': { total: 10, seconds: 60 },
-  'client-address-failures': { total: 100, seconds: 60 },
+  'client-failures': { total: 10, seconds: 60, failures: true },
+  'client-address-failures': { total: 100, seconds: 60, failures: true },
   /** Codes that an app may not exchange: for each client and address. */
-  'code-failures': { total: 60, seconds: 60 },
+  'code-failures': { total: 60, seconds: 60, failures: true },
   /** Wrong passwords: for each address. */
-  'sign-in-failures': { total: 100, seconds: 60 },
+  'sign-in-failures': { total: 100, seconds: 60, failures: true, mayReturn: true },
 } as const satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

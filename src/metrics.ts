@@ -17,6 +17,7 @@ export const METRICS = {
   berth_commit_writes: histogram('writes that shared a commit (embedded store)', WRITES),
   berth_commit_duration_seconds: histogram('a commit; on PostgreSQL a whole transaction', SECONDS),
   berth_races_lost_total: counter('transactions run again because another one was first (PostgreSQL)'),
+  berth_limit_portions_total: counter('portions of rate limits that the database was asked for (PostgreSQL)'),
   berth_db_connections: gauge('connections to PostgreSQL', 'state'),
   berth_store_up: gauge('1 while the store answers what the figures below need'),
   berth_deliveries_due: gauge('deliveries to webhooks and log drains that are due; at most 10000'),

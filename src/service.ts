@@ -12,11 +12,12 @@ import { BadSetting, type Config, listenOrigin } from './config.ts'
 import type { Deps } from './context.ts'
 import type { Db, StoreWatch } from './db/db.ts'
 import type { SqliteOptions } from './db/sqlite/open.ts'
+import { startWriteBehind } from './db/write-behind.ts'
 import { startDeliveries } from './deliveries/worker.ts'
 import { type Edge, openEdge } from './edge/listener.ts'
 import type { OpenPage, Probe } from './http/open-page.ts'
 import { fingerprint } from './ids.ts'
-import { openLimiter } from './limiter.ts'
+import { openLimits } from './limiter/open.ts'
 import { sealWaitingMail } from './mail/mail.ts'
 import { startPoster } from './mail/poster.ts'
 import { type Metrics, observe, openMetrics } from './metrics.ts'
@@ -67,6 +68,7 @@ export async function openService(
   const closed = (error: unknown) => db.close().then(() => Promise.reject(error))
   const keyring = await openKeys(config, db, clock).catch(closed)
   const { credentials, firstStart } = await openCredentials(db, clock, config)
+  const opened = await openLimits(config, { db, metrics }, clock.now()).catch(closed)
   const stop = new AbortController()
   const deps: Deps = {
     config,
@@ -75,6 +77,7 @@ export async function openService(
     log,
     metrics,
     ...openParts(config),
+    limits: opened.limits,
     keyring,
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
@@ -82,6 +85,7 @@ export async function openService(
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS)
   const stopBackground = await sealWaitingMail(deps).then(() => startBackground(deps), closed)
+  const stopWriting = startWriteBehind(deps, 'the count of failures', opened.write)
   let edge: Edge | undefined
   return {
     app,
@@ -97,19 +101,24 @@ export async function openService(
         stop.abort()
         return stopBackground()
       })
-      await deps.adapters.egress.close()
-      // Visitors are let in until the last: a proxy that finds the door closed shows them an error.
-      await edge?.close()
-      await db.close()
+      await closeParts(deps, edge, stopWriting)
     },
   }
 }
 
+/** Closes what requests and background work needed, once there are none. */
+async function closeParts({ adapters, db }: Deps, edge: Edge | undefined, stopWriting: () => Promise<void>) {
+  await adapters.egress.close()
+  // Visitors are let in until the last: a proxy that finds the door closed shows them an error.
+  await edge?.close()
+  await stopWriting()
+  await db.close()
+}
+
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
-function openParts(config: Config): Pick<Deps, 'adapters' | 'limits' | 'lastSeen' | 'wakeups' | 'onProject'> {
+function openParts(config: Config): Pick<Deps, 'adapters' | 'lastSeen' | 'wakeups' | 'onProject'> {
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
-  const limits = openLimiter(config.rateLimits)
-  return { adapters: openAdapters(config), limits, lastSeen: openLastSeen(), wakeups, onProject: ON_PROJECT }
+  return { adapters: openAdapters(config), lastSeen: openLastSeen(), wakeups, onProject: ON_PROJECT }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */

@@ -13,6 +13,7 @@ import { forgetEdgeChanges } from './edge/changes.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
 import { forgetKeptAnswers } from './http/idempotency.ts'
 import { removeLongDisabled } from './installations/disable.ts'
+import { forgetEndedWindows } from './limiter/open.ts'
 import { forgetOldMail } from './mail/mail.ts'
 import { forgetOldInvitations } from './members/invitations.ts'
 import { forgetOldCodes } from './oauth/codes.ts'
@@ -57,6 +58,7 @@ export const TIMERS = {
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
   'released-proofs': { periodMs: HOUR_MS, sweep: forgetReleasedProofs },
+  'ended-rate-limits': { periodMs: MINUTE_MS, sweep: forgetEndedWindows },
   'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, keeps: true },
   'audit-chain': { periodMs: 2000, sweep: linkEntries, slice: LINK_SLICE, keeps: true },
   'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },

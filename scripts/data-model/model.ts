@@ -36,7 +36,7 @@ const GROUPS: Record<string, readonly string[]> = {
   Deployments: ['deployment', 'deployment_meta', 'alias', 'alias_request', 'alias_mapping'],
   Integrations: ['integration', 'integration_secret', 'configuration', 'configuration_project', 'authorization_code'],
   'Events and what leaves': ['event', 'webhook', 'log_drain', 'delivery', 'delivery_attempt', 'mail', 'audit'],
-  'The store itself': ['kept_answer', 'edge_change', 'fact'],
+  'The store itself': ['kept_answer', 'rate_limit', 'edge_change', 'fact'],
 }
 
 /** Columns that refer to another table by another name than `<table>_id`. */

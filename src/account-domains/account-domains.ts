@@ -90,7 +90,7 @@ export async function readAccountChallenge(
   claim: Row<'account_domain'>,
 ): Promise<Records<string> | typeof NOT_ASKED> {
   if ((await provenAt(ctx, claim)) !== null) return NOT_ASKED
-  mayLookUp(ctx, claim.name)
+  await mayLookUp(ctx, claim.name)
   return ctx.deps.adapters.dns.readTxt(showVerificationRecord(ctx, claim).verificationDomain, ctx.account.id)
 }
 

@@ -32,6 +32,7 @@ import * as deliveryTurns from './migrations/0043-delivery-turns.ts'
 import * as drainBytes from './migrations/0060-drain-bytes.ts'
 import * as domainsOfEnvironments from './migrations/0065-domains-of-environments.ts'
 import * as sharedEnv from './migrations/0066-shared-env.ts'
+import * as rateLimits from './migrations/0080-rate-limits.ts'
 import * as drainSampling from './migrations/0085-drain-sampling.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
@@ -45,6 +46,11 @@ export type Db = {
   engine: 'sqlite' | 'postgres'
   /** For GETs. Sees what is committed, and never waits for a writer. */
   read: Queries
+  /**
+   * For `prepared` statements that commit at once and wait for no transaction of this process, so a transaction may wait for them: they have
+   * connections of their own. Undefined on SQLite.
+   */
+  apart?: Queries
   /**
    * Runs `work` in a serializable transaction and resolves when it is durable. `work` may run more than once (a lost race
    * is run again), so it awaits nothing but the database and keeps its effects in it. What it throws undoes what it did.
@@ -106,6 +112,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0060-drain-bytes': drainBytes,
   '0065-domains-of-environments': domainsOfEnvironments,
   '0066-shared-env': sharedEnv,
+  '0080-rate-limits': rateLimits,
   '0085-drain-sampling': drainSampling,
 }
 

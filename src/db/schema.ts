@@ -213,6 +213,8 @@ type CoreTables = {
     sealed_body: string | null
     created_at: number
   }
+  /** What owners took of rate limits, in windows that run. `granted`: what the last statement took of it. limiter/. */
+  rate_limit: { name: string; owner: string; ends_at: number; used: number; granted: number }
   /** One row for each fact about the store itself. */
   fact: { name: string; value: string }
 }

@@ -4,7 +4,7 @@ import type { DnsAnswer } from '../adapters/dns.ts'
 import type { DomainSettings } from '../config.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
-import { mustBeLeft } from '../limiter.ts'
+import { mustBeLeft } from '../limiter/limiter.ts'
 import { refuse } from '../refusal.ts'
 
 export type Challenge = { type: 'TXT'; domain: string; value: string; reason: 'pending_domain_verification' }
@@ -86,7 +86,7 @@ function quoteRecords(records: string[]): string {
 }
 
 /** However often they ask, an account has name servers asked so often and no more, those of one domain and all. Refuses: rate_limited 429. */
-export function mayLookUp({ account, now, deps }: Ctx, name: string): void {
-  mustBeLeft(deps.limits.take('account-lookup', account.id, now), now, 'lookups')
-  mustBeLeft(deps.limits.take('domain-lookup', `${account.id} ${name}`, now), now, 'lookups of this domain')
+export async function mayLookUp({ account, now, deps }: Ctx, name: string): Promise<void> {
+  mustBeLeft(await deps.limits.take('account-lookup', account.id, now), now, 'lookups')
+  mustBeLeft(await deps.limits.take('domain-lookup', `${account.id} ${name}`, now), now, 'lookups of this domain')
 }

@@ -13,7 +13,7 @@ import type { DomainConfig } from './schema.ts'
 export async function showDomainConfig(ctx: Ctx, _: undefined, { params }: Input): Promise<DomainConfig> {
   const settings = ctx.deps.config.domains
   const name = canonicalName(params.domain ?? '', settings)
-  mayLookUp(ctx, name)
+  await mayLookUp(ctx, name)
   const { edgeCname, edgeIpv4 } = settings
   const [records, ours] = await Promise.all([
     lookAt(ctx, name),

@@ -18,7 +18,7 @@ export async function readChallenge(
   { domain }: DomainOfProject,
 ): Promise<Records<string> | typeof NOT_ASKED> {
   if (domain.verified_at !== null) return NOT_ASKED
-  mayLookUp(ctx, domain.name)
+  await mayLookUp(ctx, domain.name)
   return ctx.deps.adapters.dns.readTxt(challengeOf(domain, ctx.deps.config.domains).domain, ctx.account.id)
 }
 

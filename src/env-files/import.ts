@@ -120,7 +120,7 @@ async function planImport(
   // What goes and what shrinks comes first: on the way, nothing is over a limit that the end keeps.
   const drafts = [...changed.filter(shrinks), ...changed.filter((line) => !shrinks(line))].map(({ draft }) => draft)
   const withdrawn = surplus.map((row) => ({ row, targets }))
-  ctx.countRows(withdrawn.length + drafts.length)
+  await ctx.countRows(withdrawn.length + drafts.length)
   return { targets, keys, upsert: await planUpsert(ctx, box, project, { drafts, replace: true, existing, withdrawn }) }
 }
 

@@ -65,7 +65,7 @@ export async function prepareEnv(
 ): Promise<Prepared<Plan> | undefined> {
   const drafts = createDrafts(ctx, project, body)
   // Whoever wrote too much is refused here, and takes up neither the store's writer nor the time that a plan takes.
-  ctx.countRows(drafts.length)
+  await ctx.countRows(drafts.length)
   const ids = drafts.map(({ id }) => id)
   return prepare(ctx, project, ids, (box) => planUpsert(ctx, box, project, { drafts, replace: query.upsert === true }))
 }
@@ -88,7 +88,7 @@ export async function createEnv(
   const box = await openSecretBoxToWrite(ctx, project.id, prepared?.box)
   const plan = await planOf(ctx, project, box, prepared, async () => {
     const drafts = createDrafts(ctx, project, body, prepared?.ids)
-    ctx.countRows(drafts.length)
+    await ctx.countRows(drafts.length)
     return planUpsert(ctx, box, project, { drafts, replace, ...(!many && !replace && { existing: [] }) })
   })
   const outcomes = await storePlan(ctx, project, plan)
@@ -191,7 +191,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
   const checked = body.value === undefined && rest.type === 'system' ? clear() : value
   mustBeVariable({ ...rest, value: checked })
   const fresh = body.value !== undefined && !isSameValue(box, row, value)
-  ctx.countRows(1)
+  await ctx.countRows(1)
   const next = await changeVariable(ctx, box, subject, row, { ...rest, ...(fresh && { value }) })
   return showEnv(next, read(ctx, box, next, false))
 }
@@ -211,7 +211,7 @@ export async function deleteEnv(
   if (name !== undefined && !(environment && targetsIn(variable).includes(environment.id)))
     refuse('not_found', `The variable "${variable.key}" is not in the custom environment "${name}".`)
   mustChange(ctx.who, variable)
-  ctx.countRows(1)
+  await ctx.countRows(1)
   await storeVariables(ctx, ctx.account, subject, [removal(variable)])
   return showEnv(variable, 'hidden')
 }
@@ -228,7 +228,7 @@ export async function deleteEnvs(
   const variables = await selectByIds(ctx.db, { projectId: project.id, ids: JSON.stringify(ids) })
   const rows = variables.filter((row) => isVisible(ctx.who, row))
   for (const row of rows) mustChange(ctx.who, row)
-  ctx.countRows(rows.length)
+  await ctx.countRows(rows.length)
   await storeVariables(ctx, ctx.account, project, rows.map(removal))
   const removedIds = new Set(rows.map((row) => row.id))
   return { deleted: rows.length, ids: ids.filter((id) => removedIds.has(id)) }

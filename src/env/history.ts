@@ -97,7 +97,7 @@ export async function restoreEnv(ctx: Ctx, subject: WithVariable, { params }: In
   const type = typeIn(ctx.account, leastShown, targets)
   const before = { key: former.key, type, targets, gitBranch: former.git_branch }
   mustBeVariable({ ...before, value })
-  ctx.countRows(1)
+  await ctx.countRows(1)
   const change: Difference = { ...before, extras: { comment: former.comment } }
   if (former.value_version !== row.value_version) change.value = value
   return showEnv(await changeVariable(ctx, box, subject, row, change, 'restored'), 'hidden')

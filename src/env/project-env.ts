@@ -93,7 +93,7 @@ export async function createFirstEnv(ctx: Ctx, project: Row<'project'>, items: r
   permit(ctx.who, ['env:write'])
   const drafts = createDrafts(ctx, project, items)
   const box = await openSecretBoxToWrite(ctx, project.id)
-  ctx.countRows(drafts.length)
+  await ctx.countRows(drafts.length)
   const plan = await planUpsert(ctx, box, project, { drafts, replace: false, existing: [] })
   for (const outcome of await storePlan(ctx, project, plan)) {
     if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)

@@ -23,7 +23,7 @@ export async function prepareCopies(ctx: Ctx, project: Row<'project'>, from: str
   const rows = await unlessRefused(() => rowsToCopy(ctx, project, from))
   const ids = (rows ?? []).map(() => newId('env'))
   const to = newId('env')
-  ctx.countRows(ids.length)
+  await ctx.countRows(ids.length)
   const prepared = await prepare(ctx, project, ids, async (box) =>
     planUpsert(ctx, box, project, copiesOf(ctx, box, await rowsToCopy(ctx, project, from), to, ids)),
   )
@@ -48,7 +48,7 @@ export async function copyVariables(
   const box = await openSecretBoxToWrite(ctx, project.id, prepared?.box)
   const plan = await planOf(ctx, project, box, prepared, async () => {
     const rows = await rowsToCopy(ctx, project, from)
-    ctx.countRows(rows.length)
+    await ctx.countRows(rows.length)
     return planUpsert(ctx, box, project, copiesOf(ctx, box, rows, to, prepared?.ids))
   })
   await storePlan(ctx, project, plan)
@@ -101,7 +101,7 @@ export async function takeFromVariables(
   deleteUnassigned: boolean,
 ): Promise<void> {
   const rows = await variablesIn(ctx, project, id, true)
-  ctx.countRows(rows.length)
+  await ctx.countRows(rows.length)
   const box = await openSecretBox(ctx, project.id)
   const isDeleted = (row: Row<'env_var'>) => deleteUnassigned && row.targets === id && mayChange(ctx.who, row)
   const [deleted, staying] = [rows.filter(isDeleted), rows.filter((row) => !isDeleted(row))]

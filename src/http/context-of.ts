@@ -1,7 +1,7 @@
 /** From a request to what its operation may touch. */
 import type { Actor, Ctx, Deps, OperatorCtx, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { mustBeLeft } from '../limiter.ts'
+import { mustBeLeft } from '../limiter/limiter.ts'
 import type { Outgoing } from '../outbox/outbox.ts'
 import type { Write } from '../outbox/transact.ts'
 import type { Route } from './route.ts'
@@ -26,12 +26,12 @@ export function contextOf(
   const bare = { actor, db, deps, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (who === undefined) return bare
   let lines = 0
-  const countRows = (rows: number) => {
+  const countRows = async (rows: number) => {
     lines += rows
     const more = lines - counted.rows
     if (more <= 0) return
-    mustBeLeft(deps.limits.take('rows-written', who.account.id, now, more), now, 'variables written')
-    counted.rows = lines
+    mustBeLeft(await deps.limits.take('rows-written', who.account.id, now, more), now, 'variables written')
+    counted.rows += more
   }
   return { ...bare, who, account: who.account, countRows }
 }

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { Deps } from '../context.ts'
-import { mustBeLeft } from '../limiter.ts'
+import { mustBeLeft } from '../limiter/limiter.ts'
 import type { LimitName } from '../limits.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -27,9 +27,13 @@ export function networkOf(text: string): string {
 }
 
 /** Counts a failure. Refuses: rate_limited 429, once there were more than the limit allows. The first time that happens, the log says so. */
-export function countFailure(deps: Pick<Deps, 'limits' | 'log' | 'clock'>, name: LimitName, owner: string): void {
+export async function countFailure(
+  deps: Pick<Deps, 'limits' | 'log' | 'clock'>,
+  name: LimitName,
+  owner: string,
+): Promise<void> {
   const now = deps.clock.now()
-  const count = deps.limits.take(name, owner, now)
+  const count = await deps.limits.take(name, owner, now)
   if (count?.remaining === 0 && !count.exceeded)
     deps.log.warn({ limit: name, of: owner }, 'many failures, as guessing makes them')
   mustBeLeft(count, now, 'failures')
@@ -38,6 +42,7 @@ export function countFailure(deps: Pick<Deps, 'limits' | 'log' | 'clock'>, name:
 const GUESSES: readonly string[] = ['invalid_token', 'operator_only']
 
 /** Counts an error that letting somebody in ended with, when it may be a guess. Refuses: rate_limited 429. */
-export function countGuess(deps: Deps, error: unknown, peer: Peer): void {
-  if (error instanceof Refusal && GUESSES.includes(error.key)) countFailure(deps, 'token-failures', addressOf(peer))
+export async function countGuess(deps: Deps, error: unknown, peer: Peer): Promise<void> {
+  if (error instanceof Refusal && GUESSES.includes(error.key))
+    await countFailure(deps, 'token-failures', addressOf(peer))
 }

@@ -5,7 +5,7 @@ import { endOneAfterAnother } from '../access/person.ts'
 import type { Deps, Input, OperatorCtx, Params, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { endOfIteration, goFirst } from '../event-loop.ts'
-import { limitHeaders, mustBeLeft } from '../limiter.ts'
+import { limitHeaders, mustBeLeft } from '../limiter/limiter.ts'
 import { fieldsOf, record, subjectId } from '../outbox/outbox.ts'
 import { transact, type Write } from '../outbox/transact.ts'
 import { Refusal } from '../refusal.ts'
@@ -50,7 +50,7 @@ export async function answerRequest(deps: Deps, route: Route, request: ApiReques
   const who = await admitFirst(deps, route, credentials, now, request.peer)
   if (route.auth === 'operator') mustBeKnown(route.query, query)
   if (who !== undefined) noteSeen(deps, who, now)
-  const limit = who && countRequest(deps, route, who, now)
+  const limit = who && (await countRequest(deps, route, who, now))
   try {
     const answer = await answerCounted({ deps, now, route, request, credentials, who }, query)
     return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
@@ -181,13 +181,13 @@ function noteSeen({ lastSeen }: Deps, { actor, userId, installationId }: Who, no
 }
 
 /** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */
-function countRequest(
+async function countRequest(
   { limits }: Deps,
   route: Route,
   { account }: Who,
   now: number,
-): Record<string, string> | undefined {
-  const count = limits.take(limits.groupOf(route), account.id, now)
+): Promise<Record<string, string> | undefined> {
+  const count = await limits.take(limits.groupOf(route), account.id, now)
   if (count === undefined) return undefined
   mustBeLeft(count, now)
   return limitHeaders(count, now)
@@ -204,7 +204,7 @@ async function admitFirst(
   try {
     return await admit(deps, route, deps.db.read, credentials, now)
   } catch (error) {
-    countGuess(deps, error, peer)
+    await countGuess(deps, error, peer)
     throw error
   }
 }

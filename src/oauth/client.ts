@@ -32,8 +32,8 @@ export async function authenticateClient(
   const hashes = secrets.map(({ hash }) => hash)
   const matches = isOneOf(secret, hashes)
   if (integration !== undefined && matches) return integration
-  countFailure(ctx.deps, 'client-failures', `${fingerprint(id)} ${address}`)
-  countFailure(ctx.deps, 'client-address-failures', address)
+  await countFailure(ctx.deps, 'client-failures', `${fingerprint(id)} ${address}`)
+  await countFailure(ctx.deps, 'client-address-failures', address)
   refuse('invalid_client')
 }
 

@@ -55,7 +55,7 @@ export async function exchangeCode(
   const tokenId = newId('tok')
   const code = await useCode(ctx, integration.id, proofOf(input.body), tokenId)
   if (code === undefined) {
-    countFailure(ctx.deps, 'code-failures', `${integration.id} ${input.address}`)
+    await countFailure(ctx.deps, 'code-failures', `${integration.id} ${input.address}`)
     refuse('invalid_grant')
   }
   const installation = await ctx.db

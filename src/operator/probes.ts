@@ -36,7 +36,7 @@ export function openProbes(deps: Deps): Probe[] {
       path: '/metrics',
       contentType: 'text/plain; version=0.0.4; charset=utf-8',
       async answer(authorization, peer) {
-        admitScraper(deps, authorization, peer)
+        await admitScraper(deps, authorization, peer)
         return { status: 200, body: await deps.metrics.tell() }
       },
     },
@@ -44,13 +44,13 @@ export function openProbes(deps: Deps): Probe[] {
 }
 
 /** BERTH_METRICS_TOKEN, which opens nothing else, or the operator token. Refuses: metrics_only 401, rate_limited 429. */
-function admitScraper(deps: Deps, authorization: string | undefined, peer: Peer): void {
+async function admitScraper(deps: Deps, authorization: string | undefined, peer: Peer): Promise<void> {
   const hash = (text: string) => Buffer.from(fingerprint(text))
   const { metricsToken } = deps.config
   const expected = `Bearer ${metricsToken}`
   if (metricsToken !== undefined && timingSafeEqual(hash(authorization ?? ''), hash(expected))) return
   if (isOperator(authorization, deps.operatorTokenHash)) return
-  countFailure(deps, 'token-failures', addressOf(peer))
+  await countFailure(deps, 'token-failures', addressOf(peer))
   refuse('metrics_only')
 }
 

@@ -58,7 +58,7 @@ export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
     tokenTeamId: null,
     projectIds: null,
   }
-  return { actor, db, now, stamp, deps, who, account: acting, emit: emit as Ctx['emit'], countRows() {} }
+  return { actor, db, now, stamp, deps, who, account: acting, emit: emit as Ctx['emit'], async countRows() {} }
 }
 
 /** How people call an account: by its name, and by its slug, of which there is one. */

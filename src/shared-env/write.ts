@@ -47,7 +47,7 @@ export async function createShared(
   _: undefined,
   { body }: Input<unknown, CreateShared>,
 ): Promise<Static<typeof CreatedShared>> {
-  ctx.countRows(body.evs.length * (1 + (body.projectId?.length ?? 0)))
+  await ctx.countRows(body.evs.length * (1 + (body.projectId?.length ?? 0)))
   const box = await openSecretBoxToWrite(ctx, ctx.account.id)
   const created = []
   for (const { key, value, comment } of body.evs) {
@@ -150,7 +150,7 @@ export async function updateShared(
     mustChange(ctx.who, row)
     const projectIds = (await projectsOf(ctx, ctx.account.id, [id])).get(id)!
     const idsAfter = projectsWanted(projectIds, update)
-    ctx.countRows(1 + new Set([...projectIds, ...idsAfter]).size)
+    await ctx.countRows(1 + new Set([...projectIds, ...idsAfter]).size)
     const next = changed(ctx, box, row, update)
     if (next.key !== row.key || next.targets !== row.targets) {
       await leavePlaces(ctx, row)
@@ -211,7 +211,7 @@ export async function deleteShared(
 ): Promise<Static<typeof DeletedShared>> {
   const ids = [...new Set(body.ids)]
   const links = await projectsOf(ctx, ctx.account.id, ids)
-  ctx.countRows(ids.length + [...links.values()].flat().length)
+  await ctx.countRows(ids.length + [...links.values()].flat().length)
   for (const id of ids) {
     const row = await findShared(ctx, { id })
     mustChange(ctx.who, row)
@@ -231,7 +231,7 @@ export async function findLink(ctx: Ctx, params: Params): Promise<{ projectId: s
 export async function unlinkShared(ctx: Ctx, { projectId, row }: { projectId: string; row: SharedRow }) {
   mustChange(ctx.who, row)
   const projectIds = (await projectsOf(ctx, ctx.account.id, [row.id])).get(row.id)!
-  ctx.countRows(1)
+  await ctx.countRows(1)
   const others = projectIds.filter((id) => id !== projectId)
   await setProjects(ctx, row, others, { row, projectIds })
   return { id: row.id }

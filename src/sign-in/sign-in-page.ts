@@ -1,6 +1,6 @@
 /** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
-import { mustBeLeft } from '../limiter.ts'
+import { mustBeLeft } from '../limiter/limiter.ts'
 import { type Html, html } from '../pages/html.ts'
 import { localPath } from '../pages/local-path.ts'
 import {
@@ -79,9 +79,9 @@ ${signInForm(ctx, url)}`,
  */
 async function tryPassword(ctx: VisitorCtx, { form }: SignInInput): Promise<Checked> {
   const { limits } = ctx.deps
-  mustBeLeft(limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
+  mustBeLeft(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
   const checked = await checkPassword(ctx, form.name, form.password)
-  if (checked?.matches) limits.giveBack('sign-in-failures', ctx.address)
+  if (checked?.matches) await limits.giveBack('sign-in-failures', ctx.address, ctx.now)
   return checked
 }
 

@@ -19,6 +19,7 @@ const MACHINERY = new Set([
   'adapters',
   'secrets',
   'outbox',
+  'limiter',
 ])
 
 /** Value imports of a file: what it names, resolved to a path below the root when it is ours. Types leave no trace at run time. */

@@ -5,7 +5,7 @@ import { type Db, migrate, type Queries, type StoreWatch } from '../db.ts'
 import type { Schema } from '../schema.ts'
 import { postgresDialect } from './dialect.ts'
 import { listenOnPostgres } from './listener.ts'
-import { openPipeline } from './pipeline.ts'
+import { openPipeline, type Pipeline } from './pipeline.ts'
 import { openRaces } from './races.ts'
 import { openNames } from './statement.ts'
 
@@ -31,6 +31,10 @@ const CONNECTION = {
   pipeline: true,
 }
 
+/** Of statements that stand by themselves (`Db.apart`). */
+const SHORT = { statement_timeout: 2000, lock_timeout: 1500, query_timeout: 3000 }
+const APART_CONNECTIONS = 2
+
 /**
  * Opens and migrates a PostgreSQL store. `onLost` hears of connections that the server ended; others replace them. `keepsStatements`:
  * false where connections keep no statements under a name, as behind pgbouncer before 1.21.
@@ -50,6 +54,9 @@ export async function openPostgres(
   const names = openNames(keepsStatements)
   const pipeline = openPipeline(() => new pg.Client(config), names, onLost)
   const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names) })
+  // A transaction that has a connection of the pool may wait for what is asked here. What takes long here is not worth waiting for.
+  const ownPipeline = openPipeline(() => new pg.Client({ ...config, ...SHORT }), names, onLost, APART_CONNECTIONS)
+  const apart = new Kysely<Schema>({ dialect: postgresDialect(pool, ownPipeline, names) })
   await migratePostgres(url)
   const untilWon = openRaces(() => watch?.lostRace())
   const ends: (() => Promise<void>)[] = []
@@ -57,6 +64,7 @@ export async function openPostgres(
   return {
     engine: 'postgres',
     read: queries,
+    apart,
     write: (work, owner = '') =>
       untilWon(owner, async (alone) => {
         const before = performance.now()
@@ -68,20 +76,21 @@ export async function openPostgres(
         watch?.committed(1, performance.now() - before)
         return value
       }),
-    connections: () => ({
-      open: pool.totalCount + pipeline.open(),
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-    }),
+    connections: () => countConnections(pool, [pipeline, ownPipeline]),
     answers: () => undefined,
     renew: () => {},
     refusalOf,
     onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
     async close() {
       await Promise.all(ends.map((end) => end()))
-      await Promise.all([pipeline.close(), queries.destroy()])
+      await Promise.all([pipeline.close(), ownPipeline.close(), queries.destroy()])
     },
   }
+}
+
+function countConnections({ totalCount, idleCount, waitingCount }: pg.Pool, pipelines: Pipeline[]) {
+  const open = pipelines.reduce((sum, pipeline) => sum + pipeline.open(), totalCount)
+  return { open, idle: idleCount, waiting: waitingCount }
 }
 
 /** Instances that start together wait here for the first one's migration, however long it takes. Gives the migrations that ran. */

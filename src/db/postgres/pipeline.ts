@@ -6,7 +6,7 @@ import type pg from 'pg'
 import type { Names, Statement } from './statement.ts'
 
 /** As many as keep a few cores of the server busy. Each runs one statement at a time. */
-const MOST_CONNECTIONS = 4
+const READING_CONNECTIONS = 4
 
 export type Pipeline = {
   /** Runs a statement that gives rows, outside of a transaction. */
@@ -19,10 +19,15 @@ export type Pipeline = {
 type Connection = { client: pg.Client; unanswered: number; connecting: Promise<unknown> | undefined }
 
 /** `newClient`: makes a client that sends at once. `onLost` hears of connections that ended; the next statement opens another one. */
-export function openPipeline(newClient: () => pg.Client, names: Names, onLost: (error: Error) => void): Pipeline {
+export function openPipeline(
+  newClient: () => pg.Client,
+  names: Names,
+  onLost: (error: Error) => void,
+  mostConnections = READING_CONNECTIONS,
+): Pipeline {
   const connections = new Set<Connection>()
   const send = async (statement: Statement): Promise<unknown[]> => {
-    const connection = pick(connections, () => connect(connections, newClient(), onLost))
+    const connection = pick(connections, mostConnections, () => connect(connections, newClient(), onLost))
     connection.unanswered++
     try {
       if (connection.connecting !== undefined) await connection.connecting
@@ -45,13 +50,13 @@ export function openPipeline(newClient: () => pg.Client, names: Names, onLost: (
 }
 
 /** The connection with the fewest unanswered statements. One more is opened when each has some. */
-function pick(connections: ReadonlySet<Connection>, open: () => Connection): Connection {
+function pick(connections: ReadonlySet<Connection>, most: number, open: () => Connection): Connection {
   let least: Connection | undefined
   for (const connection of connections) {
     if (least === undefined || rank(connection) < rank(least)) least = connection
   }
   if (least === undefined) return open()
-  if (least.unanswered > 0 && connections.size < MOST_CONNECTIONS) open()
+  if (least.unanswered > 0 && connections.size < most) open()
   return least
 }
 
