@@ -8,6 +8,7 @@ import type { Deps, OperatorCtx } from './context.ts'
 import { forgetOldDeliveries } from './deliveries/deliveries.ts'
 import { relieveOverflow } from './deliveries/overflow.ts'
 import { deliverDue } from './deliveries/worker.ts'
+import { expireDeployments } from './deployments/expiration.ts'
 import { forgetReleasedProofs } from './domain-proof/released-proof.ts'
 import { forgetEdgeChanges } from './edge/changes.ts'
 import { forgetDeletedHistory } from './env/history-log.ts'
@@ -36,6 +37,8 @@ const EVENTS_KEPT_MS = 30 * 24 * HOUR_MS
 const SLICE = 1000
 /** Removing an installation touches much. */
 const REMOVAL_SLICE = 10
+/** Projects whose deployments are looked at for their age. */
+const EXPIRATION_SLICE = 20
 
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
@@ -57,6 +60,7 @@ export const TIMERS = {
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
   'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
   'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
+  'expired-deployments': { periodMs: 10 * MINUTE_MS, sweep: expireDeployments, slice: EXPIRATION_SLICE },
   'released-proofs': { periodMs: HOUR_MS, sweep: forgetReleasedProofs },
   'ended-rate-limits': { periodMs: MINUTE_MS, sweep: forgetEndedWindows },
   'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, keeps: true },

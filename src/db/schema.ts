@@ -43,6 +43,12 @@ type CoreTables = {
     bypass_json: string | null
     /** Its custom environments, as model/environment.ts reads them; null: none. */
     custom_environments_json: string | null
+    /** After how many days its deployments expire, as deployments/expiration.ts reads it; null: nobody said so yet. */
+    expiration_json: string | null
+    /** When its deployments were last looked at for their age; null: none expires. */
+    expiration_checked_at: number | null
+    /** Whether cron jobs are to run, as projects/crons.ts reads it; null: nobody said so yet. */
+    crons_json: string | null
     created_at: number
     updated_stamp: number
   }

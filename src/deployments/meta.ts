@@ -25,6 +25,19 @@ export async function writeMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployme
   await ctx.db.insertInto('deployment_meta').values(marks).execute()
 }
 
+/** Removes what a deployment that goes was found by. */
+export async function forgetMeta(ctx: Pick<OperatorCtx, 'db'>, row: Row<'deployment'>): Promise<void> {
+  const fields = Object.entries(JSON.parse(row.meta_json) as Record<string, string>)
+  if (fields.length === 0) return
+  const marks = fields.map(([key, value]) => markOf(key, value))
+  await ctx.db
+    .deleteFrom('deployment_meta')
+    .where('project_id', '=', row.project_id)
+    .where('mark', 'in', marks)
+    .where('deployment_id', '=', row.id)
+    .execute()
+}
+
 /** One field with its value. Stored (0034-deployment-meta.ts): it stays as it is. */
 function markOf(key: string, value: string): string {
   return hash('sha256', JSON.stringify([key, value]), 'base64url').slice(0, 22)

@@ -11,6 +11,7 @@ import { OneOf } from '../schema/fields.ts'
 import { newestPreview, pointAll, pointDomains, SHOWS_PRODUCTION } from '../serving/pointing.ts'
 import { forgetRequests } from '../serving/production.ts'
 import { findDeployment, showDeploymentEvent } from './deployments.ts'
+import { forgetMeta } from './meta.ts'
 
 export const DeleteDeploymentQuery = Type.Object({
   url: Type.Optional(Type.String({ maxLength: 300, description: 'its own host name: then the id is not looked at' })),
@@ -38,6 +39,7 @@ export async function deleteDeployment(
   const ofPreviews = await domainsOfPreviews(ctx, id)
   await ctx.db.deleteFrom('alias').where('deployment_id', '=', id).execute()
   await forgetRequests(ctx, project.id, { toDeploymentId: id })
+  await forgetMeta(ctx, deployment)
   await ctx.db.deleteFrom('deployment').where('id', '=', id).execute()
   if (before !== undefined) await pointAll(ctx, before, SHOWS_PRODUCTION)
   for (const domains of Map.groupBy(ofPreviews, (one) => one.custom_environment_id ?? one.git_branch).values()) {

@@ -1,4 +1,6 @@
+import { notInTransferItself } from '../access/guards.ts'
 import { operatorRoute, route } from '../http/route.ts'
+import { findProject } from '../model/project.ts'
 import {
   answerDeployment,
   createDeployment,
@@ -8,6 +10,7 @@ import {
   findProjectOfAny,
   updateDeployment,
 } from './deployments.ts'
+import { Expiration, PatchExpiration, updateExpiration } from './expiration.ts'
 import { ListDeploymentsQuery, listDeployments } from './list.ts'
 import { Deployment, DeploymentList, NewDeployment, OperatorDeployment, PatchDeployment } from './schema.ts'
 
@@ -41,6 +44,22 @@ export const deploymentRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: Deployment,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/v9/projects/:idOrName/deployment-expiration',
+    operationId: 'updateDeploymentExpiration',
+    summary: 'Say after which time the deployments of a project are removed',
+    tag,
+    // As to remove one.
+    needs: ['project:write', 'deployment:write'],
+    body: PatchExpiration,
+    load: findProject,
+    guards: [notInTransferItself],
+    run: updateExpiration,
+    refuses: ['not_found'],
+    status: 200,
+    reply: Expiration,
   }),
   operatorRoute({
     method: 'POST',

@@ -98,7 +98,7 @@ const NOT_HAD = {
   dpAccessRequestsMode: 'nobody asks for access to a protected deployment',
   defaultDeploymentProtection: 'protection is said by each project',
   defaultPassport: 'Berth has no such connectors',
-  defaultExpirationSettings: 'deployments do not expire',
+  defaultExpirationSettings: 'say it of each project: PATCH /v9/projects/{idOrName}/deployment-expiration',
   deploymentPolicy: 'what is deployed is decided by the build system',
   strictDeploymentProtectionSettings: 'who may write a project may change its protection',
   strictShareableLinks: 'Berth makes no shareable links',

@@ -4,6 +4,7 @@ import { route } from '../http/route.ts'
 import { CONNECT_REFUSALS, removeWebhook } from '../links/connect.ts'
 import { findProject } from '../model/project.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
+import { updateCrons } from './crons.ts'
 import { listProjects } from './list.ts'
 import { hashNewPassword, prepareProject, undoProject } from './password.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
@@ -16,7 +17,15 @@ import {
   updateDataCache,
   updateProject,
 } from './projects.ts'
-import { CreateProject, ListProjectsQuery, Project, ProjectList, UpdateDataCache, UpdateProject } from './schema.ts'
+import {
+  CreateProject,
+  ListProjectsQuery,
+  PatchCrons,
+  Project,
+  ProjectList,
+  UpdateDataCache,
+  UpdateProject,
+} from './schema.ts'
 
 const tag = 'projects'
 
@@ -128,6 +137,21 @@ export const projectRoutes = [
     load: findProjectToPause,
     run: unpauseProject,
     refuses: ['unknown_project'],
+    status: 200,
+    reply: Project,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/v1/projects/:idOrName/crons',
+    operationId: 'updateProjectCrons',
+    summary: 'Say whether the cron jobs of a project are to run',
+    tag,
+    needs: ['project:write'],
+    body: PatchCrons,
+    load: findProject,
+    guards: [notInTransferItself],
+    run: updateCrons,
+    refuses: ['not_found'],
     status: 200,
     reply: Project,
   }),

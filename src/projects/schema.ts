@@ -69,6 +69,24 @@ export const ListProjectsQuery = Type.Object({
 
 const Open = Type.Object({}, { additionalProperties: true })
 
+export const PatchCrons = Type.Object({ enabled: Type.Boolean() })
+/** Berth runs nothing and knows of no job: `definitions` is empty. */
+export const Crons = Type.Object({
+  enabledAt: Moment,
+  disabledAt: Nullable(Moment),
+  updatedAt: Moment,
+  deploymentId: Type.Null(),
+  definitions: Type.Array(Open),
+})
+
+const Days = Type.Optional(Type.Integer({ description: 'days; 36500: they stay' }))
+const DeploymentExpiration = Type.Object({
+  expirationDays: Days,
+  expirationDaysProduction: Days,
+  expirationDaysCanceled: Days,
+  expirationDaysErrored: Days,
+})
+
 export const Project = Type.Object(
   {
     accountId: Type.String(),
@@ -79,7 +97,8 @@ export const Project = Type.Object(
     createdAt: Moment,
     customEnvironments: Type.Array(ShownEnvironment),
     dataCache: Type.Object({ userDisabled: Type.Boolean() }),
-    deploymentExpiration: Type.Object({}),
+    crons: Type.Optional(Crons),
+    deploymentExpiration: DeploymentExpiration,
     env: Type.Optional(
       Type.Array(EnvVar, { description: 'left out in a list where the variables have more than 300 places' }),
     ),
@@ -110,6 +129,10 @@ export function showListed(row: Row<'project'>): Project {
   return reply
 }
 
+function showCrons(json: string): Static<typeof Crons> {
+  return { ...JSON.parse(json), deploymentId: null, definitions: [] }
+}
+
 /** Makes the answer from a row; features add theirs (src/on-project.ts). `paused` is absent until the project was first paused; what must not be null is left out. */
 export function showProject(row: Row<'project'>): Project {
   return {
@@ -121,7 +144,8 @@ export function showProject(row: Row<'project'>): Project {
     createdAt: row.created_at,
     customEnvironments: environmentsOf(row).map(showEnvironment),
     dataCache: { userDisabled: row.data_cache_disabled_at !== null },
-    deploymentExpiration: {},
+    ...(row.crons_json !== null && { crons: showCrons(row.crons_json) }),
+    deploymentExpiration: row.expiration_json === null ? {} : JSON.parse(row.expiration_json),
     gitForkProtection: row.git_fork_protection === 1,
     ...showDeployments(row.deployments_json),
     ...(row.link_json !== null && { link: showLink(linkOf(row)!) }),

@@ -14,6 +14,11 @@ const NO_SALE =
   'Berth sells no domains and knows no prices. Register the name elsewhere, then add it to a project (docs/domains.md).'
 const NO_LOGS = 'Berth keeps no logs of what runs. A log drain sends them on (docs/webhooks.md, Log drains).'
 
+const NO_PROJECT_ROLES =
+  'Berth has no roles in single projects: a role is of the team, and counts in every project of it. PATCH /v1/teams/{teamId}/members/{uid} changes it (docs/accounts.md).'
+const NO_CRONS =
+  'Berth runs nothing, so that it starts no cron job. Whoever runs the deployments runs their cron jobs (docs/projects.md).'
+
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'POST /deployments': NO_BUILD,
   'POST /now/deployments': NO_BUILD,
@@ -30,6 +35,12 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'POST /registrar/domains/price': NO_SALE,
   'POST /registrar/domains/search': NO_SALE,
   'GET /api/logs/request-logs': NO_LOGS,
+  'POST /projects/:idOrName/members': NO_PROJECT_ROLES,
+  'PATCH /projects/:idOrName/members': NO_PROJECT_ROLES,
+  'DELETE /projects/:idOrName/members/:uid': NO_PROJECT_ROLES,
+  'POST /projects/:idOrName/members/batch': NO_PROJECT_ROLES,
+  'DELETE /projects/:idOrName/members/batch': NO_PROJECT_ROLES,
+  'POST /projects/:idOrName/crons/run': NO_CRONS,
 }
 
 type NotServed = { method: Method[]; url: string; allow?: string; refusal: (method: string) => Refusal }

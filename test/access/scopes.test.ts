@@ -95,6 +95,7 @@ const ORACLE: Record<string, Needs> = {
   getSharedEnvVar: ENV_READ,
   unlinkSharedEnvVariable: ENV_WRITE,
   // Custom environments are settings of the project.
+  updateProjectCrons: PROJECT_WRITE,
   createCustomEnvironment: PROJECT_WRITE,
   getProjectCustomEnvironments: PROJECT_READ,
   getCustomEnvironment: PROJECT_READ,
@@ -110,6 +111,7 @@ const ORACLE: Record<string, Needs> = {
   listDeploymentBuilds: DEPLOYMENT_READ,
   getRuntimeLogs: DEPLOYMENT_READ,
   deleteDeployment: PROMOTE,
+  updateDeploymentExpiration: PROMOTE,
   deleteDeploymentAsCli: PROMOTE,
   listDeploymentAliases: DEPLOYMENT_READ,
   requestPromote: PROMOTE,

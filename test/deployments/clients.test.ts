@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { openWeb, SETTINGS } from '../support/deploy-world.ts'
 import { refused } from '../support/domain-world.ts'
-import { onBothEngines } from '../support/world.ts'
+import { type Method, onBothEngines } from '../support/world.ts'
 
 onBothEngines(
   'a deployment is had by its host name in the query, as actions ask',
@@ -82,7 +82,7 @@ onBothEngines(
 
 onBothEngines('what is not here says who does it, without a token and whatever the body', async (world) => {
   const stranger = world.as(undefined)
-  const says = async (method: 'GET' | 'POST', path: string, status: number, sentence: RegExp) => {
+  const says = async (method: Method, path: string, status: number, sentence: RegExp) => {
     const answer = await stranger(method, path, method === 'POST' ? 'x'.repeat(100_000) : undefined)
     assert.equal(answer.status, status, path)
     assert.match(answer.body.error.message, sentence)
@@ -99,6 +99,13 @@ onBothEngines('what is not here says who does it, without a token and whatever t
   await says('GET', '/v1/registrar/domains/a.com/availability', 404, /sells no domains/)
   await says('POST', '/v3/domains/buy', 404, /sells no domains/)
   await says('GET', '/api/logs/request-logs?projectId=x', 404, /log drain/)
+  const team = /no roles in single projects.*PATCH \/v1\/teams/
+  await says('POST', '/v1/projects/web/members', 405, team)
+  await says('PATCH', '/v1/projects/web/members', 405, team)
+  await says('DELETE', '/v1/projects/web/members/usr_1', 404, team)
+  await says('POST', '/v1/projects/web/members/batch', 404, team)
+  await says('DELETE', '/v1/projects/web/members/batch', 404, team)
+  await says('POST', '/v1/projects/web/crons/run', 404, /starts no cron job/)
   const put = await stranger('PUT', '/v13/deployments')
   refused(put, 405, 'method_unknown')
   assert.equal(put.headers.allow, 'GET, HEAD')

@@ -191,6 +191,8 @@ const BODIES: Record<string, object> = {
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
   operatorRevokeToken: { token: 'berth_unknown' },
+  updateDeploymentExpiration: { expirationErrored: '1w' },
+  updateProjectCrons: { enabled: false },
   updateProjectProtectionBypass: { generate: {} },
   linkProject: { type: 'github', repo: 'acme/web' },
   updateProjectBranch: { branch: 'trunk' },
