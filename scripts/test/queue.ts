@@ -36,13 +36,23 @@ export function filesOf(root: string, long: boolean): string[] {
   return globSync('test/**/*.test.ts', { cwd: root, exclude: [...ELSEWHERE, LONG] })
 }
 
-/** Writes the queue, the largest files first, and gives the files of `count` workers, or of fewer where there are fewer test files. */
+/** What loads the published SDKs: thousands of modules and a third of a gigabyte, for one process and not for each. */
+const LOADS_SDK = /(?:from |import\()'(?:sdk-|.*newest-sdk)/
+
+/**
+ * Writes the queue, the largest files first, and gives the files of `count` workers, or of fewer where there are fewer test files.
+ * Files that load the SDKs are one entry: one process takes them all.
+ */
 export function fillQueue(folder: string, root: string, files: readonly string[], count: number): string[] {
-  const size = (file: string) => statSync(resolve(root, file)).size
-  const queue = files.map((file) => resolve(root, file)).toSorted((a, b) => size(b) - size(a))
+  const all = files.map((file) => resolve(root, file))
+  const loads = Map.groupBy(all, (file) => LOADS_SDK.test(readFileSync(file, 'utf8')))
+  const alone = (loads.get(false) ?? []).map((file) => [file])
+  const size = (entry: string[]) => entry.reduce((sum, file) => sum + statSync(file).size, 0)
+  const together = [loads.get(true) ?? []].filter(({ length }) => length > 0)
+  const queue = [...together, ...alone].toSorted((a, b) => size(b) - size(a))
   writeFileSync(join(folder, 'files.json'), JSON.stringify({ root, queue }))
   const worker = pathToFileURL(join(import.meta.dirname, 'worker.ts'))
-  return Array.from({ length: Math.min(count, files.length) }, (_, at) => {
+  return Array.from({ length: Math.min(count, queue.length) }, (_, at) => {
     const file = join(folder, `worker-${at + 1}.mjs`)
     writeFileSync(file, `await import('${worker}')\n`)
     return file
@@ -52,15 +62,15 @@ export function fillQueue(folder: string, root: string, files: readonly string[]
 /** The files that fall to the worker that asks, one after another; after each, how long it took is noted. */
 export function* takeFiles(folder: string, worker: string): Generator<{ file: string; name: string }> {
   const { root, queue } = readQueue(folder)
-  for (const [at, file] of queue.entries()) {
+  for (const [at, entry] of queue.entries()) {
     if (!take(join(folder, `taken-${at}`), worker)) continue
-    const since = performance.now()
-    const name = relative(root, file)
-    yield { file, name }
-    writeFileSync(
-      join(folder, `took-${at}`),
-      JSON.stringify({ file: name, seconds: (performance.now() - since) / 1000 }),
-    )
+    for (const [part, file] of entry.entries()) {
+      const since = performance.now()
+      const name = relative(root, file)
+      yield { file, name }
+      const took: Took = { file: name, seconds: (performance.now() - since) / 1000 }
+      writeFileSync(join(folder, `took-${at}-${part}`), JSON.stringify(took))
+    }
   }
 }
 
@@ -84,22 +94,22 @@ export function readEnd(folder: string, worker: string): Ended | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Ended) : undefined
 }
 
-/** The files that a worker took and did not end. */
+/** The files that a worker began and did not end. */
 export function unendedOf(folder: string, worker: string): string[] {
   const { root, queue } = readQueue(folder)
-  return queue
-    .filter((_, at) => {
-      const mark = join(folder, `taken-${at}`)
-      return existsSync(mark) && readFileSync(mark, 'utf8') === worker && !existsSync(join(folder, `took-${at}`))
-    })
-    .map((file) => relative(root, file))
+  return queue.flatMap((entry, at) => {
+    const mark = join(folder, `taken-${at}`)
+    if (!existsSync(mark) || readFileSync(mark, 'utf8') !== worker) return []
+    const first = entry.find((_, part) => !existsSync(join(folder, `took-${at}-${part}`)))
+    return first === undefined ? [] : [relative(root, first)]
+  })
 }
 
 function endOf(folder: string, worker: string): string {
   return join(folder, `ended-${worker}`)
 }
 
-function readQueue(folder: string): { root: string; queue: string[] } {
+function readQueue(folder: string): { root: string; queue: string[][] } {
   return JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8'))
 }
 

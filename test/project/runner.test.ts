@@ -5,7 +5,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { BUDGET_S, filesOf, QUEUE } from '../../scripts/test/queue.ts'
+import { BUDGET_S, filesOf, fillQueue, QUEUE } from '../../scripts/test/queue.ts'
 import report from '../../scripts/test/report.ts'
 import { lacking, starts } from '../support/programs.ts'
 import { root } from '../support/root.ts'
@@ -84,6 +84,22 @@ test('a process that ends badly though no test failed says what ended it, and wh
     const before = ran.said.split(/^. tests /m)[0]!
     for (const pattern of said) assert.match(before, pattern)
   }
+})
+
+test('files that load the SDKs are taken by one process, and no process is begun that has nothing to take', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-runner-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const files = filesOf(root, false)
+  assert.equal(fillQueue(folder, root, files, 4).length, 4)
+  const { queue } = JSON.parse(readFileSync(join(folder, 'files.json'), 'utf8')) as { queue: string[][] }
+  assert.deepEqual(queue.flat().toSorted(), files.map((file) => join(root, file)).toSorted())
+  const together = queue.filter((entry) => entry.length > 1)
+  assert.equal(together.length, 1)
+  for (const file of queue.flat()) {
+    const loads = /'sdk-1\.|newest-sdk/.test(readFileSync(file, 'utf8')) && !file.endsWith('runner.test.ts')
+    assert.equal(together[0]!.includes(file), loads, file)
+  }
+  assert.equal(fillQueue(folder, root, together[0]!, 4).length, 1)
 })
 
 test('every test file belongs to npm test, to the long ones or to a command of its own', () => {
