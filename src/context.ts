@@ -1,6 +1,7 @@
 /** What an operation may touch, handed to it: no globals, no decorators. */
 import type { Logger } from 'pino'
 import type { LastSeen } from './access/last-seen.ts'
+import type { Ahead } from './access/read-ahead.ts'
 import type { Adapters } from './adapters/adapters.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
@@ -70,6 +71,8 @@ export type Who = {
   tokenTeamId: string | null
   /** The projects that exist for this token; null: all of the account. */
   projectIds: string[] | null
+  /** A project that was read together with who acts. */
+  ahead?: Ahead
 }
 
 /** What else an event is of: the project, and the installation that alone of all may hear it. */

@@ -9,6 +9,7 @@ import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 import { type ActingInstallation, readInstallation } from './installation.ts'
 import { lineOfPerson } from './person.ts'
+import { type AheadColumns, isProjectId, withAhead } from './read-ahead.ts'
 
 /** What a request says of who it is. */
 export type Credentials = { authorization: string | undefined; teamId: string | undefined; slug: string | undefined }
@@ -17,25 +18,28 @@ type ById = { hash: string; team: string | null }
 type BySlug = { hash: string; slug: string }
 const findByTeamId = prepared<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)), { remember: true })
 const findBySlug = prepared<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)), { remember: true })
+const aheadByTeamId = aheadBy<ById>(byTeamId)
+const aheadBySlug = aheadBy<BySlug>(bySlug)
 const holdByTeamId = prepared<ById, TokenRow>((db, value) => withRoleHeld(byTeamId(db, value)))
 const holdBySlug = prepared<BySlug, TokenRow>((db, value) => withRoleHeld(bySlug(db, value)))
 
 /**
  * Says who acts. The answer is the same for a team that does not exist and one that the user is not in; membership is read
  * each time, so that leaving a team ends access with the commit. Within a write on PostgreSQL token and membership are held
- * until the commit (person.ts). The token of an installation on a team names the team on every request. Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled),
+ * until the commit (person.ts). `idOrName`: of a project that is read ahead (PostgreSQL, GET). The token of an installation on a team names the team on every request. Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled),
  * integration_configuration_disabled 403, team_id_required 403, team_forbidden 403.
  */
-export async function authenticate(db: Queries, credentials: Credentials, now: number): Promise<Who> {
+export async function authenticate(
+  db: Queries,
+  credentials: Credentials,
+  now: number,
+  idOrName?: string,
+): Promise<Who> {
   const token = bearerOf(credentials.authorization)
   if (token === undefined) refuse('missing_token', undefined, { missingToken: true })
   const { teamId, slug } = credentials
   const hash = fingerprint(token)
-  const hold = db.isTransaction
-  const [row] =
-    slug === undefined || teamId !== undefined
-      ? await (hold ? holdByTeamId : findByTeamId)(db, { hash, team: teamId ?? null })
-      : await (hold ? holdBySlug : findBySlug)(db, { hash, slug })
+  const [row] = await readToken(db, { hash, teamId, slug, idOrName })
   if (row === undefined || (row.expires_at !== null && row.expires_at <= now)) {
     refuse('invalid_token', undefined, { invalidToken: true })
   }
@@ -44,7 +48,33 @@ export async function authenticate(db: Queries, credentials: Credentials, now: n
   if (installation && row.team_id !== null && !asksForTeam) refuse('team_id_required')
   const may = installation ? isInstalledOn(row, slug) : mayActFor(row, slug)
   if (row.account_id === null || !may) refuse('team_forbidden')
-  return whoOf(row as Acting, installation)
+  const who = whoOf(row as Acting, installation)
+  if (idOrName === undefined) return who
+  const { project, variables } = row as TokenRow & AheadColumns
+  return { ...who, ahead: { idOrName, project, variables } }
+}
+
+type Asked = { hash: string; teamId: string | undefined; slug: string | undefined; idOrName: string | undefined }
+
+function readToken(db: Queries, { hash, teamId, slug, idOrName }: Asked): Promise<TokenRow[]> {
+  const hold = db.isTransaction
+  if (slug === undefined || teamId !== undefined) {
+    const by = { hash, team: teamId ?? null }
+    return idOrName === undefined ? (hold ? holdByTeamId : findByTeamId)(db, by) : aheadByTeamId(db, by, idOrName)
+  }
+  const by = { hash, slug }
+  return idOrName === undefined ? (hold ? holdBySlug : findBySlug)(db, by) : aheadBySlug(db, by, idOrName)
+}
+
+/** Reads a token together with a project of its account, by the id or the name of the project. */
+function aheadBy<By extends Record<string, string | null>>(find: (db: Queries, value: By) => TokenAndAccount) {
+  const by = (column: 'id' | 'name') =>
+    prepared<By & { idOrName: string }, TokenRow>((db, value) =>
+      withAhead(withRole(find(db, value)), column, value.idOrName),
+    )
+  const [byId, byName] = [by('id'), by('name')]
+  return (db: Queries, value: By, idOrName: string) =>
+    (isProjectId(idOrName) ? byId : byName)(db, { ...value, idOrName })
 }
 
 /** Refuses with 403 when one of the permissions is not there, and names it. */

@@ -171,11 +171,12 @@ export function violates(error: unknown, index: keyof typeof UNIQUE): boolean {
  * docs/decisions/0005). `build` gets a stand-in for every named value. `remember`: what many requests ask alike, answered from
  * memory until the next commit where the engine can tell when that is (SQLite). The rows are shared: do not change them.
  * `noAnswer`: the caller needs no row of it, and nothing that it catches depends on it; within a transaction on PostgreSQL its
- * failure is told by what follows, at the latest by the commit.
+ * failure is told by what follows, at the latest by the commit. `long`: it may take long or give very much, so on PostgreSQL it has a
+ * connection of its own.
  */
 export function prepared<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
-  { remember = false, noAnswer = false } = {},
+  { remember = false, noAnswer = false, long = false } = {},
 ): (db: Queries, values: Values) => Promise<Result[]> {
   const compiledFor = compileOnce(build, noAnswer)
   return async (db, values) => {
@@ -184,7 +185,7 @@ export function prepared<Values extends Record<string, string | number | null>, 
     const { adapter } = db.getExecutor()
     const direct = DIRECT.get(adapter)
     if (direct !== undefined) return direct(query.sql, parameters, remember) as Result[]
-    const pipelined = db.isTransaction ? undefined : PIPELINED.get(adapter)
+    const pipelined = db.isTransaction || long ? undefined : PIPELINED.get(adapter)
     if (pipelined !== undefined) return (await pipelined({ ...query, parameters })) as Result[]
     return (await db.executeQuery<Result>({ ...query, parameters })).rows
   }

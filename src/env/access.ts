@@ -3,7 +3,8 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { permit } from '../access/authenticate.ts'
 import type { Ctx, Who } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
-import { targetsIn } from './schema.ts'
+import type { SecretBox } from '../secrets/data-keys.ts'
+import { type Reading, targetsIn } from './schema.ts'
 
 /** Refuses: missing_permission 403, when a variable of production is touched by someone without the right to. */
 export function mustTouch(who: Who, targets: readonly string[]): void {
@@ -30,6 +31,19 @@ export function mayChange({ permissions, installationId }: Who, row: Row<'env_va
 export function mayDecrypt({ permissions }: Who, targets: readonly string[]): boolean {
   if (!permissions.has('env:decrypt')) return false
   return !targets.includes('production') || permissions.has('env:production')
+}
+
+/** Whether the caller reads a value: `plain` and `system` always, others when asked for and allowed, `sensitive` never. */
+export function mayOpen(ctx: Ctx, row: Row<'env_var'>, isDecrypt: boolean): boolean {
+  if (row.type === 'sensitive') return false
+  return row.type === 'plain' || row.type === 'system' || (isDecrypt && mayDecrypt(ctx.who, targetsIn(row)))
+}
+
+/** A value for its reader. Without a secret box it stays hidden. */
+export function readValue(ctx: Ctx, box: SecretBox | undefined, row: Row<'env_var'>, isDecrypt: boolean): Reading {
+  if (box === undefined || !mayOpen(ctx, row, isDecrypt)) return 'hidden'
+  const clear = box.open(row.id, row.value_version, row.sealed_value)
+  return clear === undefined ? 'broken' : { clear }
 }
 
 /** Whether pull and export carry the value of a variable to this caller. What is `plain` is open to all who see it. */

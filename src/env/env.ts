@@ -1,6 +1,7 @@
 /** Environment variables of a project: create, list, get, edit, delete. Specification: operations 16 to 20. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Static } from 'typebox'
+import { variablesAhead } from '../access/read-ahead.ts'
 import type { Ctx, Input, Params } from '../context.ts'
 import { oneOf } from '../db/bulk.ts'
 import { prepared } from '../db/db.ts'
@@ -9,8 +10,8 @@ import { page, stampBefore } from '../http/page.ts'
 import { environmentOf } from '../model/environment.ts'
 import { findProject } from '../model/project.ts'
 import { refuse } from '../refusal.ts'
-import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../secrets/data-keys.ts'
-import { isVisible, mayDecrypt, mustChange, mustTouch, visibleTo } from './access.ts'
+import { openSecretBox, openSecretBoxToWrite } from '../secrets/data-keys.ts'
+import { isVisible, mayOpen, mustChange, mustTouch, readValue, visibleTo } from './access.ts'
 import { type Prepared, planOf, prepare } from './prepare.ts'
 import { createDrafts, draftOf, mustBeVariable, targetsNamed, typeIn } from './rules.ts'
 import {
@@ -26,7 +27,6 @@ import {
   type EnvVar,
   type ListEnvQuery,
   MOST_VARIABLES,
-  type Reading,
   showEnv,
   showTargets,
   type Target,
@@ -92,7 +92,9 @@ export async function createEnv(
     return planUpsert(ctx, box, project, { drafts, replace, ...(!many && !replace && { existing: [] }) })
   })
   const outcomes = await storePlan(ctx, project, plan)
-  const created = outcomes.flatMap((one) => ('row' in one ? [showEnv(one.row, read(ctx, box, one.row, false))] : []))
+  const created = outcomes.flatMap((one) =>
+    'row' in one ? [showEnv(one.row, readValue(ctx, box, one.row, false))] : [],
+  )
   const failed = outcomes.flatMap((one) => ('failed' in one ? [one] : []))
   if (many) return { created, failed: failed.map(({ error }) => ({ error })) }
   if (failed[0] !== undefined) refuse(failed[0].failed, undefined, failed[0].error)
@@ -108,7 +110,25 @@ export async function listEnv(
   project: Row<'project'>,
   { query }: Input<Static<typeof ListEnvQuery>>,
 ): Promise<Static<typeof EnvList>> {
-  const { decrypt = false, limit, until, gitBranch, target } = query
+  const { decrypt = false, limit, until } = query
+  const variables = await readList(ctx, project, query)
+  const { rows, pagination } = page(variables, limit ?? variables.length, until, (row) => row.created_stamp)
+  const box = rows.some((row) => mayOpen(ctx, row, decrypt)) ? await openSecretBox(ctx, project.id) : undefined
+  const envs = rows.map((row) => ({ ...showEnv(row, readValue(ctx, box, row, decrypt)), securityIssues: [] }))
+  await addLogos(ctx.db, envs)
+  return { envs, pagination }
+}
+
+/** The variables of a list, and one more when it has a limit. */
+async function readList(
+  ctx: Ctx,
+  project: Row<'project'>,
+  query: Static<typeof ListEnvQuery>,
+): Promise<Row<'env_var'>[]> {
+  const { limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug } = query
+  const ahead = variablesAhead(ctx, project.id)
+  const isWhole = [limit, until, gitBranch, target, customEnvironmentId, customEnvironmentSlug].every((one) => !one)
+  if (ahead !== undefined && isWhole) return ahead.filter((row) => isVisible(ctx.who, row))
   let select = ctx.db
     .selectFrom('env_var')
     .selectAll()
@@ -119,15 +139,10 @@ export async function listEnv(
   if (gitBranch !== undefined) select = select.where('git_branch', '=', gitBranch)
   if (target !== undefined) select = select.where(within(project, targetsNamed(project, [target], 'target')[0]))
   if (limit !== undefined) select = select.limit(limit + 1)
-  for (const name of [query.customEnvironmentId, query.customEnvironmentSlug]) {
+  for (const name of [customEnvironmentId, customEnvironmentSlug]) {
     if (name) select = select.where(within(project, environmentOf(project, name)?.id))
   }
-  const variables = await select.execute()
-  const { rows, pagination } = page(variables, limit ?? variables.length, until, (row) => row.created_stamp)
-  const box = await openSecretBox(ctx, project.id)
-  const envs = rows.map((row) => ({ ...showEnv(row, read(ctx, box, row, decrypt)), securityIssues: [] }))
-  await addLogos(ctx.db, envs)
-  return { envs, pagination }
+  return select.execute()
 }
 
 function within({ id }: Row<'project'>, target: Target | undefined) {
@@ -145,20 +160,11 @@ function within({ id }: Row<'project'>, target: Target | undefined) {
 
 /** One variable, in clear where the caller may read it. A value that does not open is a fault of ours: 500. */
 export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvVar> {
-  const reading = read(ctx, await openSecretBox(ctx, variable.project_id), variable, true)
+  const reading = readValue(ctx, await openSecretBox(ctx, variable.project_id), variable, true)
   if (reading === 'broken') refuse('internal_server_error')
   const reply = showEnv(variable, reading)
   await addLogos(ctx.db, [reply])
   return reply
-}
-
-/** A value for its reader: `plain` and `system` always, others when asked for and allowed, `sensitive` never. */
-function read(ctx: Ctx, box: SecretBox, row: Row<'env_var'>, isDecrypt: boolean): Reading {
-  if (row.type === 'sensitive') return 'hidden'
-  const open = row.type === 'plain' || row.type === 'system' || (isDecrypt && mayDecrypt(ctx.who, targetsIn(row)))
-  if (!open) return 'hidden'
-  const clear = box.open(row.id, row.value_version, row.sealed_value)
-  return clear === undefined ? 'broken' : { clear }
 }
 
 /**
@@ -193,7 +199,7 @@ export async function editEnv(ctx: Ctx, subject: WithVariable, { body }: Input<u
   const fresh = body.value !== undefined && !isSameValue(box, row, value)
   await ctx.countRows(1)
   const next = await changeVariable(ctx, box, subject, row, { ...rest, ...(fresh && { value }) })
-  return showEnv(next, read(ctx, box, next, false))
+  return showEnv(next, readValue(ctx, box, next, false))
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Variables as part of their project: `Project.env`, what a new project begins with, and what goes with a removed one. */
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import { permit } from '../access/authenticate.ts'
+import { variablesAhead } from '../access/read-ahead.ts'
 import type { Ctx, EventOwner, OperatorCtx } from '../context.ts'
 import { openPace } from '../db/chunks.ts'
 import { prepared } from '../db/db.ts'
@@ -38,7 +39,7 @@ export const envOnProject: OnProject = {
 
 /** The variables of a project, last made first, without clear values. One indexed query; most projects have few. */
 async function envOfProject(ctx: Ctx, projectId: string): Promise<EnvVar[]> {
-  const rows = await selectOfProject(ctx.db, { projectId })
+  const rows = variablesAhead(ctx, projectId) ?? (await selectOfProject(ctx.db, { projectId }))
   const variables = rows.filter((row) => isVisible(ctx.who, row)).map((row) => showEnv(row, 'hidden'))
   await addLogos(ctx.db, variables)
   return variables
@@ -135,5 +136,5 @@ export function hasEdgeConfig(
 const selectOfProject = prepared<{ projectId: string }, Row<'env_var'>>(
   (db, value) =>
     db.selectFrom('env_var').selectAll().where('project_id', '=', value.projectId).orderBy('created_stamp', 'desc'),
-  { remember: true },
+  { remember: true, long: true },
 )

@@ -53,6 +53,7 @@ export const envRoutes = [
     query: ListEnvQuery,
     load: findProject,
     run: listEnv,
+    readAhead: true,
     refuses: ['not_found'],
     list: { rows: 16000, rowBytes: 4 * 1024 },
     status: 200,

@@ -47,7 +47,7 @@ export async function answerRequest(deps: Deps, route: Route, request: ApiReques
     slug: query.values.slug,
   }
   const now = deps.clock.now()
-  const who = await admitFirst(deps, route, credentials, now, request.peer)
+  const who = await admitFirst(deps, route, credentials, now, request)
   if (route.auth === 'operator') mustBeKnown(route.query, query)
   if (who !== undefined) noteSeen(deps, who, now)
   const limit = who && (await countRequest(deps, route, who, now))
@@ -199,14 +199,19 @@ async function admitFirst(
   route: Route,
   credentials: Credentials,
   now: number,
-  peer: Peer,
+  { params, peer }: ApiRequest,
 ): Promise<Who | undefined> {
   try {
-    return await admit(deps, route, deps.db.read, credentials, now)
+    return await admit(deps, route, deps.db.read, credentials, now, readsAhead(deps, route, params))
   } catch (error) {
     await countGuess(deps, error, peer)
     throw error
   }
+}
+
+/** The project that is read together with who acts: where a statement is a message to another process. */
+function readsAhead({ db }: Deps, { readAhead }: Route, { idOrName = '' }: Params): string | undefined {
+  return readAhead && db.engine === 'postgres' && !idOrName.includes('\0') ? idOrName : undefined
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
@@ -216,13 +221,14 @@ async function admit(
   db: Queries,
   credentials: Credentials,
   now: number,
+  idOrName?: string,
 ): Promise<Who | undefined> {
   if (route.auth === 'client') return undefined
   if (route.auth === 'operator') {
     authenticateOperator(credentials.authorization, deps.operatorTokenHash)
     return undefined
   }
-  const who = await authenticate(db, credentials, now)
+  const who = await authenticate(db, credentials, now, idOrName)
   permit(who, route.needs ?? [])
   return who
 }

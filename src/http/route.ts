@@ -41,6 +41,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   refuses?: readonly RefusalKey[]
   /** The timer that has work as soon as this is committed: it does not wait for its period. */
   triggers?: string
+  /** A GET of a project (`idOrName`) and its variables: both are read together with who acts, on PostgreSQL. */
+  readAhead?: true
   /** A GET whose answer follows from caller, address and store alone, and is asked often: given again until the next commit. */
   remember?: true
   status: number

@@ -1,5 +1,6 @@
 /** A project of the account: how it is found within what the caller may see, and how its row is changed. */
 import { seesProject } from '../access/guards.ts'
+import { isProjectId } from '../access/read-ahead.ts'
 import type { Ctx, Params } from '../context.ts'
 import { prepared, violates } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
@@ -11,12 +12,17 @@ import { refuse } from '../refusal.ts'
  */
 export async function findProject(ctx: Ctx, params: Params): Promise<Row<'project'>> {
   const idOrName = params.idOrName ?? params.projectId ?? ''
-  const key = { accountId: ctx.account.id, idOrName }
-  const [row] = idOrName.startsWith('prj_') ? await selectById(ctx.db, key) : await selectByName(ctx.db, key)
+  const row = await readProject(ctx, idOrName)
   if (row === undefined || !seesProject(ctx.who, row.id)) {
     refuse('not_found', `Project "${idOrName.slice(0, 100)}" not found.`)
   }
   return row
+}
+
+async function readProject({ db, who, account }: Ctx, idOrName: string): Promise<Row<'project'> | undefined> {
+  if (who.ahead?.idOrName === idOrName) return who.ahead.project ?? undefined
+  const key = { accountId: account.id, idOrName }
+  return (isProjectId(idOrName) ? await selectById(db, key) : await selectByName(db, key))[0]
 }
 
 /** Writes columns of a project and moves it to the front of the list. Refuses: project_name_taken 409. */

@@ -77,6 +77,7 @@ export const projectRoutes = [
     needs: ['project:read'],
     load: findProject,
     run: answerProject,
+    readAhead: true,
     refuses: ['not_found'],
     status: 200,
     reply: Project,

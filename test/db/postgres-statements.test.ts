@@ -153,7 +153,7 @@ test('one read that fails does not fail those that share its connection [postgre
 test('reads go on over a new connection when the server ended those that were shared [postgres]', async (t) => {
   const { db } = await openStore(t)
   const waiting = Array.from({ length: 8 }, () => sleep(db.read, { seconds: 30 }).catch((error) => error))
-  while (db.connections!().open! < 4) await sleep(db.read, { seconds: 0 })
+  await becomes(async () => db.connections!().open === 4, 5000)
   const end = sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()`
   await end.execute(db.read).catch(() => {})
   const errors = await Promise.all(waiting)

@@ -423,3 +423,28 @@ onBothEngines('1,000 variables are listed whole, and in clear where that is aske
   const values = new Map(envs.map(({ key, value }: { key: string; value: string }) => [key, value]))
   assert.deepEqual(values, new Map(items.map(({ key, value }) => [key, value])))
 })
+
+onBothEngines('a project with many or heavy variables shows all of them, alone and in their list', async (world) => {
+  const shapes = {
+    'one-hundred': { count: 100, bytes: 10 },
+    'one-more': { count: 101, bytes: 10 },
+    heavy: { count: 2, bytes: 40_000 },
+  }
+  for (const [name, { count, bytes }] of Object.entries(shapes)) {
+    await world.call('POST', '/v10/projects', { name })
+    const variables = Array.from({ length: count }, (_, at) => ({
+      key: `KEY_${at}`,
+      value: 'x'.repeat(bytes),
+      type: 'plain',
+      target: [['preview', 'development'][at % 2]],
+    }))
+    assert.equal((await world.call('POST', `/v10/projects/${name}/env`, variables)).status, 201)
+    const project = (await world.call('GET', `/v9/projects/${name}`)).body
+    const { envs } = (await world.call('GET', `/v9/projects/${project.id}/env`)).body
+    assert.deepEqual(
+      [project.env, envs].map((all) => all.map((one: { key: string }) => one.key)),
+      [envs, envs].map(() => variables.map(({ key }) => key).reverse()),
+    )
+    assert.ok(envs.every(({ value }: { value: string }) => value.length === bytes))
+  }
+})

@@ -51,8 +51,10 @@ function postgresDriver(pool: pg.Pool, names: Names): Driver {
 /** A connection of the pool for as long as somebody has it: for a statement, or for a transaction. */
 function openConnection(client: pg.PoolClient, names: Names): Connection {
   const sent = openSent()
-  const send = (statement: Statement) => client.query(names.named(statement))
   let begun: Promise<unknown> | undefined
+  /** Only a transaction is run again when a name holds no more, so nothing else uses names. */
+  const send = ({ sql, parameters, name }: Statement) =>
+    client.query(names.named({ sql, parameters, ...(begun !== undefined && name !== undefined && { name }) }))
   let broken = false
   return {
     begin(isolationLevel) {

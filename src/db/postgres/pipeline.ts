@@ -2,6 +2,7 @@
  * Connections that reads share. A statement is sent at once, behind those that wait for their answers, so that no read waits for a
  * connection of its own. For short statements alone: a long one holds up those behind it.
  */
+import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import type { Names, Statement } from './statement.ts'
 
@@ -31,6 +32,7 @@ export function openPipeline(
     connection.unanswered++
     try {
       if (connection.connecting !== undefined) await connection.connecting
+      writeTogether(connection.client.connection.stream)
       return (await connection.client.query(names.named(statement))).rows
     } finally {
       connection.unanswered--
@@ -49,6 +51,13 @@ export function openPipeline(
   }
 }
 
+/** What this iteration of the event loop sends over a stream is written at once: a write costs as much as a statement. */
+function writeTogether(stream: Writable): void {
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
+}
+
 /** The connection with the fewest unanswered statements. One more is opened when each has some. */
 function pick(connections: ReadonlySet<Connection>, most: number, open: () => Connection): Connection {
   let least: Connection | undefined
@@ -62,7 +71,7 @@ function pick(connections: ReadonlySet<Connection>, most: number, open: () => Co
 
 /** One that is still being opened is taken when there is no other. */
 function rank({ connecting, unanswered }: Connection): number {
-  return connecting === undefined ? unanswered : Number.MAX_SAFE_INTEGER
+  return connecting === undefined ? unanswered : unanswered + 1e6
 }
 
 function connect(connections: Set<Connection>, client: pg.Client, onLost: (error: Error) => void): Connection {
