@@ -11,6 +11,7 @@ import { counted } from '../words.ts'
 import { checkAddress } from './address.ts'
 import { checkCertificate } from './certificate.ts'
 import type { Check, Finding } from './doctor.ts'
+import { checkOwnNames } from './own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './port.ts'
 import { checkClock, checkDatabase } from './store.ts'
 
@@ -32,6 +33,7 @@ export const CHECKS: Record<string, Check> = {
   address: checkAddress,
   DNS: checkDns,
   'platform suffix': checkSuffix,
+  'own names': checkOwnNames,
   mail: checkMail,
 }
 

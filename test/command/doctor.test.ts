@@ -52,6 +52,45 @@ processOnBothEngines(
   },
 )
 
+processOnBothEngines('a name of Berth that a project has is told, with whose it is', async (t, engine) => {
+  const home = await newHome(t, engine)
+  const env = { ...(await withDns(home, t)), BERTH_DOMAIN_PROOF: 'contested' }
+  const running = await start(t, { ...home, env })
+  const { token, teamId } = credentialsOf(home)
+  const post = async (path: string, body: object) => {
+    const answer = await fetch(`${running.address}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    assert.equal(answer.status, 200)
+  }
+  await post('/v10/projects', { name: 'web' })
+  for (const name of ['berth.acme.org', 'other.acme.org', '*.wild.acme.org'])
+    await post('/v10/projects/web/domains', { name })
+  // Contested, so it is not verified and leads nowhere.
+  await post(`/v10/projects?teamId=${teamId}`, { name: 'claim' })
+  await post(`/v10/projects/claim/domains?teamId=${teamId}`, { name: 'claim.acme.org' })
+  assert.equal((await doctor(env)).of('own names'), undefined)
+  for (const host of ['claim.acme.org', 'wild.acme.org', 'acme.org']) {
+    const well = (await doctor({ ...env, BERTH_EDGE_CNAME: host })).of('own names')!
+    assert.deepEqual([well.is, well.found], ['well', `no project has ${host} as its domain`])
+  }
+  // A setting, or a new version, makes the name Berth's own.
+  for (const [changed, name] of [
+    [{ BERTH_PUBLIC_URL: 'https://berth.acme.org' }, 'berth.acme.org'],
+    [{ BERTH_EDGE_CNAME: 'berth.acme.org' }, 'berth.acme.org'],
+    [{ BERTH_PUBLIC_URL: 'https://a.wild.acme.org' }, '*.wild.acme.org'],
+  ] as const) {
+    const { findings } = await doctor({ ...env, ...changed })
+    const told = findings.filter(({ about }) => about === 'own names')
+    assert.equal(told.length, 1)
+    assert.equal(told[0]!.is, 'wrong')
+    assert.ok(told[0]!.found.startsWith(`${name} is a verified domain of the project web of `), told[0]!.found)
+    assert.ok(told[0]!.advice!.includes(`DELETE /v9/projects/web/domains/${name}`), told[0]!.advice ?? '')
+  }
+})
+
 test('a bad setting is told, and nothing else is checked', async (t) => {
   const home = await newHome(t, 'sqlite')
   const { well, findings } = await doctor({ ...home.env, PORT: 'many' })
