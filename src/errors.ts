@@ -29,6 +29,7 @@ export const REFUSALS = {
     'The code is unknown, used, older than 30 minutes, of another client, or was given for another redirect_uri.',
   ],
   invalid_request: [400, 'invalid_request', 'A parameter is missing or given twice.'],
+  sign_in_again: [403, 'forbidden', 'Give your password again: this asks for a sign-in within the last hour.'],
   form_not_ours: [403, 'forbidden', 'The page was too old, or the form was not ours. Go back, reload it, try again.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],

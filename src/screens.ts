@@ -2,6 +2,7 @@
 
 import { consentScreens } from './consent/consent.ts'
 import { installedScreens } from './consent/installed-page.ts'
+import { CONSOLE } from './console/screens.ts'
 import { invitationScreens } from './members/invitation-page.ts'
 import { oauthScreens } from './oauth/authorize.ts'
 import type { Screen } from './pages/screen.ts'
@@ -15,4 +16,5 @@ export const SCREENS: readonly Screen[] = [
   ...installedScreens,
   ...invitationScreens,
   ...heldScreens,
+  ...CONSOLE,
 ]

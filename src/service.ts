@@ -28,6 +28,7 @@ import { documentPages } from './openapi/pages.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { startFigures } from './operator/gauges.ts'
 import { openProbes } from './operator/probes.ts'
+import { assetPages } from './pages/assets.ts'
 import { frontPages } from './pages/front-page.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
@@ -123,7 +124,13 @@ function openParts(config: Config): Pick<Deps, 'adapters' | 'lastSeen' | 'wakeup
 
 /** What is there without a token: documents, and what machines ask of the service itself. */
 function pagesOf(deps: Deps): (OpenPage | Probe)[] {
-  return [...frontPages(), ...documentPages(ROUTES), ...metadataPages(deps.origin), ...openProbes(deps)]
+  return [
+    ...frontPages(),
+    ...assetPages(),
+    ...documentPages(ROUTES),
+    ...metadataPages(deps.origin),
+    ...openProbes(deps),
+  ]
 }
 
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */

@@ -11,10 +11,15 @@ import { type ActingInstallation, readInstallation } from './installation.ts'
 import { lineOfPerson } from './person.ts'
 import { type AheadColumns, isProjectId, withAhead } from './read-ahead.ts'
 
-/** What a request says of who it is. */
-export type Credentials = { authorization: string | undefined; teamId: string | undefined; slug: string | undefined }
+/** What a request says of who it is: a bearer token, or, of a page of the console, the secret of a session. */
+export type Credentials = {
+  authorization: string | undefined
+  session?: string | undefined
+  teamId: string | undefined
+  slug: string | undefined
+}
 
-type ById = { hash: string; team: string | null }
+export type ById = { hash: string; team: string | null }
 type BySlug = { hash: string; slug: string }
 const findByTeamId = prepared<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)), { remember: true })
 const findBySlug = prepared<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)), { remember: true })
@@ -102,7 +107,7 @@ export function bearerOf(authorization: string | undefined): string | undefined 
 }
 
 /** A personal token acts for its user, or for a team that the user is in; a token bound to a team for that team only. */
-function mayActFor(token: TokenRow, slug: string | undefined): boolean {
+export function mayActFor(token: TokenRow, slug: string | undefined): boolean {
   if (token.team_id !== null && token.account_id !== token.team_id) return false
   if (slug !== undefined && token.slug !== slug) return false
   if (token.kind === 'team') return token.role !== null
@@ -116,7 +121,7 @@ function isInstalledOn(token: TokenRow, slug: string | undefined): boolean {
   return token.team_id !== null ? token.account_id === token.team_id : token.account_id === token.user_id
 }
 
-function whoOf(row: Acting, installation: ActingInstallation | undefined): Who {
+export function whoOf(row: Acting, installation: ActingInstallation | undefined): Who {
   const acts = { account: accountOf(row), tokenTeamId: row.team_id }
   if (installation) {
     const actor = { kind: 'integration', id: installation.installationId!, tokenId: row.token_id } as const
@@ -188,9 +193,9 @@ function bySlug(db: Queries, { hash, slug }: BySlug) {
     .leftJoin('account', (join) => join.on('account.slug', '=', slug))
 }
 
-type TokenAndAccount = ReturnType<typeof byTeamId>
+export type TokenAndAccount = ReturnType<typeof byTeamId>
 
-function withRole(query: TokenAndAccount) {
+export function withRole(query: TokenAndAccount) {
   return query
     .leftJoin('member', (join) =>
       join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
@@ -200,7 +205,7 @@ function withRole(query: TokenAndAccount) {
 }
 
 /** As `withRole`, and token and membership stay as they are until the commit; the line is taken before either (PostgreSQL only). */
-function withRoleHeld(query: TokenAndAccount) {
+export function withRoleHeld(query: TokenAndAccount) {
   return query
     .innerJoinLateral(lineOfPerson('token.user_id').as('line'), (join) => join.onTrue())
     .leftJoinLateral(
@@ -241,5 +246,5 @@ type AccountColumns = {
   sensitive_env_policy: string | null
 }
 type Role = Who['role']
-type Acting = TokenColumns & AccountColumns & { role: Role | null }
-type TokenRow = TokenColumns & { [K in keyof AccountColumns]: AccountColumns[K] | null } & { role: Role | null }
+export type Acting = TokenColumns & AccountColumns & { role: Role | null }
+export type TokenRow = TokenColumns & { [K in keyof AccountColumns]: AccountColumns[K] | null } & { role: Role | null }

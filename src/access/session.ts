@@ -3,7 +3,16 @@ import { prepared, type Queries } from '../db/db.ts'
 import { fingerprint } from '../ids.ts'
 
 /** A person who is signed in. */
-export type Visitor = { userId: string; username: string; name: string | null; sessionHash: string; usedAt: number }
+export type Visitor = {
+  userId: string
+  username: string
+  name: string | null
+  isOperator: boolean
+  sessionHash: string
+  usedAt: number
+  /** When they last proved in this session that it is them. */
+  confirmedAt: number
+}
 
 const HOUR_MS = 3_600_000
 /** A session ends when it was not used for so long. */
@@ -11,11 +20,15 @@ export const SESSION_IDLE_MS = 12 * HOUR_MS
 /** What is used is written down at most this often, so that reading a page is not a write. */
 export const SESSION_TOUCH_MS = 5 * 60_000
 
+/** How long a proof is enough for what shows secrets or runs the service. */
+const FRESH_MS = HOUR_MS
+
 const select = prepared<{ hash: string }, SessionRow>((db, value) =>
   db
     .selectFrom('session')
     .innerJoin('account', 'account.id', 'session.user_id')
-    .select(['account.id as user_id', 'account.slug', 'account.name', 'session.used_at', 'session.expires_at'])
+    .select(['account.id as user_id', 'account.slug', 'account.name', 'account.operator_at'])
+    .select(['session.used_at', 'session.expires_at', 'session.created_at', 'session.confirmed_at'])
     .where('session.hash', '=', value.hash),
 )
 
@@ -23,9 +36,22 @@ const select = prepared<{ hash: string }, SessionRow>((db, value) =>
 export async function findVisitor(db: Queries, secret: string | undefined, now: number): Promise<Visitor | undefined> {
   if (secret === undefined) return undefined
   const sessionHash = fingerprint(secret)
-  const [row] = await select(db, { hash: sessionHash })
-  if (row === undefined || row.expires_at <= now || row.used_at + SESSION_IDLE_MS <= now) return undefined
-  return { userId: row.user_id, username: row.slug, name: row.name, sessionHash, usedAt: row.used_at }
+  const [found] = await select(db, { hash: sessionHash })
+  if (found === undefined || found.expires_at <= now || found.used_at + SESSION_IDLE_MS <= now) return undefined
+  return {
+    userId: found.user_id,
+    username: found.slug,
+    name: found.name,
+    isOperator: found.operator_at !== null,
+    sessionHash,
+    usedAt: found.used_at,
+    confirmedAt: found.confirmed_at ?? found.created_at,
+  }
+}
+
+/** Whether the person proved within the last hour that it is them. */
+export function isFresh({ confirmedAt }: Pick<Visitor, 'confirmedAt'>, now: number): boolean {
+  return confirmedAt + FRESH_MS > now
 }
 
 /** Writes down that a session is in use. */
@@ -38,4 +64,13 @@ export async function touchSession(db: Queries, sessionHash: string, now: number
     .execute()
 }
 
-type SessionRow = { user_id: string; slug: string; name: string | null; used_at: number; expires_at: number }
+type SessionRow = {
+  user_id: string
+  slug: string
+  name: string | null
+  operator_at: number | null
+  used_at: number
+  expires_at: number
+  created_at: number
+  confirmed_at: number | null
+}

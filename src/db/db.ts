@@ -35,6 +35,7 @@ import * as sharedEnv from './migrations/0066-shared-env.ts'
 import * as rateLimits from './migrations/0080-rate-limits.ts'
 import * as drainSampling from './migrations/0085-drain-sampling.ts'
 import * as expiration from './migrations/0086-expiration.ts'
+import * as sessions from './migrations/0090-sessions.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
@@ -116,6 +117,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0080-rate-limits': rateLimits,
   '0085-drain-sampling': drainSampling,
   '0086-expiration': expiration,
+  '0090-sessions': sessions,
 }
 
 /**

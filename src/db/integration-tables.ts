@@ -4,7 +4,15 @@ export type IntegrationTables = {
   /** How a user signs in to the pages: an argon2id hash, and what failed of late. */
   sign_in: { user_id: string; password_hash: string | null; failures: number; locked_until: number | null }
   /** A browser in which a user is signed in. */
-  session: { hash: string; user_id: string; created_at: number; used_at: number; expires_at: number }
+  session: {
+    hash: string
+    user_id: string
+    created_at: number
+    used_at: number
+    expires_at: number
+    /** When the person last gave their password in it again; null: at the sign-in. */
+    confirmed_at: number | null
+  }
   /** A link by which a user sets a password, once. */
   password_link: { hash: string; user_id: string; expires_at: number; used_at: number | null }
   /** A third-party app. Its id is the `client_id`; `scopes_json` is what it asks for. */

@@ -6,20 +6,23 @@ import type { Outgoing } from '../outbox/outbox.ts'
 import type { Write } from '../outbox/transact.ts'
 import type { Route } from './route.ts'
 
-/** `counted`: the rows that this request was counted for, however often its transaction runs. */
-type Outer = { deps: Deps; now: number; route: Route; counted?: { rows: number } }
+/**
+ * `counted`: the rows that this request was counted for, however often its transaction runs. `actorId`: the person by whose
+ * session an operator's route is asked, as the audit log names them.
+ */
+type Outer = { deps: Deps; now: number; route: Route; counted?: { rows: number }; actorId?: string | undefined }
 
 /**
  * What a request hands to its operation: who acts, the connection, one reading of the clock, and the events that it will tell.
  * `write`: of a write within its transaction. Only then is a stamp drawn, since a millisecond has not many.
  */
 export function contextOf(
-  { deps, now, route, counted = { rows: 0 } }: Outer,
+  { deps, now, route, counted = { rows: 0 }, actorId = route.auth }: Outer,
   db: Queries,
   who: Who | undefined,
   write?: Write,
 ): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
-  const actor: Actor = who?.actor ?? { kind: route.auth as 'operator' | 'client', id: route.auth, tokenId: null }
+  const actor: Actor = who?.actor ?? { kind: route.auth as 'operator' | 'client', id: actorId, tokenId: null }
   const emit = () => {
     throw new Error(`${route.operationId} tells of a change outside of its transaction`)
   }

@@ -92,3 +92,14 @@ export function openGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string
   // PostgreSQL has 20 connections: one account never takes them all.
   return { all: openGate({ mostOfOne: 16 }), bulk, lists: openGate({ mostOfOne: 3, mostOfAll: 6, mayEnter: hasRoom }) }
 }
+
+/** Does the work when it is the owner's turn at the gate. */
+export async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>): Promise<T> {
+  const turn = gate.enter(owner)
+  if (turn !== undefined) await turn
+  try {
+    return await make()
+  } finally {
+    gate.leave(owner)
+  }
+}

@@ -1,5 +1,6 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
 import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import { authenticateOperatorSession, authenticateSession } from '../access/by-session.ts'
 import { resolveNames } from '../access/names.ts'
 import { endOneAfterAnother } from '../access/person.ts'
 import type { Deps, Input, OperatorCtx, Params, Who } from '../context.ts'
@@ -11,7 +12,7 @@ import { transact, type Write } from '../outbox/transact.ts'
 import { Refusal } from '../refusal.ts'
 import { contextOf } from './context-of.ts'
 import { addressOf, countGuess, type Peer } from './failure-limits.ts'
-import type { Gate, Gates } from './gate.ts'
+import { type Gates, passing } from './gate.ts'
 import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, soleHeader } from './parse-request.ts'
 import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
@@ -24,6 +25,8 @@ export type ApiRequest = {
   url: string
   /** Name, value, name, value, as they were sent. */
   headers: readonly string[]
+  /** Of the console: the session in the place of a token, its secret and whose it is. */
+  session?: { secret: string; userId: string }
   contentType: string | undefined
   params: Params
   body: Buffer | undefined
@@ -42,6 +45,7 @@ export async function answerRequest(deps: Deps, route: Route, request: ApiReques
   const query = splitQuery(request.url)
   const credentials = {
     authorization: soleHeader(request.headers, 'authorization'),
+    ...(request.session !== undefined && { session: request.session.secret }),
     // Clients that act for nobody's team say `teamId=`.
     teamId: query.values.teamId || undefined,
     slug: query.values.slug,
@@ -96,16 +100,6 @@ async function inTurn<T>(
   return isBulk ? passing(bulk, owner, answer) : goFirst(answer)
 }
 
-async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>): Promise<T> {
-  const turn = gate.enter(owner)
-  if (turn !== undefined) await turn
-  try {
-    return await make()
-  } finally {
-    gate.leave(owner)
-  }
-}
-
 /** A request that was let in and could be read. */
 type Admitted = {
   deps: Deps
@@ -118,7 +112,7 @@ type Admitted = {
 }
 
 async function answerRead({ deps, now, route, request, who, input: received }: Admitted): Promise<Written> {
-  const ctx = contextOf({ deps, now, route }, deps.db.read, who)
+  const ctx = contextOf({ deps, now, route, actorId: request.session?.userId }, deps.db.read, who)
   const input = await inputOf(route, deps.db.read, received)
   // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
   const make = async () => {
@@ -128,7 +122,8 @@ async function answerRead({ deps, now, route, request, who, input: received }: A
       : writeList(deps, route, answer, request.url)
   }
   const cache = route.remember ? deps.db.answers() : undefined
-  return remembered(cache, `${who?.actor.tokenId} ${request.url}`, make)
+  // Whoever is signed in may do all that their role allows; a token may be narrower.
+  return remembered(cache, `${who?.actor.tokenId ?? who?.userId} ${request.url}`, make)
 }
 
 async function answerWrite(admitted: Admitted): Promise<Written> {
@@ -145,8 +140,8 @@ async function writeOnce(
   { deps, now, route, request, credentials, who, input: received }: Admitted,
   once: Once | undefined,
 ) {
-  const counted = { rows: 0 }
-  const before = contextOf({ deps, now, route, counted }, deps.db.read, who)
+  const outer = { deps, now, route, counted: { rows: 0 }, actorId: request.session?.userId }
+  const before = contextOf(outer, deps.db.read, who)
   const prepared = route.prepare && (await prepareOutside(before, route, await inputOf(route, deps.db.read, received)))
   const writer = { name: route.operationId, emits: route.emits ?? [], accountId: who?.account.id }
   const work = async (tx: Queries, begin: () => Write): Promise<Written> => {
@@ -155,7 +150,7 @@ async function writeOnce(
     const who = await admit(deps, route, tx, credentials, deps.clock.now())
     const former = await once?.take(tx, now)
     if (former !== undefined) return former
-    const ctx = contextOf({ deps, now, route, counted }, tx, who, begin())
+    const ctx = contextOf(outer, tx, who, begin())
     const input = await inputOf(route, tx, received)
     const subject = await findAllowed(ctx, route, input)
     const answer = await route.run(ctx, subject, input, prepared)
@@ -224,11 +219,16 @@ async function admit(
   idOrName?: string,
 ): Promise<Who | undefined> {
   if (route.auth === 'client') return undefined
+  const { session } = credentials
   if (route.auth === 'operator') {
-    authenticateOperator(credentials.authorization, deps.operatorTokenHash)
+    if (session === undefined) authenticateOperator(credentials.authorization, deps.operatorTokenHash)
+    else await authenticateOperatorSession(db, session, now)
     return undefined
   }
-  const who = await authenticate(db, credentials, now, idOrName)
+  const who =
+    session === undefined
+      ? await authenticate(db, credentials, now, idOrName)
+      : await authenticateSession(db, session, credentials, now)
   permit(who, route.needs ?? [])
   return who
 }

@@ -9,5 +9,5 @@ export type Probe = {
   contentType: string
   answer: (authorization: string | undefined, peer: Peer, request: ProbeRequest) => ProbeAnswer | Promise<ProbeAnswer>
 }
-type ProbeRequest = { accept: string | undefined; url: string }
+type ProbeRequest = { accept: string | undefined; acceptEncoding?: string | undefined; url: string }
 export type ProbeAnswer = { status: number; body: string | Buffer; headers?: Record<string, string> }

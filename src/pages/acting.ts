@@ -34,6 +34,13 @@ export async function findOwnAccount(ctx: PersonCtx, accountId: string): Promise
   return team
 }
 
+/** As `findOwnAccount`, by the slug that stands in the address of a page. */
+export async function findOwnAccountBySlug(ctx: PersonCtx, slug: string): Promise<OwnAccount> {
+  const found = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
+  if (found === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')
+  return findOwnAccount(ctx, found.id)
+}
+
 /** The context in which a person acts for an account, with all that the role allows. */
 export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
   const { actor, db, now, stamp, deps, emit } = ctx

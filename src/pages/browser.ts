@@ -1,6 +1,6 @@
 /** The life of a request of a page: who is signed in, is the form ours, do it, commit, show. Knows no server framework. */
 
-import { findVisitor, SESSION_TOUCH_MS, touchSession, type Visitor } from '../access/session.ts'
+import { findVisitor, isFresh, SESSION_TOUCH_MS, touchSession, type Visitor } from '../access/session.ts'
 import type { Deps, Params } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { RefusalKey } from '../errors.ts'
@@ -14,13 +14,16 @@ import { randomText } from '../ids.ts'
 import { fieldsOf, record } from '../outbox/outbox.ts'
 import { transact } from '../outbox/transact.ts'
 import { type Refusal, refuse } from '../refusal.ts'
-import { formTokenOf, readCookies, writeCookies } from './cookies.ts'
+import type { Bridge } from './ask.ts'
+import { formTokenOf, nonceOf, readCookies, writeCookies } from './cookies.ts'
 import { mustBeOurs, readFields } from './form.ts'
 import { faultPage, pageHeaders, showDocument } from './frame.ts'
 import { refusalsOfScreen, type Screen, type ScreenInput, type View, type VisitorCtx } from './screen.ts'
 
 /** Where those go who are not signed in. */
 const SIGN_IN_PATH = '/sign-in'
+/** Where those go who gave their password too long ago. */
+const CONFIRM_PATH = '/confirm'
 
 /** A request of a browser: as much of it as is looked at, as whatever serves it has it. */
 export type BrowserRequest = {
@@ -50,6 +53,7 @@ type Guest = {
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
 export async function answerBrowser(
   deps: Deps,
+  bridge: Bridge,
   screen: Screen,
   request: BrowserRequest,
   error?: Error,
@@ -62,11 +66,9 @@ export async function answerBrowser(
     const now = deps.clock.now()
     guest = await meet(deps, request, now)
     if (screen.auth === 'person' && guest.visitor === undefined) return reply(deps, guest, { to: signInFirst(request) })
-    const result =
-      screen.method === 'GET'
-        ? await read(deps, screen, request, guest, now)
-        : await write(deps, screen, request, guest)
-    return reply(deps, guest, result)
+    if (screen.fresh && !isFresh(guest.visitor!, now)) return reply(deps, guest, { to: confirmFirst(request) })
+    const shown = await answerScreen(deps, bridge, screen, request, guest, now)
+    return reply(deps, guest, shown)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
     const refusal = refusalToTell(deps, fault as Error, at)
@@ -76,6 +78,36 @@ export async function answerBrowser(
     const answer = reply(deps, guest, shownFault(refusal))
     return { ...answer, headers: { ...answer.headers, ...refusal.headers }, refusal: refusal.key }
   }
+}
+
+function answerScreen(
+  deps: Deps,
+  bridge: Bridge,
+  screen: Screen,
+  request: BrowserRequest,
+  guest: Guest,
+  now: number,
+): Promise<View> {
+  if (screen.asks !== undefined) return answerConsole(deps, bridge, screen, request, guest, now)
+  return screen.method === 'GET' ? read(deps, screen, request, guest, now) : write(deps, screen, request, guest)
+}
+
+/** A page of the console, or one of its forms: each route that it asks lets the person in again, within its own transaction. */
+async function answerConsole(
+  deps: Deps,
+  bridge: Bridge,
+  screen: Screen,
+  request: BrowserRequest,
+  guest: Guest,
+  now: number,
+): Promise<View> {
+  const fields = screen.method === 'GET' ? {} : readOwnForm(deps, screen, request, guest)
+  const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: request.raw.socket }
+  const emit = () => {
+    throw new Error(`${screen.name} tells nothing by itself`)
+  }
+  const ctx = { ...contextFor(deps, deps.db.read, guest), now, stamp: 0, emit }
+  return screen.run({ ...ctx, ask: bridge(asker, screen.asks!) }, readInput(screen, request, fields), undefined)
 }
 
 async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<Guest> {
@@ -102,19 +134,7 @@ async function read(deps: Deps, screen: Screen, request: BrowserRequest, guest: 
 }
 
 async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): Promise<View> {
-  const { token, fields } = readFields(
-    screen.form,
-    soleHeader(request.raw.rawHeaders, 'content-type'),
-    request.body as Buffer | undefined,
-  )
-  // A visitor who has no cookie was shown no form.
-  mustBeOurs(
-    request.raw.rawHeaders,
-    originsOf(deps, request),
-    token,
-    guest.newVisit === undefined ? guest.formToken : undefined,
-  )
-  const input = readInput(screen, request, fields())
+  const input = readInput(screen, request, readOwnForm(deps, screen, request, guest))
   const emit = () => {
     throw new Error(`${screen.name} tells nothing before its transaction`)
   }
@@ -131,6 +151,23 @@ async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest:
     else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)
     return result
   })
+}
+
+/** The fields of a form that a page of ours sent. Refuses: form_not_ours 403, unsupported_media_type 415, bad_request 400. */
+function readOwnForm(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): unknown {
+  const { token, fields } = readFields(
+    screen.form,
+    soleHeader(request.raw.rawHeaders, 'content-type'),
+    request.body as Buffer | undefined,
+  )
+  // A visitor who has no cookie was shown no form.
+  mustBeOurs(
+    request.raw.rawHeaders,
+    originsOf(deps, request),
+    token,
+    guest.newVisit === undefined ? guest.formToken : undefined,
+  )
+  return fields()
 }
 
 function contextFor(
@@ -161,6 +198,10 @@ function signInFirst({ originalUrl }: BrowserRequest): string {
   return `${SIGN_IN_PATH}?return=${encodeURIComponent(originalUrl)}`
 }
 
+function confirmFirst({ originalUrl }: BrowserRequest): string {
+  return `${CONFIRM_PATH}?return=${encodeURIComponent(originalUrl)}`
+}
+
 function shownFault(refusal: Refusal): View {
   return { ...faultPage(refusal), status: refusal.status }
 }
@@ -169,11 +210,12 @@ function reply(deps: Deps, guest: Guest, result: View): BrowserReply {
   const session = result.session
   const visit = typeof session === 'string' ? null : guest.newVisit
   const cookies = writeCookies({ session, visit }, deps.origin())
+  const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {
-    ...pageHeaders('to' in result ? undefined : result),
+    ...pageHeaders('to' in result ? undefined : result, nonce),
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   }
   if ('to' in result) return { status: 303, headers: { ...headers, location: result.to }, body: '' }
   if (result.status === 503) headers['retry-after'] = '1'
-  return { status: result.status ?? 200, headers, body: showDocument(result, guest.visitor, guest.formToken) }
+  return { status: result.status ?? 200, headers, body: showDocument(result, guest.visitor, guest.formToken, nonce) }
 }

@@ -52,3 +52,8 @@ export function writeCookies(
 export function formTokenOf(secret: string): string {
   return createHmac('sha256', secret).update('form').digest('base64url')
 }
+
+/** The nonce of the console's Content-Security-Policy: one for each session, and no way back to its secret. */
+export function nonceOf(secret: string): string {
+  return createHmac('sha256', secret).update('nonce').digest('base64url')
+}

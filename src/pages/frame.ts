@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Visitor } from '../access/session.ts'
 import type { Refusal } from '../refusal.ts'
+import { SCRIPT, STYLE } from './assets.ts'
 import { TOKEN_FIELD } from './form.ts'
 import { escapeText, type Html, html } from './html.ts'
 import { STYLESHEET } from './stylesheet.ts'
@@ -15,15 +16,22 @@ export type Page = {
   images?: string | undefined
   /** Where a form may lead beyond this service. */
   formsTo?: string | undefined
+  /** What stands above the page, of a page of the console: its navigation. Such a page has the console's stylesheet and script. */
+  console?: Html
 }
 
 const STYLE_SOURCE = `'sha256-${hash('sha256', STYLESHEET, 'base64')}'`
 
-/** The headers of a page, or of a redirect when there is none: no script, no frame, no cache, no Referer. */
-export function pageHeaders(page: Page | undefined): Record<string, string> {
+/**
+ * The headers of a page, or of a redirect when there is none: no script but the console's own, no frame, no cache, no Referer.
+ * `nonce`: what Turbo gives the elements that it makes; one for a session, since it goes from page to page without a load.
+ */
+export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, string> {
   const policy = [
     "default-src 'none'",
-    `style-src ${STYLE_SOURCE}`,
+    ...(page?.console
+      ? [`style-src 'self' 'nonce-${nonce}'`, `script-src 'self' 'nonce-${nonce}'`, "connect-src 'self'"]
+      : [`style-src ${STYLE_SOURCE}`]),
     ...(page?.images ? [`img-src ${page.images}`] : []),
     `form-action 'self'${page?.formsTo ? ` ${page.formsTo}` : ''}`,
     "base-uri 'none'",
@@ -40,13 +48,15 @@ export function pageHeaders(page: Page | undefined): Record<string, string> {
 }
 
 /** The whole document. */
-export function showDocument(page: Page, visitor: Visitor | undefined, formToken: string): string {
+export function showDocument(page: Page, visitor: Visitor | undefined, formToken: string, nonce = ''): string {
+  if (page.console !== undefined) return showConsole(page, page.console, nonce)
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="turbo-visit-control" content="reload">
 <title>${escapeText(page.title)} – Berth</title>
 <style>${STYLESHEET}</style>
 </head>
@@ -60,10 +70,37 @@ ${page.body.markup}
 `
 }
 
+/** A page of the console. Turbo goes from one to the next without a load; it keeps none of them, since they may hold what is secret. */
+function showConsole(page: Page, navigation: Html, nonce: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="csp-nonce" content="${escapeText(nonce)}">
+<meta name="turbo-cache-control" content="no-cache">
+<meta name="turbo-refresh-method" content="morph">
+<meta name="turbo-refresh-scroll" content="preserve">
+<title>${escapeText(page.title)} – Berth</title>
+<link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
+<script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
+</head>
+<body class="console">
+<a class="skip" href="#main">To the content</a>
+${navigation.markup}
+<main id="main">
+${page.body.markup}
+</main>
+</body>
+</html>
+`
+}
+
 function header(visitor: Visitor | undefined, formToken: string): Html {
   if (visitor === undefined) return html`<header><span class="brand">Berth</span></header>`
   return html`<header>
-<a class="brand" href="/integrations/installed">Berth</a>
+<a class="brand" href="/console">Berth</a>
 <form method="post" action="/sign-out">
 <input type="hidden" name="${TOKEN_FIELD}" value="${formToken}">
 <span>Signed in as ${visitor.name ?? visitor.username}</span>
@@ -79,7 +116,7 @@ export function faultPage(refusal: Refusal): Page {
     title,
     body: html`<h1>${title}</h1>
 <p role="alert">${refusal.message}</p>
-<p><a href="/integrations/installed">Go to your integrations</a></p>`,
+<p><a href="/console">Go to your projects</a></p>`,
   }
 }
 

@@ -1,8 +1,7 @@
 /** What is at the address that the start prints: the way on, for people and for programs. */
 
 import type { OpenPage, Probe } from '../http/open-page.ts'
-import { pageHeaders, showDocument } from './frame.ts'
-import { html } from './html.ts'
+import { pageHeaders } from './frame.ts'
 
 /** `/` and `/favicon.ico`. Nothing here needs a token, and nothing of the store is told. */
 export function frontPages(): (OpenPage | Probe)[] {
@@ -12,28 +11,14 @@ export function frontPages(): (OpenPage | Probe)[] {
   ]
 }
 
-/** A page for who asks for one, as browsers do; else where things are, as JSON. */
+/** Browsers, which ask for a page, are sent to the console; others are told where things are, as JSON. */
 function frontPage(accept = '') {
-  if (!/\btext\/html\b/i.test(accept)) return { status: 200, body: PLACES, headers: { vary: 'accept' } }
-  return {
-    status: 200,
-    body: showDocument(PAGE, undefined, ''),
-    headers: { ...pageHeaders(PAGE), vary: 'accept' },
-  }
+  const vary = { vary: 'accept' }
+  if (!/\btext\/html\b/i.test(accept)) return { status: 200, body: PLACES, headers: vary }
+  return { status: 303, body: '', headers: { ...pageHeaders(undefined), ...vary, location: '/console' } }
 }
 
 const PLACES = `${JSON.stringify({ name: 'berth', docs: '/docs', openapi: '/openapi.json' })}\n`
-
-const PAGE = {
-  title: 'Welcome',
-  body: html`<h1>This is Berth</h1>
-<p>It runs, and this is the address that clients are pointed at.</p>
-<ul>
-<li><a href="/docs">Every operation</a>: what it takes, needs, answers and refuses</li>
-<li><a href="/openapi.json">The same as OpenAPI 3.1</a>, for programs</li>
-<li><a href="/integrations/installed">Your integrations</a>: what has access to your projects; asks you to sign in</li>
-</ul>`,
-}
 
 /** 16 by 16 pixels. */
 const ICON = Buffer.from(

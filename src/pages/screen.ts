@@ -4,6 +4,7 @@ import type { Visitor } from '../access/session.ts'
 import type { OperatorCtx, Params, Who } from '../context.ts'
 import type { RefusalKey } from '../errors.ts'
 import type { EventName } from '../events.ts'
+import type { Ask } from './ask.ts'
 import { TOKEN_FIELD } from './form.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
@@ -50,7 +51,16 @@ type Spec<C, Q extends TSchema, F extends TSchema, A> = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table of pages holds every combination; `screen` checked each where it was written
-export type Screen = Spec<any, any, any, any> & { auth: 'anyone' | 'person' }
+export type Screen = Spec<any, any, any, any> & {
+  auth: 'anyone' | 'person'
+  /** The routes that a page of the console asks. It has no transaction of its own: each route has its own. */
+  asks?: readonly string[]
+  /** It shows a secret or runs the service: whoever gave their password longer than an hour ago gives it again first. */
+  fresh?: true
+}
+
+/** What a page of the console may touch: who is signed in, and the routes that it declares. */
+export type ConsoleCtx = PersonCtx & { ask: Ask }
 
 /** A page that anyone may open. */
 export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec: Spec<VisitorCtx, Q, F, A>): Screen {
@@ -60,6 +70,13 @@ export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec
 /** A page for those who are signed in; others sign in first and come back. */
 export function personScreen<Q extends TSchema, F extends TSchema, A = undefined>(
   spec: Spec<PersonCtx, Q, F, A>,
+): Screen {
+  return { ...(spec as unknown as Screen), auth: 'person' }
+}
+
+/** A page or a form of the console: it asks routes, and does nothing by itself. */
+export function consoleScreen<Q extends TSchema, F extends TSchema>(
+  spec: Spec<ConsoleCtx, Q, F, undefined> & Required<Pick<Screen, 'asks'>> & Pick<Screen, 'fresh'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }

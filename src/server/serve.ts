@@ -8,6 +8,7 @@ import { answerRequest } from '../http/handle-request.ts'
 import type { OpenPage, Probe, ProbeAnswer } from '../http/open-page.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
 import { type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
+import { type Bridge, openBridge } from '../pages/ask.ts'
 import { answerBrowser } from '../pages/browser.ts'
 import type { Screen } from '../pages/screen.ts'
 import { Refusal } from '../refusal.ts'
@@ -60,7 +61,8 @@ export function serve(
 
   for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
   for (const route of routes) addRoute(app, deps, route, watch(route.operationId), answers)
-  for (const screen of screens) addScreen(app, deps, screen, watch(screen.name))
+  const bridge = openBridge(deps, routes, answers.gates)
+  for (const screen of screens) addScreen(app, deps, bridge, screen, watch(screen.name))
   refuseNotServed(app, refuseUnreached, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
     ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
@@ -117,11 +119,11 @@ function openServer(deps: Deps, unreached: Watch, refuse: Refuse): FastifyInstan
 function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
   app.get(page.path, { config: 'answer' in page ? EXACT : {} }, async (request, reply) => {
     const since = watch.begin()
-    const { accept, authorization } = request.headers
+    const { accept, authorization, 'accept-encoding': acceptEncoding } = request.headers
     try {
       const answer: ProbeAnswer =
         'answer' in page
-          ? await page.answer(authorization, request.raw.socket, { accept, url: request.originalUrl })
+          ? await page.answer(authorization, request.raw.socket, { accept, acceptEncoding, url: request.originalUrl })
           : { status: 200, body: page.body() }
       if ('answer' in page) reply.header('cache-control', 'no-store')
       watch.end(request, { since, status: answer.status })
@@ -188,10 +190,10 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, 
 }
 
 /** A page for people: what goes wrong with it is a page too. */
-function addScreen(app: FastifyInstance, deps: Deps, screen: Screen, watch: Watch): void {
+function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Screen, watch: Watch): void {
   const answer = async (request: FastifyRequest, reply: FastifyReply, error?: Error) => {
     const since = watch.begin()
-    const { status, headers, body, refusal } = await answerBrowser(deps, screen, request, error)
+    const { status, headers, body, refusal } = await answerBrowser(deps, bridge, screen, request, error)
     watch.end(request, { since, status, refusal })
     return reply.code(status).headers(headers).send(body)
   }

@@ -14,9 +14,15 @@ export async function startSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId:
     created_at: ctx.now,
     used_at: ctx.now,
     expires_at: ctx.now + SESSION_MS,
+    confirmed_at: ctx.now,
   }
   await ctx.db.insertInto('session').values(row).execute()
   return secret
+}
+
+/** Notes that the person of a session proved again that it is them. */
+export async function confirmSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, sessionHash: string): Promise<void> {
+  await ctx.db.updateTable('session').set({ confirmed_at: ctx.now }).where('hash', '=', sessionHash).execute()
 }
 
 /** Ends one session, if it is still there. */

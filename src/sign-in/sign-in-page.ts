@@ -1,6 +1,5 @@
 /** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
-import { mustBeLeft } from '../limiter/limiter.ts'
 import { type Html, html } from '../pages/html.ts'
 import { localPath } from '../pages/local-path.ts'
 import {
@@ -13,12 +12,13 @@ import {
   type VisitorCtx,
 } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
+import { confirmScreens } from './confirm-page.ts'
 import { findPasswordLink, setPassword } from './password-link.ts'
 import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } from './passwords.ts'
 import { endSession, startSession } from './sessions.ts'
-import { admitUser, type Checked, checkPassword, FAILURES_UNTIL_LOCK } from './sign-in.ts'
+import { admitUser, type Checked, FAILURES_UNTIL_LOCK, tryPassword } from './sign-in.ts'
 
-const HOME = '/integrations/installed'
+const HOME = '/console'
 /** Long enough for every password, short enough that nobody has megabytes hashed. */
 const Typed = Type.String({ maxLength: 1024 })
 const SignInQuery = Type.Object({ return: Type.Optional(Type.String()), done: Type.Optional(Type.String()) })
@@ -37,11 +37,12 @@ export const accountScreens: readonly Screen[] = [
     name: 'signIn',
     query: SignInQuery,
     form: SignIn,
-    prepare: tryPassword,
+    prepare: (ctx, { form }) => tryPassword(ctx, form.name, form.password),
     run: signIn,
     refuses: ['rate_limited'],
   }),
   personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
+  ...confirmScreens,
   screen({
     method: 'GET',
     path: '/set-password',
@@ -71,18 +72,6 @@ function showSignIn(ctx: VisitorCtx, { query, url }: ScreenInput<Static<typeof S
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
 ${signInForm(ctx, url)}`,
   }
-}
-
-/**
- * Counts a failure before it is known to be one, so that many tries at once are not more tries: what was right is given back.
- * Refuses: rate_limited 429, before the password is looked at.
- */
-async function tryPassword(ctx: VisitorCtx, { form }: SignInInput): Promise<Checked> {
-  const { limits } = ctx.deps
-  mustBeLeft(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
-  const checked = await checkPassword(ctx, form.name, form.password)
-  if (checked?.matches) await limits.giveBack('sign-in-failures', ctx.address, ctx.now)
-  return checked
 }
 
 async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<View> {

@@ -2,6 +2,8 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
+import { mustBeLeft } from '../limiter/limiter.ts'
+import type { VisitorCtx } from '../pages/screen.ts'
 import { isPassword } from './passwords.ts'
 
 /** After so many failures in a row, and again after as many more, the user is locked. */
@@ -15,6 +17,22 @@ const LONGEST_LOCK_MS = 24 * 3_600_000
 export type Checked = { userId: string; passwordHash: string | null; matches: boolean } | undefined
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now'>
+
+/**
+ * Checks a password of a sign-in. Counts a failure of the address before it is known to be one, so that many tries at once are not
+ * more tries: what was right is given back. Refuses: rate_limited 429, before the password is looked at.
+ */
+export async function tryPassword(
+  ctx: Pick<VisitorCtx, 'db' | 'deps' | 'now' | 'address'>,
+  name: string,
+  password: string,
+): Promise<Checked> {
+  const { limits } = ctx.deps
+  mustBeLeft(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'wrong passwords')
+  const checked = await checkPassword(ctx, name, password)
+  if (checked?.matches) await limits.giveBack('sign-in-failures', ctx.address, ctx.now)
+  return checked
+}
 
 /** Checks a password, slowly, and as slowly when there is no such user. */
 export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, password: string): Promise<Checked> {

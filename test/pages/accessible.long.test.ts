@@ -11,11 +11,10 @@ import { openWorld } from '../support/world.ts'
 const chromium = findChromium()
 const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
 const PAGES: Record<string, string> = {
-  front: '/',
   docs: '/docs',
   'docs-found': '/docs?search=env+create',
   'docs-nothing': '/docs?search=nothing+at+all',
-  'sign-in': '/integrations/installed',
+  'sign-in': '/console',
 }
 const OPENED = `document.querySelectorAll('details').forEach((one, at) => { one.open = at < 12 })`
 const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`

@@ -1,0 +1,65 @@
+/** From the session of a browser to who acts: for the pages of the console, which ask the routes with it in the place of a token. */
+import { sql } from 'kysely'
+import type { Who } from '../context.ts'
+import { prepared, type Queries } from '../db/db.ts'
+import { refuse } from '../refusal.ts'
+import {
+  type Acting,
+  type ById,
+  type Credentials,
+  mayActFor,
+  type TokenAndAccount,
+  type TokenRow,
+  whoOf,
+  withRole,
+  withRoleHeld,
+} from './authenticate.ts'
+import { findVisitor, isFresh } from './session.ts'
+
+const find = prepared<ById, TokenRow>((db, value) => withRole(sessionQuery(db, value)))
+const hold = prepared<ById, TokenRow>((db, value) => withRoleHeld(sessionQuery(db, value)))
+
+/**
+ * Says who acts: the person, with all that their role in the account allows. Within a write on PostgreSQL session and membership
+ * are held until the commit, as those of a token. Refuses: invalid_token 401 (no session, or one that ended), team_forbidden 403.
+ */
+export async function authenticateSession(
+  db: Queries,
+  secret: string,
+  { teamId }: Pick<Credentials, 'teamId'>,
+  now: number,
+): Promise<Who> {
+  const visitor = await findVisitor(db, secret, now)
+  if (visitor === undefined) refuse('invalid_token', 'You are no longer signed in. Sign in again.')
+  const [found] = await (db.isTransaction ? hold : find)(db, { hash: visitor.sessionHash, team: teamId ?? null })
+  if (found === undefined || found.account_id === null || !mayActFor(found, undefined)) refuse('team_forbidden')
+  return whoOf(found as Acting, undefined)
+}
+
+/**
+ * Lets a person through who is an operator, by a session in which they proved of late that it is them. Refuses: operator_only
+ * 401, sign_in_again 403.
+ */
+export async function authenticateOperatorSession(db: Queries, secret: string, now: number): Promise<void> {
+  const visitor = await findVisitor(db, secret, now)
+  if (visitor === undefined || !visitor.isOperator) refuse('operator_only')
+  if (!isFresh(visitor, now)) refuse('sign_in_again')
+}
+
+/** A session in the place of the token: it is bound to no team and narrowed in nothing, and `findVisitor` says when it ends. */
+function sessionQuery(db: Queries, { hash, team }: ById) {
+  const query = db
+    .selectFrom('session as token')
+    .select([
+      sql<string>`''`.as('token_id'),
+      'token.user_id',
+      sql<string | null>`null`.as('team_id'),
+      sql<string | null>`null`.as('scopes_json'),
+      sql<string | null>`null`.as('project_ids_json'),
+      sql<number | null>`null`.as('expires_at'),
+      sql<string | null>`null`.as('configuration_id'),
+    ])
+    .where('token.hash', '=', hash)
+    .leftJoin('account', (join) => join.on('account.id', '=', sql<string>`coalesce(${team}, token.user_id)`))
+  return query as unknown as TokenAndAccount
+}

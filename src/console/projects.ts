@@ -1,0 +1,133 @@
+/** The projects of an account: the list, and making one. */
+import type { Static } from 'typebox'
+import type { OwnAccount } from '../pages/acting.ts'
+import { type Html, html } from '../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../pages/screen.ts'
+import type { Project, ProjectList } from '../projects/schema.ts'
+import { Type } from '../schema/builder.ts'
+import { action, faultOf, field, type Refused } from './action.ts'
+import { accountIn, accountPath, projectPath, showPage } from './frame.ts'
+import { ago } from './time.ts'
+
+const PAGE = 20
+const ACCOUNT = '/console/t/:slug'
+const ListQuery = Type.Object({
+  search: Type.Optional(Type.String({ maxLength: 256 })),
+  until: Type.Optional(Type.String({ maxLength: 20 })),
+})
+const NewProject = Type.Object({ name: Type.String({ maxLength: 200 }) })
+
+export const projectListScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: '/console', name: 'openConsole', asks: ['getAuthUser'], run: openConsole }),
+  consoleScreen({
+    method: 'GET',
+    path: ACCOUNT,
+    name: 'showProjects',
+    query: ListQuery,
+    asks: ['getProjects'],
+    run: showProjects,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${ACCOUNT}/new`,
+    name: 'showNewProject',
+    asks: [],
+    run: showNewProject,
+  }),
+  action<typeof NewProject, Project>({
+    path: `${ACCOUNT}/new`,
+    name: 'consoleCreateProject',
+    form: NewProject,
+    asks: 'createProject',
+    shows: [],
+    wish: ({ form }) => ({ body: { name: form.name.trim() } }),
+    to: ({ name }, { params }) => projectPath({ slug: params.slug! }, name),
+    again: showNewProject,
+  }),
+]
+
+/** The projects of the default team, or of the person where there is none. */
+async function openConsole(ctx: ConsoleCtx) {
+  const { user } = await ctx.ask<{ user: { username: string; defaultTeamId: string | null } }>('getAuthUser')
+  const team = user.defaultTeamId
+    ? await ctx.db.selectFrom('account').select('slug').where('id', '=', user.defaultTeamId).executeTakeFirst()
+    : undefined
+  return { to: accountPath({ slug: team?.slug ?? user.username }) }
+}
+
+async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
+  const account = await accountIn(ctx, params)
+  const { search, until } = query
+  const { projects, pagination } = await ctx.ask<Static<typeof ProjectList>>('getProjects', {
+    account,
+    query: { limit: String(PAGE), search: search || undefined, until },
+  })
+  const more = (next: number) =>
+    `${accountPath(account)}?${new URLSearchParams({ ...(search && { search }), until: String(next) })}`
+  return showPage(
+    ctx,
+    { account, tab: '' },
+    {
+      title: 'Projects',
+      body: html`<div class="top"><h1>Projects</h1><a class="button" href="${accountPath(account, 'new')}">New project</a></div>
+${(projects.length > 0 || search || until) && searchForm(account, search)}
+${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, ctx.now))}</ul>` : nothing(account, search)}
+<p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
+    },
+  )
+}
+
+function searchForm(account: OwnAccount, search: string | undefined): Html {
+  return html`<form class="search card" action="${accountPath(account)}" role="search">
+<input type="search" name="search" value="${search}" aria-label="Search projects by name" placeholder="Search projects">
+<button class="quiet">Search</button>
+</form>`
+}
+
+function card(account: OwnAccount, project: Project, now: number): Html {
+  return html`<li class="card">
+<h2><a href="${projectPath(account, project.name)}">${project.name}</a></h2>
+<p>${state(project)}</p>
+<p class="soft small">Changed ${ago(project.updatedAt, now)}</p>
+</li>`
+}
+
+/** What visitors of a project get: its production, nothing yet, or the page that says it is paused. */
+function state({ paused, targets }: Pick<Project, 'paused' | 'targets'>): Html {
+  if (paused) return html`<span class="state bad">Paused</span>`
+  const live = (targets as Record<string, unknown> | undefined)?.production != null
+  return live ? html`<span class="state good">Live</span>` : html`<span class="state">Nothing in production</span>`
+}
+
+function nothing(account: OwnAccount, search: string | undefined): Html {
+  if (search) return html`<p class="card empty">No project has “${search}” in its name.</p>`
+  return html`<div class="card empty"><h2>No project yet</h2>
+<p>A project holds domains, variables and deployments.</p>
+<p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>
+<p class="soft small">The same as a request:</p>
+<pre>curl -X POST "$BERTH/v10/projects?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "web"}'</pre>
+</div>`
+}
+
+async function showNewProject(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: '' },
+    {
+      title: 'New project',
+      body: html`<div class="top"><h1>New project</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}">
+${tokenField(ctx)}
+${field('name', 'Name', {
+  required: true,
+  refused,
+  hint: 'Lowercase letters, digits, ".", "_" and "-", up to 100 characters. It becomes part of the addresses of deployments.',
+  attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="100"`,
+})}
+<p class="actions"><button>Make the project</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
+</form>`,
+    },
+  )
+}

@@ -1,0 +1,64 @@
+/**
+ * The bridge from a page to the routes: a page asks a route as its person's token would, with the session in the place of the
+ * token. So the same permissions, guards, limits, events and audit lines hold. docs/console.md: How it is built.
+ */
+import type { Deps, Params } from '../context.ts'
+import type { Peer } from '../http/failure-limits.ts'
+import type { Gates } from '../http/gate.ts'
+import { answerRequest } from '../http/handle-request.ts'
+import { type Route, routed } from '../http/route.ts'
+
+/** What a page asks of a route. `account`: the one that it acts for; the person's own where none is named. */
+export type Wish = {
+  account?: { id: string }
+  params?: Params
+  query?: Record<string, string | undefined>
+  body?: unknown
+}
+
+/**
+ * Asks a route and gives its answer, parsed; undefined where it has no body. Refuses as the route does. `A`: the answer's type,
+ * which is the static type of the route's `reply`.
+ */
+export type Ask = <A>(operationId: string, wish?: Wish) => Promise<A>
+
+/** Who asks from where. */
+type Asker = { secret: string; userId: string; peer: Peer }
+
+/** Makes what asks for one request of a page. `operations`: the routes that its page declares; another one is a bug and throws. */
+export type Bridge = (asker: Asker, operations: readonly string[]) => Ask
+
+/** Opens the bridge over the routes. */
+export function openBridge(deps: Deps, routes: readonly Route[], gates: Gates): Bridge {
+  const byName = new Map(routes.map((route) => [route.operationId, route]))
+  return ({ secret, userId, peer }, operations) => {
+    return async <A>(operationId: string, wish: Wish = {}) => {
+      const route = byName.get(operationId)
+      if (route === undefined || !operations.includes(operationId))
+        throw new Error(`a page asks ${operationId}, which it does not declare`)
+      const { body } = await answerRequest(deps, route, {
+        ...writeWish(route, wish),
+        headers: [],
+        session: { secret, userId },
+        peer,
+        gates,
+      })
+      return (body === undefined ? undefined : JSON.parse(body.toString())) as A
+    }
+  }
+}
+
+/** The wish as a request says it. */
+function writeWish(route: Route, { account, params = {}, query = {}, body }: Wish) {
+  const path = routed(route).replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
+  const pairs = Object.entries({ ...query, teamId: account?.id }).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  )
+  const search = new URLSearchParams(pairs).toString()
+  return {
+    url: search === '' ? path : `${path}?${search}`,
+    params,
+    contentType: body === undefined ? undefined : route.textBody ? 'text/plain' : 'application/json',
+    body: body === undefined ? undefined : Buffer.from(route.textBody ? String(body) : JSON.stringify(body)),
+  }
+}

@@ -1,0 +1,40 @@
+/** The files that pages of the console load: the stylesheet and Turbo. Each has the hash of its bytes in its path, so a browser keeps it for good. */
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import type { Probe } from '../http/open-page.ts'
+import { CONSOLE_STYLESHEET } from './console-stylesheet.ts'
+import { STYLESHEET } from './stylesheet.ts'
+
+type Asset = { path: string; contentType: string; bytes: Buffer; zipped: Buffer }
+
+const TURBO = fileURLToPath(import.meta.resolve('@hotwired/turbo/dist/turbo.es2017-esm.js'))
+
+export const STYLE: Asset = assetOf('console', 'css', 'text/css', Buffer.from(STYLESHEET + CONSOLE_STYLESHEET))
+export const SCRIPT: Asset = assetOf('turbo', 'js', 'text/javascript', readFileSync(TURBO))
+
+/** The pages at which the assets are found. Nothing in them is secret. */
+export function assetPages(): Probe[] {
+  return [STYLE, SCRIPT].map(({ path, contentType, bytes, zipped }) => ({
+    path,
+    contentType: `${contentType}; charset=utf-8`,
+    answer: (_, __, { acceptEncoding = '' }) => {
+      const zip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(acceptEncoding)
+      return {
+        status: 200,
+        body: zip ? zipped : bytes,
+        headers: {
+          'cache-control': 'public, max-age=31536000, immutable',
+          vary: 'accept-encoding',
+          ...(zip && { 'content-encoding': 'gzip' }),
+        },
+      }
+    },
+  }))
+}
+
+function assetOf(name: string, ending: string, contentType: string, bytes: Buffer): Asset {
+  const path = `/assets/${name}-${hash('sha256', bytes, 'hex').slice(0, 16)}.${ending}`
+  return { path, contentType, bytes, zipped: gzipSync(bytes, { level: 9 }) }
+}

@@ -1,0 +1,63 @@
+/** What the console adds to the stylesheet of every page: a wide frame, navigation, tables. Steps of a quarter of a rem, one accent colour. */
+export const CONSOLE_STYLESHEET = `
+.console > header { max-width: 76rem; padding: .75rem 1rem; border-bottom: 1px solid var(--line); background: var(--paper); margin: 0 }
+.console { --radius: 8px }
+.console > header { max-width: none }
+.console .bar { display: flex; flex: 1; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
+.console .bar .search { flex: 1 1 12rem; max-width: 24rem; margin-left: auto }
+.console .bar .search input { padding: .35rem .7rem; min-height: 2.25rem }
+.console nav ul { list-style: none; display: flex; gap: .25rem; margin: 0; padding: 0; overflow-x: auto; scrollbar-width: thin }
+.console nav.tabs { border-bottom: 1px solid var(--line); background: var(--paper); padding: 0 .5rem }
+.console nav.tabs a { display: block; padding: .7rem .75rem; color: var(--soft); text-decoration: none; white-space: nowrap; border-bottom: 2px solid transparent }
+.console nav.tabs a:hover { color: var(--ink) }
+.console nav.tabs a[aria-current] { color: var(--ink); border-color: var(--main); font-weight: 600 }
+.console main { max-width: 76rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; background: transparent; border: 0; border-radius: 0 }
+.console .top { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; justify-content: space-between; margin-bottom: 1.25rem }
+.console .top h1 { margin: 0 }
+.console .crumbs { font-size: .9rem; color: var(--soft); margin: 0 0 .25rem }
+.console .card { background: var(--paper); border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.25rem; margin: 0 0 1rem }
+.console .card > :last-child { margin-bottom: 0 }
+.console .card h2:first-child { margin-top: 0 }
+.console .grid { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); list-style: none; padding: 0; margin: 0 0 1rem }
+.console .grid > * { margin: 0 }
+.console table { width: 100%; border-collapse: collapse; background: var(--paper); font-size: .95rem }
+.console .sheet { overflow-x: auto; border: 1px solid var(--line); border-radius: var(--radius); margin: 0 0 1rem; background: var(--paper) }
+.console th { text-align: left; font-weight: 600; font-size: .85rem; color: var(--soft); white-space: nowrap }
+.console th, .console td { padding: .6rem .9rem; border-bottom: 1px solid var(--line); vertical-align: top }
+.console tr:last-child > td { border-bottom: 0 }
+.console td.act { text-align: right; white-space: nowrap }
+.console td form { display: inline }
+.console code, .console pre { font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
+.console pre { overflow-x: auto; padding: .75rem 1rem; background: var(--ground); border: 1px solid var(--line); border-radius: var(--radius); margin: 0 0 1rem }
+.console dl.facts { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .4rem 1.25rem; margin: 0 0 1rem }
+.console dl.facts dt { color: var(--soft) }
+.console dl.facts dd { margin: 0; min-width: 0 }
+.console .state { display: inline-flex; gap: .4rem; align-items: center; font-size: .875rem; white-space: nowrap }
+.console .state::before { content: ''; width: .6rem; height: .6rem; border-radius: 50%; background: var(--soft); flex: none }
+.console .state.good::before { background: var(--good) }
+.console .state.bad::before { background: var(--bad) }
+.console .state.bad { color: inherit }
+.console .empty { text-align: center; padding: 2.5rem 1.25rem }
+.console button.small, .console .button.small { padding: .25rem .7rem; min-height: 2.25rem; font-size: .875rem }
+.console select, .console textarea, .console input[type=email], .console input[type=url], .console input[type=number], .console input[type=date] { width: 100%; padding: .6rem .7rem;
+  font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 6px }
+.console textarea { min-height: 8rem; font: .9rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; resize: vertical }
+.console form.stack { max-width: 40rem }
+.console .field-fault { color: var(--bad); font-size: .9rem; margin: .25rem 0 0 }
+.console details > summary { cursor: pointer; padding: .25rem 0 }
+.console details.menu { position: relative }
+.console .bar > .right { margin-left: auto }
+.console details.menu > summary { list-style: none; display: inline-flex; align-items: center; gap: .35rem; padding: .35rem .7rem; border: 1px solid var(--line); border-radius: 6px; color: var(--ink); font-weight: 600 }
+.console details.menu > summary::-webkit-details-marker { display: none }
+.console details.menu > summary::after { content: '▾'; color: var(--soft) }
+.console details.menu > div { position: absolute; z-index: 2; top: calc(100% + .25rem); left: 0; min-width: 14rem; max-width: 80vw; max-height: 60vh; overflow-y: auto; background: var(--paper); border: 1px solid var(--line); border-radius: var(--radius); padding: .5rem; box-shadow: 0 6px 24px rgb(0 0 0 / .18) }
+.console details.menu.right > div { left: auto; right: 0 }
+.console details.menu a, .console details.menu button { display: block; width: 100%; text-align: left; padding: .45rem .6rem; border-radius: 6px; color: var(--ink); text-decoration: none; background: none; border: 0; font-weight: 400; min-height: 0 }
+.console details.menu a:hover, .console details.menu button:hover { background: var(--note) }
+.console details.menu a[aria-current] { font-weight: 600 }
+.console .danger-zone { border-color: var(--bad) }
+.console .skip { position: absolute; left: -100vw }
+.console .skip:focus { left: 1rem; top: .5rem; background: var(--paper); padding: .5rem 1rem; z-index: 3 }
+.console .page-links { display: flex; gap: 1rem; justify-content: flex-end }
+@media (min-width: 48rem) { .console > header { padding: .75rem 1.5rem } .console nav.tabs { padding: 0 1.25rem } .console main { padding: 2rem 1.5rem 5rem } }
+`

@@ -1,0 +1,50 @@
+/** The page by which a person who is signed in proves again that it is them, before secrets are shown or the service is changed. */
+import type { Static } from 'typebox'
+import { html } from '../pages/html.ts'
+import { localPath } from '../pages/local-path.ts'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, tokenField, type View } from '../pages/screen.ts'
+import { Type } from '../schema/builder.ts'
+import { confirmSession } from './sessions.ts'
+import { admitUser, type Checked, tryPassword } from './sign-in.ts'
+
+const HOME = '/console'
+const Query = Type.Object({ return: Type.Optional(Type.String()) })
+const Confirm = Type.Object({ password: Type.String({ maxLength: 1024 }) })
+type Input = ScreenInput<Static<typeof Query>, Static<typeof Confirm>>
+
+export const confirmScreens: readonly Screen[] = [
+  personScreen({ method: 'GET', path: '/confirm', name: 'showConfirm', query: Query, run: showConfirm }),
+  personScreen({
+    method: 'POST',
+    path: '/confirm',
+    name: 'confirmPassword',
+    query: Query,
+    form: Confirm,
+    prepare: (ctx, { form }) => tryPassword(ctx, ctx.visitor.username, form.password),
+    run: confirm,
+    refuses: ['rate_limited'],
+  }),
+]
+
+function showConfirm(ctx: PersonCtx, { url }: Pick<Input, 'url'>, failed = false): View {
+  return {
+    title: 'Confirm that it is you',
+    body: html`<h1>Confirm that it is you</h1>
+${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">The password is wrong.</a></p>`}
+<p>What comes next shows secrets or changes the service. It asks for your password when you gave it longer than an hour ago.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+<input type="text" name="username" value="${ctx.visitor.username}" autocomplete="username" hidden>
+<label for="password">Password of ${ctx.visitor.username}</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed && html` aria-invalid="true" aria-describedby="fault"`}>
+<p class="actions"><button>Go on</button></p>
+</form>`,
+  }
+}
+
+async function confirm(ctx: PersonCtx, input: Input, checked: Checked): Promise<View> {
+  const userId = await admitUser(ctx, checked)
+  if (userId !== ctx.visitor.userId) return { ...showConfirm(ctx, input, true), status: 403 }
+  await confirmSession(ctx, ctx.visitor.sessionHash)
+  return { to: localPath(input.query.return, HOME), done: { by: ctx, subjectId: userId } }
+}
