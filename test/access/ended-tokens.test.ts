@@ -28,7 +28,7 @@ for (const [what, end] of Object.entries(WAYS)) {
     const app = await makeIntegration(world)
     const { code } = await install(world, app)
     const token: string = (await exchange(world, app, code)).body.access_token
-    const url = `/v10/projects/${project.id}/env?${team}`
+    const url = `/v10/projects/${project.id}/env?${team}` as const
     const variable = { key: 'KEY', value: 'value', target: ['production'], type: 'plain' }
 
     const write = () => world.as(token)('POST', url, variable)

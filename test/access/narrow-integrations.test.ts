@@ -18,7 +18,7 @@ onBothEngines('a token limited to projects changes no integration and no install
 
   const narrow = await world.token({ teamId, projectIds: [seen.id] })
   const apps = '/v1/integrations/apps'
-  const installation = `/v1/integrations/configuration/${installationId}`
+  const installation = `/v1/integrations/configuration/${installationId}` as const
   const asked = [
     ['POST', apps, { slug: 'mine', name: 'Mine', redirectUrl: REDIRECT, scopes: [] }],
     ['PATCH', `${apps}/${app.id}`, { redirectUrl: 'https://elsewhere.example.com/callback' }],
@@ -41,7 +41,7 @@ onBothEngines('a token limited to projects changes no integration and no install
 
 /** A project that a narrow token does not see, named by whatever can name a project; gives the ids that no answer may hold. */
 async function openVault(world: World, { projectId, installationId }: Place): Promise<string[]> {
-  const made = async (url: string, body: object) => {
+  const made = async <const U extends string>(url: U, body: object) => {
     const answer = await world.call('POST', url, body)
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
     return answer.body

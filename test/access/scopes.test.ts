@@ -327,7 +327,7 @@ onBothEngines(
   'with project-env-vars alone an integration has its own variables and no other is there',
   async (world) => {
     const { teamId } = world.credentials
-    const url = (path: string) => withQuery(path, `teamId=${teamId}`)
+    const url = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
     assert.equal((await world.call('POST', url('/v10/projects'), { name: 'web' })).status, 200)
     const scopes = ['read-write:project', 'read-write:project-env-vars']
     const own = { scopes }
@@ -382,7 +382,7 @@ onBothEngines(
 
 onBothEngines('who may read all variables and write its own writes none of others', async (world) => {
   const { teamId } = world.credentials
-  const url = (path: string) => withQuery(path, `teamId=${teamId}`)
+  const url = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
   await world.call('POST', url('/v10/projects'), { name: 'web' })
   const body = { key: 'PEOPLES', value: 'clear', type: 'encrypted', target: ['preview'] }
   const { id } = (await world.call('POST', url('/v10/projects/web/env'), body)).body.created

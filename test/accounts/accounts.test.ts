@@ -81,7 +81,7 @@ onBothEngines('a reference to what does not exist is refused and named; nothing 
   const { userId, teamId } = credentials
   const other = await user('other')
   const before = await digest(world)
-  const members = (team: string, who: string) => `/operator/v1/teams/${team}/members/${who}`
+  const members = (team: string, who: string) => `/operator/v1/teams/${team}/members/${who}` as const
   const refused: [Promise<Answer>, number, string, string][] = [
     [
       operator('POST', '/operator/v1/teams', { slug: 'a', name: 'A', ownerId: 'usr_none' }),
@@ -126,7 +126,7 @@ onBothEngines('a reference to what does not exist is refused and named; nothing 
 onBothEngines(
   'an account is patched field by field, and what it owes keeps its first moment',
   async ({ operator, credentials, deps }) => {
-    const path = `/operator/v1/accounts/${credentials.teamId}`
+    const path = `/operator/v1/accounts/${credentials.teamId}` as const
     const patch = async (body: object) => (await operator('PATCH', path, body)).body
     const base = { id: credentials.teamId, plan: 'enterprise', softBlocked: false, paymentMissing: false, addOns: [] }
     assert.deepEqual(await patch({}), base)
@@ -220,7 +220,7 @@ onBothEngines('teams are listed newest first with pages, and found by id and slu
   const rival = await world.user('rival')
   const foreign = (await operator('POST', '/operator/v1/teams', { slug: 'foreign', name: 'F', ownerId: rival.id })).body
   const slugs = (body: { teams: { slug: string }[] }) => body.teams.map((team) => team.slug)
-  for (const url of ['/v1/teams', '/v2/teams', '/teams']) {
+  for (const url of ['/v1/teams', '/v2/teams', '/teams'] as const) {
     assert.deepEqual(slugs((await call('GET', url)).body), ['three', 'two', 'one', 'team'], url)
   }
   const first = (await call('GET', '/v2/teams?limit=3')).body

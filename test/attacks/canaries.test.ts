@@ -146,7 +146,7 @@ async function liveThrough(
     token: keep('a token at a git provider', fresh()),
     webhookSecret: keep('a secret for pushes', fresh()),
   }
-  const git = `/operator/v1/accounts/${userId}/git-credentials/gitlab`
+  const git = `/operator/v1/accounts/${userId}/git-credentials/gitlab` as const
   await good(
     operator('PUT', git, { ...credential, baseUrl: 'http://127.0.0.1:1', webhookUrl: 'https://build.example.com' }),
   )
@@ -184,7 +184,7 @@ async function liveThrough(
 
 type Keep = (name: string, value: string, told?: RegExp, elsewhere?: Secret['elsewhere']) => string
 
-async function good(asked: Promise<Answer>): Promise<Answer> {
+async function good<Given extends Answer>(asked: Promise<Given>): Promise<Given> {
   const answer = await asked
   assert.ok(answer.status < 300, answer.text)
   return answer

@@ -167,7 +167,8 @@ function namesIn(template: string, url: string): Record<string, string> {
 
 function learn({ known }: Field, { text, body }: Answer): void {
   const found = [...text.matchAll(/"([a-z]+)_[A-Za-z0-9]{12,}"/g)].map(([id, prefix]) => [prefix!, id.slice(1, -1)])
-  if (typeof body?.code === 'string') found.push(['code', body.code])
+  const { code } = (body ?? {}) as { code?: unknown }
+  if (typeof code === 'string') found.push(['code', code])
   for (const [prefix, id] of found.slice(0, 20)) {
     const before = (known.get(prefix!) ?? []).filter((one) => one !== id)
     known.set(prefix!, [id!, ...before].slice(0, 30))

@@ -91,7 +91,9 @@ onBothEngines('a cursor of another team, and one with a bit turned, leads to not
   for (const route of lists) {
     const at = (tenant: Tenant, query: string) => withQuery(sampleOf(route, tenant.place, tenant.byId).url, query)
     const theirs = await foreign.call('GET', at(foreign, 'limit=1'))
-    const cursor = BigInt(theirs.body?.pagination?.next ?? Date.now())
+    const cursor = BigInt(
+      (JSON.parse(theirs.text) as { pagination?: { next?: number } }).pagination?.next ?? Date.now(),
+    )
     for (let bit = 0n; bit < 53n; bit += FULL ? 1n : 7n) {
       for (const until of [cursor, cursor ^ (1n << bit)]) {
         const answer = await own.call('GET', at(own, `limit=100&until=${until}`))

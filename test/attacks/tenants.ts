@@ -33,7 +33,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const teamId: string = team.body.id
   const query = `teamId=${teamId}`
   const call = callWith(user.call, query)
-  const made = async (method: 'POST' | 'PATCH', url: string, body: object) => {
+  const made = async <M extends 'POST' | 'PATCH', const U extends string>(method: M, url: U, body: object) => {
     const answer = await call(method, url, body)
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
     return answer.body

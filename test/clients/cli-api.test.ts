@@ -74,7 +74,7 @@ onBothClis(
     await works('api addProjectDomain', async () => {
       assert.equal((await ask('POST', '/v10/projects/web/domains', { name: domain })).verified, false)
     })
-    const at = `/v9/projects/web/domains/${domain}`
+    const at = `/v9/projects/web/domains/${domain}` as const
     await works('api getProjectDomains', async () => {
       const { domains } = await ask('GET', '/v9/projects/web/domains?verified=false')
       assert.deepEqual([domains.length, domains[0].name], [1, domain])

@@ -69,7 +69,7 @@ onBothEngines(
     )
 
     const [first] = all.deliveries
-    const path = `/v1/webhooks/${id}/deliveries/${first.id}`
+    const path = `/v1/webhooks/${id}/deliveries/${first.id}` as const
     assert.deepEqual((await world.call('GET', path)).body, first)
     const elsewhere = await world.call('GET', `/v1/webhooks/${other.id}/deliveries/${first.id}`)
     assert.deepEqual([elsewhere.status, elsewhere.body.error.code], [404, 'not_found'])
@@ -113,7 +113,7 @@ onBothEngines(
     const { id } = (await team('POST', '/v1/webhooks', { url, events: BOTH })).body
     await team('POST', '/v10/projects', { name: 'b' })
     const [{ id: deliveryId }] = (await listed(team, id)).deliveries
-    const path = `/v1/webhooks/${id}/deliveries/${deliveryId}`
+    const path = `/v1/webhooks/${id}/deliveries/${deliveryId}` as const
     await world.deps.db.write((tx) =>
       tx.updateTable('delivery').set({ status: 'failed', due_at: null, done_at: 1 }).execute(),
     )
@@ -170,14 +170,14 @@ onBothEngines(
     const { webhookId } = (await team('GET', `/v1/integrations/apps/${app.id}`)).body
     const installation = ofTeam(world, call)
     const { deliveries } = await listed(team, webhookId)
-    const path = `/v1/webhooks/${webhookId}/deliveries/${deliveries[0].id}`
+    const path = `/v1/webhooks/${webhookId}/deliveries/${deliveries[0].id}` as const
     assert.equal((await installation('GET', path)).status, 403)
     await world.deps.db.write((tx) =>
       tx.updateTable('delivery').set({ status: 'dropped', due_at: null, done_at: 1 }).execute(),
     )
     assert.equal((await listed(team, webhookId, '?status=dropped')).deliveries.length, deliveries.length)
     const member = await world.user('member')
-    const place = `/operator/v1/teams/${world.credentials.teamId}/members/${member.id}`
+    const place = `/operator/v1/teams/${world.credentials.teamId}/members/${member.id}` as const
     await world.operator('PUT', place, { role: 'MEMBER' })
     const asMember = ofTeam(world, member.call)
     assert.equal((await asMember('GET', path)).status, 200)

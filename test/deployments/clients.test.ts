@@ -9,7 +9,7 @@ onBothEngines(
   async (world) => {
     const web = await openWeb(world)
     const id = await web.deploy()
-    for (const path of ['/v13/deployments/get', '/v11/now/deployments/get', '/v3/now/deployments/get'])
+    for (const path of ['/v13/deployments/get', '/v11/now/deployments/get', '/v3/now/deployments/get'] as const)
       for (const said of ['url=d1.host.test', 'url=https://D1.host.test', 'url=https://d1.host.test/', `id=${id}`]) {
         const { body } = await world.call('GET', `${path}?${said}`)
         assert.deepEqual([body.id, body.readyState], [id, 'READY'], said)
@@ -37,7 +37,7 @@ onBothEngines(
     await web.patch(id, { readyState: 'READY' })
     const list = await read(id)
     assert.deepEqual(await states(id), ['QUEUED', 'BUILDING', 'READY', 'READY'])
-    assert.match(list.body.at(-1).text, /build system/)
+    assert.match(list.body.at(-1)!.text, /build system/)
     const lines = await world.call(
       'GET',
       `/v3/now/deployments/d1.host.test/events?direction=forward&follow=1&format=lines`,
@@ -65,7 +65,7 @@ onBothEngines(
   async (world) => {
     const web = await openWeb(world)
     const id = await web.deploy()
-    const path = `/v1/projects/${web.id}/deployments/${id}/runtime-logs`
+    const path = `/v1/projects/${web.id}/deployments/${id}/runtime-logs` as const
     for (const query of ['', '?format=lines']) {
       const { text, headers } = await world.call('GET', path + query)
       assert.match(String(headers['content-type']), /^application\/stream\+json/)

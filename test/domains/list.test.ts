@@ -100,7 +100,7 @@ onBothEngines(
     const first = await call('GET', `/v9/projects/web/domains?limit=100&order=ASC&until=${frozen + 1}`)
     const next = /^<([^>]+)>/.exec(String(first.headers.link))![1]!
     assert.match(next, new RegExp(`until=${frozen + 1}`))
-    const rest = (await call('GET', next)).body
+    const rest = (await call('GET', next as '/v9/projects/web/domains')).body
     assert.equal(rest.domains.length, 50)
     assert.equal(new Set([...named(first.body.domains), ...named(rest.domains)]).size, 150)
   },

@@ -127,7 +127,7 @@ onBothEngines(
     const two = (
       await world.call('POST', '/v2/integrations/log-drains', { url, name: 'second', headers: { 'x-a': 'b' } })
     ).body
-    for (const path of ['/v1/log-drains', '/v2/integrations/log-drains']) {
+    for (const path of ['/v1/log-drains', '/v2/integrations/log-drains'] as const) {
       const listed = (await world.call('GET', path)).body
       assert.deepEqual(
         listed.map(({ name }: { name: string }) => name),

@@ -5,7 +5,7 @@ import { install } from '../support/installed.ts'
 import { makeIntegration } from '../support/integration-world.ts'
 import { makeProject } from '../support/place.ts'
 import { deliver, LOCAL, type Received, receiver } from '../support/receiver.ts'
-import { onBothEngines, type World } from '../support/world.ts'
+import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 const LINE = { timestamp: 1_700_000_000_000, message: 'hello', source: 'lambda' }
 const SCHEMAS = { log: { version: 'v1' } }
@@ -257,7 +257,7 @@ onBothEngines(
     ]
     const kept = await make(world)
     for (const [body, sentence] of wrong) {
-      const answers = [await world.call('POST', '/v1/drains', { ...GOOD, ...body })]
+      const answers: Answer[] = [await world.call('POST', '/v1/drains', { ...GOOD, ...body })]
       if (!('delivery' in body && body.delivery === undefined))
         answers.push(await world.call('PATCH', `/v1/drains/${kept.id}`, body))
       for (const answer of answers) {

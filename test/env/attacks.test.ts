@@ -1,5 +1,7 @@
 /** What an outsider tried on variables: reading, guessing and loosening what is not theirs, and texts that surprise. */
+
 import assert from 'node:assert/strict'
+import { callWith, withQuery } from '../support/call.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 
 const SECRET = { type: 'encrypted', target: ['preview'] }
@@ -8,10 +10,12 @@ const told = ({ status, body }: Answer) => [status, body.error?.code]
 /** A team's project with these variables, calls of its owner and of a DEVELOPER. */
 async function web(world: World, items: object[]) {
   const { teamId } = world.credentials
-  const of = (call: Call) => (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown) => {
-    const headers = method === 'PUT' ? { 'content-type': 'text/plain' } : {}
-    return call(method, `${path}${path.includes('?') ? '&' : '?'}teamId=${teamId}`, body, headers)
-  }
+  const of =
+    (call: Call): Call =>
+    (method, path, body) => {
+      const headers: Record<string, string> = method === 'PUT' ? { 'content-type': 'text/plain' } : {}
+      return call(method, withQuery(path, `teamId=${teamId}`), body, headers)
+    }
   const owner = of(world.call)
   const made = await owner('POST', '/v10/projects', { name: 'web', environmentVariables: items })
   assert.equal(made.status, 200, made.text)
@@ -30,8 +34,7 @@ onBothEngines('pulling preview does not tell what production shares with it', as
   const pull = '/v3/env/pull/web/preview'
   const exported = '/v1/projects/web/env/export?target=preview'
   const narrow = await world.token({ scopes: ['read:project-env-vars', 'read:project'] })
-  const asToken: typeof developer = (method, path) =>
-    narrow(method, `${path}${path.includes('?') ? '&' : '?'}teamId=${world.credentials.teamId}`)
+  const asToken = callWith(narrow, `teamId=${world.credentials.teamId}`)
   for (const call of [developer, asToken]) {
     const pulled = await call('GET', pull)
     assert.deepEqual(pulled.body, { env: { OPEN: 'open', OWN: 'own' }, buildEnv: {}, omitted: ['PP'] }, pulled.text)
@@ -73,7 +76,7 @@ onBothEngines('a .env text keeps the types that are there, and sensitive above a
     { ...SECRET, key: 'E', value: 'e', target: ['preview', 'development'] },
   ])
   const types = async () => {
-    const { envs } = (await owner('GET', FILE)).body as { envs: { key: string; target: string[]; type: string }[] }
+    const { envs } = (await owner('GET', FILE)).body
     return Object.fromEntries(envs.map(({ key, target, type }) => [`${key} ${target}`, type]))
   }
   for (const type of ['&type=plain', '', '&type=encrypted']) {

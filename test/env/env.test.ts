@@ -8,7 +8,7 @@ const WRITE_ONLY = { key: 'KEY', value: 'never-again', type: 'sensitive', target
 
 async function project({ call }: Pick<World, 'call'>, name = 'web') {
   const { body } = await call('POST', '/v10/projects', { name })
-  return { id: body.id as string, url: `/v10/projects/${name}/env` }
+  return { id: body.id as string, url: `/v10/projects/${name}/env` as const }
 }
 
 const names = (envs: { key: string }[]) => envs.map(({ key }) => key).sort()
@@ -59,7 +59,7 @@ onBothEngines('an array is answered with what was created and what failed, in or
         message: '',
         key: 'PORT',
         envVarKey: 'PORT',
-        envVarId: port.id,
+        envVarId: port!.id,
         target: ['production'],
       },
       {
@@ -128,9 +128,8 @@ onBothEngines('what each type shows in every answer', async (world) => {
   await world.call('POST', url, { key: 'VERCEL_URL', value: 'VERCEL_URL', type: 'system', target: ['production'] })
   const shown = async (query: string) => {
     const { envs } = (await world.call('GET', `${url}${query}`)).body
-    type Item = { key: string; value: string; decrypted: boolean; securityIssues: [] }
     return Object.fromEntries(
-      envs.map(({ key, value, decrypted, securityIssues }: Item) => {
+      envs.map(({ key, value, decrypted, securityIssues }) => {
         assert.deepEqual(securityIssues, [])
         return [key, [value.replace(/^sealed:.+/, 'sealed'), decrypted]]
       }),
@@ -163,7 +162,7 @@ onBothEngines('a value that is stored is the value that is read, to the byte', a
   assert.equal((await world.call('POST', url, items)).body.created.length, values.length)
   const { envs } = (await world.call('GET', `${url}?decrypt=1`)).body
   for (const [at, value] of values.entries()) {
-    assert.equal(envs.find((env: { key: string }) => env.key === `V${at}`).value, value)
+    assert.equal(envs.find((env: { key: string }) => env.key === `V${at}`)!.value, value)
   }
 })
 
@@ -256,7 +255,7 @@ onBothEngines('an edit into a taken place is 400 ENV_CONFLICT and changes nothin
 onBothEngines('the type of a sensitive variable cannot be changed, with a new value or without', async (world) => {
   const { url } = await project(world)
   const { id } = (await world.call('POST', url, WRITE_ONLY)).body.created
-  const one = `/v9/projects/web/env/${id}`
+  const one = `/v9/projects/web/env/${id}` as const
   for (const type of ['plain', 'encrypted', 'secret', 'system']) {
     for (const value of [undefined, 'new']) {
       const refused = await world.call('PATCH', one, { type, value })
@@ -389,7 +388,7 @@ onBothEngines('while a project is being transferred its variables stand still', 
   await world.deps.db.write((tx) =>
     tx.updateTable('project').set({ transfer_started_at: 1 }).where('id', '=', id).execute(),
   )
-  const one = `/v9/projects/web/env/${made.id}`
+  const one = `/v9/projects/web/env/${made.id}` as const
   const answers = [
     await world.call('POST', url, SECRET),
     await world.call('PATCH', one, { value: '1' }),
@@ -405,7 +404,7 @@ onBothEngines('while a project is being transferred its variables stand still', 
 
 onBothEngines('an account that owes something creates no variable', async (world) => {
   const { url } = await project(world)
-  const account = `/operator/v1/accounts/${world.credentials.userId}`
+  const account = `/operator/v1/accounts/${world.credentials.userId}` as const
   await world.operator('PATCH', account, { softBlocked: true })
   assert.equal((await world.call('POST', url, PLAIN)).body.error.code, 'account_soft_blocked')
   await world.operator('PATCH', account, { softBlocked: false, paymentMissing: true })

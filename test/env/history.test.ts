@@ -6,10 +6,10 @@ const URL = '/v10/projects/web/env'
 const SECRET = { key: 'TOKEN', value: 'first-value', type: 'encrypted', target: ['production', 'preview'] }
 const told = ({ status, body }: Answer) => [status, body.error?.code]
 
-async function made({ call }: Pick<World, 'call'>, item: object = SECRET): Promise<{ id: string; one: string }> {
+async function made({ call }: Pick<World, 'call'>, item: object = SECRET) {
   await call('POST', '/v10/projects', { name: 'web' })
   const { id } = (await call('POST', URL, item)).body.created
-  return { id, one: `/v1/projects/web/env/${id}` }
+  return { id, one: `/v1/projects/web/env/${id}` as const }
 }
 
 onBothEngines('the history says who changed which fields when, and never a value', async (world) => {
@@ -94,7 +94,7 @@ onBothEngines('a restore into a taken place is 400, and a developer restores no 
   const { teamId } = world.credentials
   await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
   const { created } = (await world.call('POST', `${URL}?teamId=${teamId}`, SECRET)).body
-  const team = `/v1/projects/web/env/${created.id}`
+  const team = `/v1/projects/web/env/${created.id}` as const
   await world.call('PATCH', `${team}?teamId=${teamId}`, { target: ['preview'] })
   const { id, call } = await world.user('dev')
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role: 'DEVELOPER' })
@@ -132,7 +132,7 @@ onBothEngines('of a variable the last 100 versions are kept', async (world) => {
   const { one } = await made(world)
   for (let at = 2; at <= 105; at++) await world.call('PATCH', one, { value: String(at) })
   const { history } = (await world.call('GET', `${one}/history`)).body
-  assert.deepEqual([history.length, history[0].version, history[99].version], [100, 105, 6])
+  assert.deepEqual([history.length, history[0].version, history[99]!.version], [100, 105, 6])
 })
 
 const text = { 'content-type': 'text/plain' }
@@ -241,7 +241,7 @@ onBothEngines(
     const own = await world.token({ scopes: ['read-write:project-env-vars'] })
     await world.deps.db.write((tx) => tx.updateTable('env_var').set({ configuration_id: 'icfg_1' }).execute())
     for (const dry of ['', '&dryRun=true']) {
-      const url = `/v1/projects/web/env?target=development${dry}`
+      const url = `/v1/projects/web/env?target=development${dry}` as const
       assert.deepEqual(told(await own('PUT', url, 'D=1', text)), [403, 'ENV_ALREADY_EXISTS'])
     }
   },
@@ -290,7 +290,11 @@ onBothEngines(
     })
     await world.call('POST', URL, { key: 'LOCAL', value: 'l', target: ['development'] })
     for (const path of ['/v3/env/pull/web', `/v2/env/pull/${project}/?source=vercel-cli:dev`])
-      assert.deepEqual((await world.call('GET', path)).body.env, { LOCAL: 'l' }, 'without a target: development')
+      assert.deepEqual(
+        (await world.call('GET', path as '/v3/env/pull/web')).body.env,
+        { LOCAL: 'l' },
+        'without a target: development',
+      )
     assert.equal((await world.call('GET', '/v3/env/pull/web/moon')).status, 404)
     assert.equal((await world.call('GET', '/v3/env/pull/other/preview')).status, 404)
     const exported = await world.call('GET', '/v1/projects/web/env/export?target=preview&gitBranch=feature/a')
@@ -306,7 +310,7 @@ onBothEngines('a pull needs the right to read values, and for production the rig
   const { teamId } = world.credentials
   await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
   await world.call('POST', `${URL}?teamId=${teamId}`, SECRET)
-  const pull = (target: string) => `/v3/env/pull/web/${target}?teamId=${teamId}`
+  const pull = (target: string) => `/v3/env/pull/web/${target}?teamId=${teamId}` as const
   const answers: Record<string, number[]> = {}
   for (const role of ['MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING']) {
     const { id, call } = await world.user(role.toLowerCase())

@@ -15,7 +15,7 @@ onBothEngines(
     const shining = await makeInstallation(world, { app: await makeIntegration(world, { scopes, logoUrl: icon }) })
     const plain = await makeInstallation(world, { app: await makeIntegration(world, { scopes, slug: 'plain' }) })
     const variable = (key: string) => ({ key, value: 'v', target: ['preview'] })
-    const env = `/v10/projects/web/env${query}`
+    const env = `/v10/projects/web/env${query}` as const
     for (const [call, key] of [
       [world.call, 'PERSONS'],
       [shining.call, 'SHINING'],

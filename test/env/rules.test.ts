@@ -1,4 +1,5 @@
 /** What a variable may be, who may see and touch it, and what many callers at once leave behind. */
+
 import assert from 'node:assert/strict'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 
@@ -298,14 +299,14 @@ onBothEngines('50 simultaneous creates of different keys in one project all stan
 async function team(world: World) {
   const teamId = world.credentials.teamId
   await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
-  const url = `${URL}?teamId=${teamId}`
+  const url = `${URL}?teamId=${teamId}` as const
   const made = await world.call('POST', url, [
     { ...PLAIN, key: 'PROD', value: 'prod-value', type: 'encrypted' },
     { ...PLAIN, key: 'PREV', value: 'prev-value', type: 'encrypted', target: ['preview'] },
     { ...PLAIN, key: 'OPEN', value: 'open-value' },
   ])
   const [prod, prev] = made.body.created
-  const one = (id: string) => `/v1/projects/web/env/${id}?teamId=${teamId}`
+  const one = (id: string) => `/v1/projects/web/env/${id}?teamId=${teamId}` as const
   const member = async (role: string) => {
     const user = await world.user(role.toLowerCase())
     await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${user.id}`, { role })
@@ -388,7 +389,7 @@ onBothEngines('a token with project-env-vars alone sees and touches only what is
     tx.updateTable('env_var').set({ configuration_id: 'icfg_1' }).where('id', '=', foreign).execute(),
   )
   const own = await world.token({ scopes: ['read-write:project-env-vars', 'read:project'] })
-  const keys = ({ body }: Answer) => body.envs.map((env: { key: string }) => env.key)
+  const keys = ({ body }: Answer<{ envs: { key: string }[] }>) => body.envs.map(({ key }) => key)
   assert.deepEqual(keys(await own('GET', URL)), ['PORT'])
   const projectEnv = (await own('GET', '/v9/projects/web')).body.env
   assert.deepEqual(

@@ -15,8 +15,8 @@ async function web({ call }: { call: Call }): Promise<string> {
   return made.body.id
 }
 
-async function create(call: Call, body: object, url = URL): Promise<string> {
-  const made = await call('POST', url, body)
+async function create(call: Call, body: object, query = ''): Promise<string> {
+  const made = await call('POST', `${URL}${query}`, body)
   assert.equal(made.status, 201, made.text)
   return made.body.id
 }
@@ -143,7 +143,7 @@ onBothEngines('who may change the project may change its environments, and other
   const { teamId } = world.credentials
   const team = (path: string) => `${path}?teamId=${teamId}`
   await world.call('POST', team('/v10/projects'), { name: 'web' })
-  await create(world.call, { slug: 'staging' }, team(URL))
+  await create(world.call, { slug: 'staging' }, team(''))
   const { id, call } = await world.user('somebody')
   const asked: [Parameters<Call>[0], string, object | undefined][] = [
     ['POST', URL, { slug: 'qa' }],
@@ -161,7 +161,7 @@ onBothEngines('who may change the project may change its environments, and other
     }
     assert.equal((await call('GET', team(URL))).status, role === 'BILLING' ? 403 : 200)
   }
-  const account = `/operator/v1/accounts/${teamId}`
+  const account = `/operator/v1/accounts/${teamId}` as const
   await world.operator('PATCH', account, { softBlocked: true })
   assert.deepEqual(told(await world.call('POST', team(URL), { slug: 'qa' })), [402, 'account_soft_blocked'])
   assert.equal((await world.call('PATCH', team(`${URL}/staging`), {})).status, 402)

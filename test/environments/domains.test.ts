@@ -15,7 +15,7 @@ async function addEnvironment({ call }: World, slug = 'staging', project = 'web'
   return made.body.id
 }
 
-async function add({ call }: World, label: string, said: object): Promise<Answer> {
+async function add({ call }: World, label: string, said: object) {
   const added = await call('POST', DOMAINS, { name: at(label), ...said })
   assert.equal(added.status, 200, added.text)
   return added
@@ -28,7 +28,7 @@ onBothEngines(
     await openWeb(world, ['one'])
     const id = await addEnvironment(world)
     assert.equal((await add(world, 'stage', { customEnvironmentId: 'staging' })).body.customEnvironmentId, id)
-    const url = `${DOMAINS}/${at('stage')}`
+    const url = `${DOMAINS}/${at('stage')}` as const
     assert.equal((await call('GET', url)).body.customEnvironmentId, id)
     for (const body of [{ gitBranch: 'dev' }, { redirect: at('one') }, { customEnvironmentId: 'nosuch' }])
       assert.deepEqual(told(await call('PATCH', url, body)), [400, 'bad_request'], JSON.stringify(body))
@@ -179,7 +179,7 @@ onBothEngines(
     const id = await addEnvironment(world)
     await add(world, 'stage', { customEnvironmentId: id })
     for (let one = 1; one <= 100; one++) await add(world, `to${one}`, { redirect: at('stage') })
-    const url = `/v9/projects/web/custom-environments/${id}`
+    const url = `/v9/projects/web/custom-environments/${id}` as const
     assert.deepEqual(told(await world.call('DELETE', url)), [409, 'conflict'])
     assert.equal((await world.call('DELETE', `${DOMAINS}/${at('to1')}`)).status, 200)
     assert.equal((await world.call('DELETE', url)).status, 200)

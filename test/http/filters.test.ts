@@ -81,7 +81,7 @@ onBothEngines('custom environments, aliases and removals are narrowed by what th
   assert.equal(await status(`from=${createdAt}`), 404)
   assert.equal(await status(`until=${createdAt}`), 404)
 
-  const env = `/v9/projects/web/env/${place.envId}`
+  const env = `/v9/projects/web/env/${place.envId}` as const
   assert.equal((await call('DELETE', `${env}?customEnvironmentId=staging`)).status, 404)
   assert.equal((await call('DELETE', `${env}?customEnvironmentId=nosuch`)).status, 404)
   await call('PATCH', env, { customEnvironmentIds: ['staging'] })

@@ -1,4 +1,5 @@
 /** How often an account may ask: figures, headers, windows, overrides, the bound on memory; and that docs/limits.md says the same. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -85,7 +86,7 @@ onBothEngines(
     assert.deepEqual([last.status, ...told(last).slice(0, 2)], [201, 3, 0])
     const refused = await put('D')
     assert.equal(refused.status, 429)
-    const names = (answer: Answer) => answer.body.envs.map((env: { key: string }) => env.key).sort()
+    const names = ({ body }: Answer<{ envs: { key: string }[] }>) => body.envs.map(({ key }) => key).sort()
     const list = await world.call('GET', '/v9/projects/web/env')
     assert.deepEqual(names(list), ['A', 'B', 'C'])
     assert.match(String(list.headers.ratelimit), /^"env-read";r=1;t=([1-9]|10)$/)
@@ -107,7 +108,7 @@ onBothEngines(
   'a team and its members ask from one share, whichever token they show',
   async (world) => {
     const { teamId, userId } = world.credentials
-    const url = `/v9/projects?teamId=${teamId}`
+    const url = `/v9/projects?teamId=${teamId}` as const
     const second = await world.token({ teamId, scopes: ['read:project'] })
     const mate = await world.user('mate')
     await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${mate.id}`, { role: 'VIEWER' })

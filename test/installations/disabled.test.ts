@@ -121,7 +121,7 @@ onBothEngines('disabled in the middle of a storm of writes: no effect is committ
     }
     const storm = Promise.all(Array.from({ length: 12 }, (_, lane) => writer(lane)))
     await sleep(60)
-    const path = `/operator/v1/teams/${world.credentials.teamId}/members/${ada.id}`
+    const path = `/operator/v1/teams/${world.credentials.teamId}/members/${ada.id}` as const
     const began = performance.now()
     assert.equal((await world.operator('PUT', path, { role: 'VIEWER' })).status, 200)
     // Those that come do not keep it from its turn for ever.
@@ -148,7 +148,7 @@ onBothEngines('an owner takes a disabled installation over: its tokens act again
   const { ada, call, installed } = await openTeam(world)
   const { userId, teamId } = world.credentials
   const { id } = installed.configuration
-  const path = `/v1/integrations/configuration/${id}/transfer-ownership?teamId=${teamId}`
+  const path = `/v1/integrations/configuration/${id}/transfer-ownership?teamId=${teamId}` as const
   const grace = await world.user('grace')
   await setRole(world, grace.id, 'OWNER')
   await leave(world, ada.id)
@@ -200,8 +200,8 @@ onBothEngines(
     const { installed, as, account } = await openTeam(world)
     const place = await openPlace(world)
     const { id } = installed.configuration
-    const to = (which: string, what: string, query = `teamId=${account.id}`) =>
-      `/v1/integrations/configuration/${which}/${what}?${query}`
+    const to = <const What extends string>(which: string, what: What, query = `teamId=${account.id}`) =>
+      `/v1/integrations/configuration/${which}/${what}?${query}` as const
     const taken = await world.call('POST', to(id, 'transfer-ownership'))
     assert.equal(taken.status, 200, taken.text)
     const { createdAt, updatedAt, integration, ...rest } = taken.body

@@ -24,7 +24,7 @@ onBothEngines(
     const project = await makeProject(world, 'web', `?teamId=${teamId}`)
     const app = await makeIntegration(world, { logoUrl: 'https://logo.example.com/a.svg' })
     const { installationId } = await install(world, app, { projects: [project] })
-    const at = (path: string) => withQuery(path, `teamId=${teamId}`)
+    const at = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
     const one = (await world.call('GET', at(`${ONE}/${installationId}`))).body
     const { createdAt, updatedAt, ...shown } = one
     assert.deepEqual(shown, {
@@ -101,7 +101,7 @@ onBothEngines(
   'an installation sees itself and no other; uninstalling ends its token and what it made',
   async (world) => {
     const { teamId } = world.credentials
-    const at = (path: string) => withQuery(path, `teamId=${teamId}`)
+    const at = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
     await makeProject(world, 'web', `?teamId=${teamId}`)
     const [first, second] = [
       await makeInstallation(world, { slug: 'first', scopes: EVERYTHING }),
@@ -115,7 +115,7 @@ onBothEngines(
     const unknown = await first.call('GET', at(`${ONE}/icfg_unknown`))
     assert.deepEqual([foreign.status, foreign.text.replace(second.installationId, 'icfg_unknown')], [404, unknown.text])
     assert.deepEqual(said(await first.call('DELETE', at(`${ONE}/${second.installationId}`))), [404, 'not_found'])
-    const web = `/project/web`
+    const web = `/project/web` as const
     assert.deepEqual(said(await first.call('GET', at(`${ONE}/${second.installationId}${web}`))), [404, 'not_found'])
     assert.deepEqual(said(await first.call('POST', at(`${ONE}/${first.installationId}${web}`), { allowed: true })), [
       403,
@@ -197,8 +197,9 @@ async function seenBy(world: World, { call }: { call: World['call'] }): Promise<
   ] as const) {
     const answer = await call('GET', withQuery(url, `teamId=${teamId}`))
     assert.equal(answer.status, 200, answer.text)
-    assert.ok(answer.body[field].length <= listed.length, url)
-    if (listed.length === 0) assert.deepEqual(answer.body[field], [], url)
+    const rows = (answer.body as unknown as Record<string, unknown[]>)[field]!
+    assert.ok(rows.length <= listed.length, url)
+    if (listed.length === 0) assert.deepEqual(rows, [], url)
   }
   return listed
 }
@@ -213,7 +214,7 @@ onBothEngines('an installation sees the projects that it was given, as they are 
     assert.equal(added.status, 200)
   }
   const installed = await makeInstallation(world, { scopes: EVERYTHING }, { projects: [one] })
-  const access = `${ONE}/${installed.installationId}/project`
+  const access = `${ONE}/${installed.installationId}/project` as const
   const allow = async (project: string, allowed: boolean) => {
     const answer = await world.call('POST', `${access}/${project}${team}`, { allowed })
     assert.deepEqual([answer.status, answer.body], [200, { allowed }])
@@ -286,7 +287,7 @@ onBothEngines('a consent that is given anew says no more why the installation wa
   await role('OWNER')
   const { installationId } = await install(world, app, { userId: id })
   await role('VIEWER')
-  const one = `${ONE}/${installationId}?teamId=${teamId}`
+  const one = `${ONE}/${installationId}?teamId=${teamId}` as const
   const disabled = (await world.call('GET', one)).body
   assert.deepEqual([disabled.disabledReason, disabled.disabledAt > 0], ['original-owner-role-downgraded', true])
   assert.equal((await install(world, app, { userId })).installationId, installationId)

@@ -1,5 +1,7 @@
 /** Integrations registered, changed and removed, and their secrets. docs/spec/operator-api.md; docs/integrations.md: Registering. */
+
 import assert from 'node:assert/strict'
+import { withQuery } from '../support/call.ts'
 import { install, makeInstallation, makeIntegration, REDIRECT } from '../support/integration-world.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
@@ -11,7 +13,7 @@ onBothEngines(
   'a team registers an integration, sees, changes and removes it; the secret is shown once',
   async (world) => {
     const { teamId } = world.credentials
-    const at = (path: string) => `${path}?teamId=${teamId}`
+    const at = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
     const made = await world.call('POST', at(APPS), {
       ...NEW,
       webhookUrl: 'https://hear.example.com/',
@@ -97,7 +99,7 @@ onBothEngines('only the OWNER of its team manages an integration; to other teams
   assert.deepEqual(said(await world.call('POST', APPS, NEW)), [403, 'forbidden'], 'a personal account has none')
   assert.match((await world.call('GET', APPS)).body.error.message, /team/)
   for (const role of ['MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING']) {
-    const path = `/operator/v1/teams/${teamId}/members/${rival.id}`
+    const path = `/operator/v1/teams/${teamId}/members/${rival.id}` as const
     await world.operator('PUT', path, { role })
     const inTeam = (path: string) => `${path.replace('ID', app.id)}?teamId=${teamId}`
     assert.deepEqual(said(await rival.call('POST', inTeam(APPS), NEW)), [403, 'forbidden'], role)
@@ -201,7 +203,7 @@ onBothEngines('of 20 who want one slug at once one gets it', async (world) => {
 
 onBothEngines('there are one or two secrets, however many ask at once, and never none', async (world) => {
   const app = await makeIntegration(world)
-  const path = `/operator/v1/integrations/${app.id}/secrets`
+  const path = `/operator/v1/integrations/${app.id}/secrets` as const
   const made = await Promise.all(Array.from({ length: 10 }, () => world.operator('POST', path)))
   assert.deepEqual(made.map((answer) => answer.status).sort(), [201, ...Array(9).fill(409)])
   const second = made.find((answer) => answer.status === 201)!.body
@@ -215,7 +217,7 @@ onBothEngines('there are one or two secrets, however many ask at once, and never
 
 onBothEngines('an integration that is installed is not removed; once it is not, it is', async (world) => {
   const { app, installationId } = await makeInstallation(world)
-  const path = `/operator/v1/integrations/${app.id}`
+  const path = `/operator/v1/integrations/${app.id}` as const
   assert.deepEqual(said(await world.operator('DELETE', path)), [409, 'conflict'])
   const { teamId } = world.credentials
   assert.equal(
@@ -232,18 +234,19 @@ onBothEngines('the list pages, and the operator sees all teams or one', async (w
     .body
   for (let at = 0; at < 5; at++) await makeIntegration(world, { slug: `ours-${at}` })
   await makeIntegration(world, { slug: 'theirs', teamId: team.id })
-  const slugs = async (url: string) => {
+  const slugs = async (query: string) => {
     const seen: string[] = []
     for (let until: number | null | undefined; until !== null; ) {
-      const { body } = await world.operator('GET', `${url}&limit=2${until === undefined ? '' : `&until=${until}`}`)
+      const from: string = until === undefined ? '' : `&until=${until}`
+      const { body } = await world.operator('GET', `/operator/v1/integrations?${query}&limit=2${from}`)
       seen.push(...body.integrations.map((one: { slug: string }) => one.slug))
       until = body.pagination.next
     }
     return seen
   }
   const ours = ['ours-4', 'ours-3', 'ours-2', 'ours-1', 'ours-0']
-  assert.deepEqual(await slugs('/operator/v1/integrations?'), ['theirs', ...ours])
-  assert.deepEqual(await slugs(`/operator/v1/integrations?teamId=${world.credentials.teamId}`), ours)
+  assert.deepEqual(await slugs(''), ['theirs', ...ours])
+  assert.deepEqual(await slugs(`teamId=${world.credentials.teamId}`), ours)
   const { body } = await rival.call('GET', `${APPS}?slug=rivals`)
   assert.deepEqual(
     body.integrations.map((one: { slug: string }) => one.slug),

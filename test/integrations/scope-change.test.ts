@@ -259,7 +259,7 @@ onBothEngines(
     const edit = (scopes: string[]) =>
       world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
     await edit(['read-write:project', 'read:user'])
-    const path = `/v1/integrations/configuration/${installationId}?teamId=${teamId}`
+    const path = `/v1/integrations/configuration/${installationId}?teamId=${teamId}` as const
     const waiting = await world.call('GET', path)
     assert.deepEqual(waiting.body.pendingScopes, ['read-write:project', 'read:user'])
     assert.deepEqual(waiting.body.scopes, ['read:project'])
@@ -286,7 +286,7 @@ onBothEngines('a person confirms by the API what was seen, after an edit by the 
   const { installationId } = await installApp(world, app)
   const edit = (scopes: string[]) => world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
   assert.equal((await edit(['read-write:project', 'read:user'])).status, 200)
-  const path = `/v1/integrations/configuration/${installationId}/confirm?teamId=${teamId}`
+  const path = `/v1/integrations/configuration/${installationId}/confirm?teamId=${teamId}` as const
   const confirmed = (scopes: unknown) => world.call('POST', path, { scopes })
   for (const [scopes, status, code] of [
     [['read:user'], 409, 'conflict'],

@@ -36,7 +36,7 @@ async function withCredentials(world: World): Promise<Record<Provider, string>> 
   for (const provider of ['gitlab', 'bitbucket'] as const) {
     const user = provider === 'bitbucket' ? { username: 'bob' } : {}
     const body = { token: TOKEN, baseUrl: `${SERVERS[provider].url}/`, ...user, ...WEBHOOK }
-    const path = `/operator/v1/accounts/${world.credentials.userId}/git-credentials/${provider}`
+    const path = `/operator/v1/accounts/${world.credentials.userId}/git-credentials/${provider}` as const
     const set = await world.operator('PUT', path, body)
     assert.equal(set.status, 200, set.text)
     assert.equal(set.text.includes('hunter2') || set.text.includes('shared-secret'), false)
@@ -144,7 +144,7 @@ onBothEngines('without a credential, or where the provider says no, there is a 4
 
 onBothEngines('a wrong token, and one that was removed, make no link', async (world) => {
   await withCredentials(world)
-  const path = `/operator/v1/accounts/${world.credentials.userId}/git-credentials/gitlab`
+  const path = `/operator/v1/accounts/${world.credentials.userId}/git-credentials/gitlab` as const
   const wrong = await world.operator('PUT', path, { token: 'wrong', baseUrl: gitlab.url, ...WEBHOOK })
   assert.equal(wrong.status, 200)
   refused(await create(world, 'web', 'gitlab', REPOS.gitlab), 400, 'gitlab_webhook_failed')

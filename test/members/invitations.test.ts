@@ -19,7 +19,7 @@ type Person = Awaited<ReturnType<World['user']>>
 /** The first team, as its OWNER and as those who are invited see it. */
 function teamOf(world: World) {
   const { teamId } = world.credentials
-  const path = `/v1/teams/${teamId}/members`
+  const path = `/v1/teams/${teamId}/members` as const
   return {
     path,
     invite: async (who: object, role = 'MEMBER') => {
@@ -251,7 +251,7 @@ onBothEngines('what an OWNER offered ends when they fall or go', async (world) =
     await world.join(owner, 'OWNER')
     const offered = await owner.call('POST', path, { uid: friend.id, role: 'OWNER' })
     assert.equal((await end(owner.id)).status, 200)
-    assert.deepEqual(said(await accept(friend, offered.body.inviteUrl.split('/').at(-1))), [404, 'not_found'])
+    assert.deepEqual(said(await accept(friend, offered.body.inviteUrl.split('/').at(-1)!)), [404, 'not_found'])
   }
 })
 
@@ -262,7 +262,7 @@ onBothEngines(
     const { path, invite, isIn } = teamOf(world)
     const [ada, bob] = [await world.user('ada'), await world.user('bob')]
     await invite({ uid: ada.id }, 'VIEWER')
-    const placed = `/operator/v1/teams/${teamId}/members/${ada.id}`
+    const placed = `/operator/v1/teams/${teamId}/members/${ada.id}` as const
     assert.equal((await world.operator('PUT', placed, { role: 'OWNER' })).status, 200)
     assert.equal(await isIn(ada), true)
     const { entries } = (
@@ -328,7 +328,7 @@ onBothEngines(
   'with a mail server the link is in the letter to the person, and nobody else is shown it',
   async (world) => {
     const ada = await world.user('ada')
-    const path = `/v1/teams/${world.credentials.teamId}/members`
+    const path = `/v1/teams/${world.credentials.teamId}/members` as const
     const invited = await world.call('POST', path, { uid: ada.id, role: 'VIEWER' })
     assert.deepEqual(Object.keys(invited.body).sort(), ['email', 'role', 'uid', 'username'])
     smtp.received.length = 0

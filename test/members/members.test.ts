@@ -14,7 +14,7 @@ type Listed = { username: string; role: string; uid: string }
 
 function teamOf(world: World) {
   const { teamId } = world.credentials
-  const path = `/v1/teams/${teamId}/members`
+  const path = `/v1/teams/${teamId}/members` as const
   return {
     path,
     roles: async () => {
@@ -176,7 +176,7 @@ onBothEngines('a token of one team ends with the place in it, and is nothing to 
   const ada = await join('ada', 'DEVELOPER')
   const made = await ada.call('POST', `/v3/user/tokens?teamId=${teamId}`, { name: 'ci' })
   const bound = world.as(made.body.bearerToken)
-  const list = `/v9/projects?teamId=${teamId}`
+  const list = `/v9/projects?teamId=${teamId}` as const
   assert.equal((await bound('GET', list)).status, 200)
   assert.equal((await world.call('DELETE', `${path}/${ada.id}`)).status, 200)
   assert.equal((await bound('GET', list)).status, 401)
@@ -238,7 +238,7 @@ onBothEngines('the last OWNER neither leaves nor falls, whoever asks', async (wo
   const { teamId, userId } = world.credentials
   const { path, join, roles } = teamOf(world)
   await join('ada', 'MEMBER')
-  const operators = `/operator/v1/teams/${teamId}/members/${userId}`
+  const operators = `/operator/v1/teams/${teamId}/members/${userId}` as const
   const before = await digest(world)
   for (const asked of [
     world.call('DELETE', `${path}/${userId}`),
@@ -325,10 +325,11 @@ onBothEngines('who sees a project is listed with what their role is worth there'
   for (const role of ROLES.slice(1)) await join(role.toLowerCase(), role)
   await makeProject(world, 'web', `?teamId=${teamId}`)
   await makeProject(world, 'mine')
-  const list = async (url: string) => (await world.call('GET', url)).body
-  const { members, pagination } = await list(`/v1/projects/web/members?teamId=${teamId}`)
+  const list = async (project: string, query = '') =>
+    (await world.call('GET', `/v1/projects/${project}/members${query}`)).body
+  const { members, pagination } = await list('web', `?teamId=${teamId}`)
   assert.deepEqual(
-    members.map((one: Record<string, string>) => [one.username, one.role, one.computedProjectRole, one.teamRole]),
+    members.map((one) => [one.username, one.role, one.computedProjectRole, one.teamRole]),
     [
       ['viewer', 'PROJECT_VIEWER', 'PROJECT_VIEWER', 'VIEWER'],
       ['developer', 'PROJECT_DEVELOPER', 'PROJECT_DEVELOPER', 'DEVELOPER'],
@@ -337,9 +338,9 @@ onBothEngines('who sees a project is listed with what their role is worth there'
     ],
   )
   assert.deepEqual(pagination, { count: 4, next: null, prev: null, hasNext: false })
-  const part = await list(`/v1/projects/web/members?teamId=${teamId}&limit=1&search=e`)
+  const part = await list('web', `?teamId=${teamId}&limit=1&search=e`)
   assert.deepEqual([part.members[0].username, part.pagination.hasNext], ['viewer', true])
-  const own = await list('/v1/projects/mine/members')
+  const own = await list('mine')
   assert.deepEqual([own.members.length, own.members[0].uid, own.pagination.count], [1, userId, 1])
   const refused = await world.call('POST', '/v1/projects/mine/members', { uid: userId, role: 'ADMIN' })
   assert.deepEqual([refused.status, refused.headers.allow], [405, 'GET, HEAD'])
@@ -348,7 +349,7 @@ onBothEngines('who sees a project is listed with what their role is worth there'
 
 onBothEngines('the settings of a team are changed by an OWNER, and what Berth has not is refused', async (world) => {
   const { teamId } = world.credentials
-  const path = `/v2/teams/${teamId}`
+  const path = `/v2/teams/${teamId}` as const
   const first = (await world.call('GET', path)).body
   assert.deepEqual(
     [first.description, first.sensitiveEnvironmentVariablePolicy, first.hideIpAddresses, first.remoteCaching],
@@ -403,10 +404,15 @@ onBothEngines('where a team says so, what is of production and preview is made s
   }
   await makeProject(world, 'web', query)
   await makeProject(world, 'mine')
-  const env = (method: 'POST' | 'PATCH', path: string, body: object) =>
-    world.call(method, `/v10/projects/web/env${path}`, body)
+  const env = '/v10/projects/web/env'
   const create = (key: string, more: object, where = query) =>
-    env('POST', where, { key, value: `value of ${key}`, type: 'encrypted', target: ['production'], ...more })
+    world.call('POST', `${env}${where}`, {
+      key,
+      value: `value of ${key}`,
+      type: 'encrypted',
+      target: ['production'],
+      ...more,
+    })
   const old = (await create('OLD', {})).body.created
   const plain = (await create('PLAIN', { type: 'plain' })).body.created
   const mixed = (await create('MIXED', { target: ['production', 'development'] })).body.created
@@ -428,7 +434,7 @@ onBothEngines('where a team says so, what is of production and preview is made s
   assert.deepEqual(said(both), [400, 'bad_request'])
   assert.match(both.body.error.message, /the team makes all of production and preview so/)
 
-  const edit = async (id: string, body: object) => (await env('PATCH', `/${id}${query}`, body)).body
+  const edit = async (id: string, body: object) => (await world.call('PATCH', `${env}/${id}${query}`, body)).body
   assert.equal((await edit(old.id, { comment: 'kept' })).type, 'encrypted', 'a comment writes no value')
   assert.equal((await edit(old.id, { value: 'new', type: 'encrypted' })).type, 'sensitive')
   assert.equal((await edit(plain.id, { target: ['preview'] })).type, 'sensitive')
@@ -462,8 +468,8 @@ onBothEngines('where a team says so, what is of production and preview is made s
 })
 
 /** The SDKs know no link in the answer. */
-async function inviteAgain(world: World, uid: string): Promise<Answer> {
-  const path = `/v1/teams/${world.credentials.teamId}/members`
+async function inviteAgain(world: World, uid: string) {
+  const path = `/v1/teams/${world.credentials.teamId}/members` as const
   assert.equal((await world.call('DELETE', `${path}/${uid}`)).status, 200)
   return world.call('POST', path, { uid, role: 'DEVELOPER' })
 }
@@ -528,7 +534,7 @@ onBothEngines(
     const { teamId } = world.credentials
     const { id } = await world.user('ada')
     const read = async () => {
-      const url = `/v2/teams/${teamId}/members?limit=1&filterByUserIds=${id}`
+      const url = `/v2/teams/${teamId}/members?limit=1&filterByUserIds=${id}` as const
       const [member] = (await world.call('GET', url)).body.members
       if (member?.role === 'DEVELOPER') {
         const more = await world.call('GET', `/v1/teams/${teamId}/members/${id}/projects?limit=100`)

@@ -130,7 +130,7 @@ onBothEngines(
       )
       assert.deepEqual(said(answer), [401, 'invalid_client'], text)
     }
-    const secrets = `/operator/v1/integrations/${app.id}/secrets`
+    const secrets = `/operator/v1/integrations/${app.id}/secrets` as const
     const second = (await world.operator('POST', secrets)).body
     assert.equal((await exchange(world, app, code, { client_secret: second.clientSecret })).status, 200)
     assert.equal((await exchange(world, app, (await install(world, app)).code)).status, 200)
@@ -241,7 +241,7 @@ onBothEngines('a replay ends the token that the code gave, and one that proves n
 onBothEngines('a code of an installation that is disabled or removed gives nothing', async (world) => {
   const app = await makeIntegration(world)
   const owner = await world.user('owner')
-  const member = `/operator/v1/teams/${world.credentials.teamId}/members/${owner.id}`
+  const member = `/operator/v1/teams/${world.credentials.teamId}/members/${owner.id}` as const
   await world.operator('PUT', member, { role: 'OWNER' })
   const { installationId, code } = await install(world, app, { userId: owner.id })
   await world.operator('PUT', member, { role: 'VIEWER' })
@@ -274,7 +274,7 @@ onBothEngines('introspection says what a token may, and revocation ends it: to i
     scopes: ['read:user', 'read-write:project'],
   })
   const other = await makeIntegration(world, { slug: 'other' })
-  const ask = (path: string, by: typeof app, said: string) => {
+  const ask = <const P extends string>(path: P, by: typeof app, said: string) => {
     const fields = {
       client_id: by.clientId,
       client_secret: by.clientSecret,
@@ -331,7 +331,7 @@ onBothEngines(
     const app = await makeIntegration(world)
     const codes = await makeCodes(world, app.id, CODES)
     const began = performance.now()
-    const given = new Map<string, Answer[]>()
+    const given = new Map<string, Awaited<ReturnType<typeof exchange>>[]>()
     // Some codes at a time, all ten callers of each at once: who waits two seconds for a connection is told 503.
     for (let at = 0; at < codes.length; at += 5) {
       const slice = codes.slice(at, at + 5)

@@ -59,7 +59,8 @@ for (const [way, authenticate] of [
 onBothEngines(
   'the metadata document says where things are, as people reach the service',
   async (world) => {
-    const { status, headers, body } = await world.as(undefined)('GET', '/.well-known/oauth-authorization-server')
+    const { status, headers, text } = await world.as(undefined)('GET', '/.well-known/oauth-authorization-server')
+    const body = JSON.parse(text)
     assert.equal(status, 200)
     assert.match(String(headers['content-type']), /^application\/json/)
     for (const [field, value] of Object.entries(body)) {

@@ -48,13 +48,21 @@ onBothEngines('of a long log of deliveries every one of a status comes once', as
   }
 })
 
-async function walk({ operator }: World, url: string, list: 'entries' | 'deliveries') {
-  const pages = []
+type Page = {
+  entries: { stamp: number }[]
+  deliveries: { id: string }[]
+  pagination: { count: number; next: number | null }
+}
+
+async function walk<List extends 'entries' | 'deliveries'>({ operator }: World, url: string, list: List) {
+  const pages: Page[] = []
   for (let until = ''; ; ) {
-    const { status, body, text } = await operator('GET', url + until)
+    const { status, text } = await operator('GET', url + until)
     assert.equal(status, 200, text)
-    pages.push(body)
-    if (body.pagination.next === null) return { pages, rows: pages.flatMap((page) => page[list]) }
-    until = `&until=${body.pagination.next}`
+    const page: Page = JSON.parse(text)
+    pages.push(page)
+    const { next } = page.pagination
+    if (next === null) return { pages, rows: pages.flatMap((page): Page[List][number][] => page[list]) }
+    until = `&until=${next}`
   }
 }

@@ -136,7 +136,7 @@ onBothEngines(
       const { installationId } = await install(world, app, { userId: person.id, teamId })
       const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
       const { id } = (await person.call('POST', `/v1/webhooks?teamId=${teamId}`, hook)).body
-      const path = `/operator/v1/users/${name}`
+      const path = `/operator/v1/users/${name}` as const
       assert.equal((await operator('PATCH', path, { suspended: true })).status, 200)
       assert.ok((await lose(person.id)).status < 300)
       assert.equal((await operator('PATCH', path, { suspended: false })).status, 200)
@@ -215,7 +215,7 @@ onBothEngines(
     assert.equal((await ada.call('GET', `/v9/projects${query}`)).status, 403)
     assert.equal((await world.as(bound)('GET', '/v9/projects')).status, 401)
     const inviteCode = invited.body.inviteUrl.split('/').at(-1)
-    const join = `/v1/teams/${acme.body.id}/members/teams/join`
+    const join = `/v1/teams/${acme.body.id}/members/teams/join` as const
     assert.equal((await eve.call('POST', join, { inviteCode })).status, 404)
     assert.equal((await operator('GET', '/operator/v1/users/ada')).body.defaultTeamId, null)
     for (const table of ['project', 'webhook', 'member', 'token', 'invitation'] as const) {

@@ -198,5 +198,6 @@ onBothEngines('the data cache is switched off and on by id and by name', async (
 
 function holds(answer: Answer, wanted: Record<string, unknown>): void {
   assert.equal(answer.status, 200, answer.text)
-  for (const [name, value] of Object.entries(wanted)) assert.deepEqual(answer.body[name], value, name)
+  for (const [name, value] of Object.entries(wanted))
+    assert.deepEqual((answer.body as Record<string, unknown>)[name], value, name)
 }

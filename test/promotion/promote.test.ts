@@ -51,7 +51,7 @@ onBothEngines(
   'promote with 100 aliases of which 3 are unverified: 97 completed, 3 failed, each once, and pages are right',
   async (world) => {
     const web = await openHundred(world)
-    const path = `/v1/projects/${web.id}/promote/aliases`
+    const path = `/v1/projects/${web.id}/promote/aliases` as const
     assert.deepEqual((await world.call('GET', path)).body, {})
     const asked = await web.promote(web.second)
     assert.deepEqual([asked.status, asked.text], [201, ''])
@@ -161,7 +161,7 @@ onBothEngines(
     const web = await openWeb(world)
     const first = await web.deploy()
     const second = await web.deploy()
-    const path = `/v9/projects/${web.id}/rollback/aliases`
+    const path = `/v9/projects/${web.id}/rollback/aliases` as const
     assert.deepEqual((await world.call('GET', path)).body, {})
     assert.deepEqual([(await web.rollback(first)).status, await web.sweep()], [201, 50])
     const rolledBack = await web.read()

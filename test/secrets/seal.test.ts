@@ -59,7 +59,7 @@ onBothEngines('no value is in the database file, its log, the service log, the e
     { key: 'C', value: CANARIES[2], type: 'sensitive', target: ['production'] },
     { key: 'D', value: CANARIES[3], type: 'secret', target: ['production'] },
   ])
-  const one = `/v9/projects/web/env/${made.body.created[1].id}`
+  const one = `/v9/projects/web/env/${made.body.created[1].id}` as const
   const refused = [
     await call('POST', url, { key: 'bad key', value: CANARIES[0], target: ['preview'] }),
     await call('POST', url, { key: 'A', value: CANARIES[0], target: ['production'] }),
@@ -128,7 +128,7 @@ onBothEngines('a ciphertext copied to another row, version or project does not o
     'nonsense',
     `${original.slice(0, -2)}AA`,
   ]
-  const one = `/v1/projects/one/env/${mine[0].id}`
+  const one = `/v1/projects/one/env/${mine[0].id}` as const
   for (const copy of copies) {
     await set(mine[0].id, copy)
     const refused = await call('GET', one)

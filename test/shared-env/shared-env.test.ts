@@ -90,7 +90,7 @@ onBothEngines('the list has no values, and is narrowed by what the SDK says', as
   const a = (await make(call, { evs: [{ key: 'A_KEY', value: 'a' }], projectId: [web] })).id
   const b = (await make(call, { evs: [{ key: 'B_KEY', value: 'b' }], projectId: [web, other] })).id
   const c = (await make(call, { evs: [{ key: 'C', value: 'c' }], type: 'sensitive' })).id
-  const list = async (query: string, path = '/v1/env') => {
+  const list = async (query: string, path: '/v1/env' | '/v1/env/all' = '/v1/env') => {
     const answer = await call('GET', `${path}?${query}`)
     assert.equal(answer.status, 200, answer.text)
     return answer.body.data.map((one: { id: string }) => one.id)

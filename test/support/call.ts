@@ -6,8 +6,8 @@ import type { ErrorBody } from '../../src/schema/refusal.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 
-// biome-ignore lint/suspicious/noExplicitAny: being replaced
-export type Answer<Body = any> = {
+/** An answer whose body may be a refusal, and where the path is known the reply of its route. */
+export type Answer<Body = Refused> = {
   status: number
   headers: Record<string, string | string[] | number | undefined>
   text: string
@@ -23,10 +23,8 @@ export type Call = <M extends Method, const U extends string>(
 ) => Promise<Answer<BodyOf<ReplyTo<M, U>>>>
 
 /** Every field that the answer may have, of a reply or of a refusal: the assertion of a test is the check that it is there. */
-export type BodyOf<Reply> = unknown extends Reply
-  ? // biome-ignore lint/suspicious/noExplicitAny: the path is not known; being replaced
-    any
-  : Present<Reply> & Present<Static<typeof ErrorBody>>
+export type BodyOf<Reply> = Present<Reply> & Refused
+type Refused = Present<Static<typeof ErrorBody>>
 
 /** No field is optional or null, a list has the first rows, and what is one thing or a list of them is both. */
 type Present<T, Union = T> = T extends readonly (infer Row)[]
@@ -46,13 +44,27 @@ type Rows<Row> = [Row, Row, Row, Row, Row, Row, ...Row[]]
 /** What the route at this path replies; `unknown` where there is none. */
 export type ReplyTo<M extends Method, U extends string> = Find<Tree<Entry>, [M, ...SegmentsOf<PathOf<U>>]>
 
-type Find<At, Path> = Path extends [infer Head, ...infer Rest]
-  ? Head extends keyof At
-    ? Find<At[Head], Rest>
-    : ':' extends keyof At
-      ? Find<At[':'], Rest>
-      : unknown
+type Find<At, Path> = Path extends [infer Head extends string, ...infer Rest]
+  ? KeyOf<Head, keyof At> extends infer Key extends keyof At
+    ? Find<At[Key], Rest>
+    : unknown
   : At
+type KeyOf<Head extends string, Names> = Head extends Names
+  ? Head
+  : [NameBefore<Head, Names>] extends [never]
+    ? ':'
+    : NameBefore<Head, Names>
+/** `env${string}` is `env` and a query; a literal is no such text. */
+type NameBefore<Head extends string, Names> =
+  Record<never, 1> extends Record<Head, 1>
+    ? Names extends string
+      ? Names extends ''
+        ? never
+        : Head extends `${Names}${string}`
+          ? Names
+          : never
+      : never
+    : never
 
 /** The routes as a tree of the segments of their paths: `['GET']['projects'][':']['']` is the reply of `GET /projects/:idOrName`. */
 type Tree<Rows> = {
@@ -67,10 +79,10 @@ type Below<Rows, Head> = Rows extends { at: [Head, ...infer Rest]; reply: infer 
 type Entry = Routes extends infer R ? EntryOf<R> : never
 type EntryOf<R> = R extends Route<infer M, infer P, infer Reply> ? RowOf<M, P, Reply> : never
 type RowOf<M, P, Reply> = P extends string
-  ? { at: [M, ...Named<SegmentsOf<PathOf<P>>>]; reply: TSchema extends Reply ? unknown : Static<Reply & TSchema> }
+  ? { at: [M, ...Nameless<SegmentsOf<PathOf<P>>>]; reply: TSchema extends Reply ? unknown : Static<Reply & TSchema> }
   : never
 /** With `:` for a parameter of any name. */
-type Named<Path> = { [At in keyof Path]: Path[At] extends `:${string}` ? ':' : Path[At] }
+type Nameless<Path> = { [At in keyof Path]: Path[At] extends `:${string}` ? ':' : Path[At] }
 
 /** Without query and version: a public operation answers at any. */
 type PathOf<U extends string> = U extends `${infer Path}?${string}`
@@ -85,11 +97,11 @@ type SegmentsOf<P extends string> = P extends `${infer Head}/${infer Rest}` ? [H
 
 /** Asks as `call` does, with more in the query of every request: `teamId=…`. */
 export function callWith(call: Call, query: string): Call {
-  return (method, url, ...rest) => call(method, withQuery(url, query) as typeof url, ...rest)
+  return (method, url, ...rest) => call(method, withQuery(url, query), ...rest)
 }
 
-/** Adds to a query that may be there. */
-export function withQuery(url: string, query: string): string {
+/** Adds to a query that may be there. The path is the same, and so is its type. */
+export function withQuery<const U extends string>(url: U, query: string): U {
   if (query === '') return url
-  return `${url}${url.includes('?') ? '&' : '?'}${query}`
+  return `${url}${url.includes('?') ? '&' : '?'}${query}` as U
 }

@@ -82,7 +82,7 @@ export async function openPlace(world: World): Promise<Place> {
     await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')
   ).body.deliveries
   await world.call('POST', '/v9/projects/web/link', { type: 'github', repo: 'acme/web' })
-  const credentials = `/operator/v1/accounts/${world.credentials.teamId}/git-credentials/bitbucket`
+  const credentials = `/operator/v1/accounts/${world.credentials.teamId}/git-credentials/bitbucket` as const
   await world.operator('PUT', credentials, { token: 't', webhookUrl: 'https://build.example.com' })
   assert.equal((await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })).status, 201)
   const variable = { key: 'TOKEN', value: 'first', target: ['preview'] }
@@ -104,7 +104,7 @@ export async function openPlace(world: World): Promise<Place> {
   await rival.call('POST', '/v10/projects', { name: 'gift' })
   const offered = await rival.call('POST', '/projects/gift/transfer-request')
   assert.equal(offered.status, 200)
-  const idIn = (answer: Answer) => answer.body.inviteUrl.split('/').at(-1) as string
+  const idIn = (answer: Answer<{ inviteUrl: string }>) => answer.body.inviteUrl.split('/').at(-1) as string
   const toFirst = { uid: world.credentials.userId, role: 'VIEWER' }
   const invitationId = idIn(await rival.call('POST', `/v1/teams/${team.body.id}/members`, toFirst))
   const toNobody = { email: 'nobody@example.com' }

@@ -112,7 +112,7 @@ export async function openWorld(engine: Engine, settings: Record<string, string>
       return { id: made.body.id, token, call: as(token) }
     },
     join: async (user, role) => {
-      const path = `/v1/teams/${service.credentials.teamId}/members`
+      const path = `/v1/teams/${service.credentials.teamId}/members` as const
       const invited = await as(service.credentials.token!)('POST', path, { uid: user.id, role })
       if (invited.status !== 200) throw new Error(`not invited: ${invited.text}`)
       const inviteCode = invited.body.inviteUrl.split('/').at(-1)

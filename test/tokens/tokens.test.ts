@@ -142,7 +142,7 @@ onBothEngines('a token asks for a user, a team of theirs, scopes and moments tha
 onBothEngines('a member who leaves loses the team with the commit, also in the middle of a storm', async (world) => {
   const { operator, credentials } = world
   const member = await world.user('member')
-  const path = `/operator/v1/teams/${credentials.teamId}/members/${member.id}`
+  const path = `/operator/v1/teams/${credentials.teamId}/members/${member.id}` as const
   await operator('PUT', path, { role: 'MEMBER' })
   const bound = await operator('POST', '/operator/v1/tokens', { userId: member.id, teamId: credentials.teamId })
   const create = (at: number) => member.call('POST', `/v10/projects?teamId=${credentials.teamId}`, { name: `p${at}` })

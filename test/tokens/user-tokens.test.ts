@@ -27,7 +27,7 @@ onBothEngines('a token is made, shown once, listed, seen by its id and ended', a
     expiresAt,
   })
   assert.equal((await world.as(bearerToken)('GET', '/v2/user')).body.user.id, credentials.userId)
-  for (const url of ['/v5/user/tokens', '/v6/user/tokens', '/user/tokens']) {
+  for (const url of ['/v5/user/tokens', '/v6/user/tokens', '/user/tokens'] as const) {
     const { tokens, pagination } = (await call('GET', url)).body
     assert.deepEqual(
       tokens.map((one: { name: string }) => one.name),

@@ -1,6 +1,8 @@
 /** Webhooks and log drains whose maker has no access any more: held, taken over or removed. docs/webhooks.md. */
+
 import assert from 'node:assert/strict'
 import { signedIn } from '../support/browser-client.ts'
+import { withQuery } from '../support/call.ts'
 import { lettersOf } from '../support/letters.ts'
 import { receiver } from '../support/receiver.ts'
 import { DAY, leave, setRole } from '../support/team-installation.ts'
@@ -14,7 +16,7 @@ const deliver = (world: World) => world.operator('POST', '/operator/v1/timers/de
 /** A member with a webhook and a log drain on the team, which both go to `url`. */
 async function openEndpoints(world: World, url: string) {
   const { teamId } = world.credentials
-  const on = (path: string) => `${path}?teamId=${teamId}`
+  const on = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
   const eve = await world.user('eve')
   await setRole(world, eve.id, 'MEMBER')
   const hook = await eve.call('POST', on('/v1/webhooks'), { url, events: ['project.created'] })
@@ -57,7 +59,7 @@ onBothEngines(
 
     const member = await world.user('mel')
     await setRole(world, member.id, 'MEMBER')
-    const path = (kind: string, id: string) => on(`/v1/${kind}/${id}/transfer-ownership`)
+    const path = (kind: 'webhooks' | 'log-drains', id: string) => on(`/v1/${kind}/${id}/transfer-ownership`)
     const patched = await member.call('PATCH', on(`/v1/webhooks/${hookId}`), { enabled: true })
     assert.ok(patched.body.heldAt > 0, 'enabling it is not taking it over')
     for (const [kind, id] of [
@@ -180,7 +182,7 @@ onBothEngines(
     const { eve, on, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
     await leave(world, eve.id)
     const { teamId } = world.credentials
-    const path = `/integrations/installed?teamId=${teamId}`
+    const path = `/integrations/installed?teamId=${teamId}` as const
     const viewer = await world.user('vic')
     await setRole(world, viewer.id, 'VIEWER')
     const [asOwner, asViewer] = [

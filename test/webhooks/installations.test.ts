@@ -234,7 +234,7 @@ onBothEngines(
       createHmac('sha1', clientSecret).update(got.text).digest('hex') === got.headers['x-vercel-signature']
     const first = await sent('a')
     assert.deepEqual([verifies(first, app.clientSecret), old(first, app)], [true, true])
-    const secrets = `/operator/v1/integrations/${app.id}/secrets`
+    const secrets = `/operator/v1/integrations/${app.id}/secrets` as const
     const newer = (await world.operator('POST', secrets)).body
     const both = await sent('b')
     assert.equal(both.headers['webhook-signature']!.split(' ').length, 2)
