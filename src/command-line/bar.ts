@@ -1,11 +1,12 @@
 /** A progress bar on stderr: only on a terminal, so that what is piped or logged holds none of it. */
+import type { Writable } from 'node:stream'
 import type { Bar } from './command.ts'
 
 const WIDTH = 30
 /** More often than this no eye sees it. */
 const PERIOD_MS = 100
 
-export function openBar(out: NodeJS.WriteStream): Bar {
+export function openBar(out: Writable & { isTTY?: boolean }): Bar {
   if (!out.isTTY) return { show() {}, end() {} }
   let drawn = 0
   let line = ''

@@ -1,5 +1,5 @@
 /** Runs one command: finds it, reads what was said to it, and says what it told, to people or to machines. */
-
+import type { Writable } from 'node:stream'
 import { openBar } from '../command-line/bar.ts'
 import { BadUsage, type Command, type Invocation, type Outcome } from '../command-line/command.ts'
 import { helpOf, helpOfMany } from '../command-line/help.ts'
@@ -9,19 +9,26 @@ import { VERSION } from '../version.ts'
 import { COMMANDS } from './commands.ts'
 import { showToPeople } from './people.ts'
 
+/** Where a command says what it has to say: the process, or what a test reads. */
+export type Outputs = { stdout: Writable; stderr: Writable & { isTTY?: boolean } }
+
 /** Gives what the process ends with; undefined while the service runs. Errors are told on stderr, as JSON under `--json`. */
-export async function runCommand(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number | undefined> {
+export async function runCommand(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  outputs: Outputs = process,
+): Promise<number | undefined> {
   const isJson = words.includes('--json')
   // Who writes is told by the callback. Without listeners, a full or closed one would end the process with a stack trace.
-  for (const out of [process.stdout, process.stderr]) out.on('error', () => {})
+  for (const out of [outputs.stdout, outputs.stderr]) out.on('error', () => {})
   try {
     const args = words.filter((word, at) => word !== '--json' || words.lastIndexOf('--', at) >= 0)
     const help = args[0] === '--version' ? VERSION : helpWanted(args)
-    if (help !== undefined) return await write(help)
+    if (help !== undefined) return await write(outputs, help)
     const { command, rest } = findCommand(COMMANDS, args)
-    return await tell(await runOne(command, rest, env), isJson)
+    return await tell(outputs, await runOne(command, rest, env, outputs), isJson)
   } catch (error) {
-    return await fail(error, isJson)
+    return await fail(outputs, error, isJson)
   }
 }
 
@@ -38,9 +45,14 @@ function helpWanted(words: readonly string[]): string | undefined {
   return helpOfMany(COMMANDS.filter((one) => `${one.words} `.startsWith(group.map((word) => `${word} `).join(''))))
 }
 
-async function runOne(command: Command, rest: readonly string[], env: NodeJS.ProcessEnv): Promise<Outcome | undefined> {
+async function runOne(
+  command: Command,
+  rest: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { stderr }: Outputs,
+): Promise<Outcome | undefined> {
   const parsed = parseWords(command, rest)
-  const progress = openBar(process.stderr)
+  const progress = openBar(stderr)
   const invocation: Invocation = { ...parsed, settings: () => readConfig(env), progress }
   try {
     return await (await command.load())(invocation)
@@ -49,29 +61,29 @@ async function runOne(command: Command, rest: readonly string[], env: NodeJS.Pro
   }
 }
 
-async function tell(outcome: Outcome | undefined, isJson: boolean): Promise<number | undefined> {
+async function tell(outputs: Outputs, outcome: Outcome | undefined, isJson: boolean): Promise<number | undefined> {
   if (outcome === undefined) return undefined
   const { data, text = showToPeople(data), warnings = [], code = 0 } = outcome
-  for (const warning of warnings) process.stderr.write(`berth: ${warning}\n`)
-  return write(isJson ? JSON.stringify(data, null, 2) : text, code)
+  for (const warning of warnings) outputs.stderr.write(`berth: ${warning}\n`)
+  return write(outputs, isJson ? JSON.stringify(data, null, 2) : text, code)
 }
 
-async function fail(error: unknown, isJson: boolean): Promise<number> {
+async function fail(outputs: Outputs, error: unknown, isJson: boolean): Promise<number> {
   const code = error instanceof BadUsage ? 64 : error instanceof BadSetting ? 78 : 1
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
   const because = code === 1 && cause ? `\n  because: ${cause}` : ''
-  if (isJson) await write(JSON.stringify({ error: { message, exitCode: code } }, null, 2))
-  process.stderr.write(`berth: ${message}${because}\n`)
+  if (isJson) await write(outputs, JSON.stringify({ error: { message, exitCode: code } }, null, 2))
+  outputs.stderr.write(`berth: ${message}${because}\n`)
   return code
 }
 
 /** Gives `code`, or 1 when stdout does not take the text. Who closed it (`| head`) has read enough. */
-function write(text: string, code = 0): Promise<number> {
+function write({ stdout, stderr }: Outputs, text: string, code = 0): Promise<number> {
   if (text === '') return Promise.resolve(code)
   return new Promise((resolve) => {
-    process.stdout.write(text.endsWith('\n') ? text : `${text}\n`, (error?: NodeJS.ErrnoException | null) => {
+    stdout.write(text.endsWith('\n') ? text : `${text}\n`, (error?: NodeJS.ErrnoException | null) => {
       if (!error || error.code === 'EPIPE') return resolve(code)
-      process.stderr.write(`berth: the answer could not be written to stdout: ${error.message}\n`)
+      stderr.write(`berth: the answer could not be written to stdout: ${error.message}\n`)
       resolve(code || 1)
     })
   })
