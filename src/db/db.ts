@@ -39,7 +39,7 @@ import * as sessions from './migrations/0090-sessions.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
-import { type Store, tablesOf } from './tables.ts'
+import { hasTable, type Store } from './tables.ts'
 
 /** Where queries are said: the read connection, or the transaction of a write. */
 export type Queries = Kysely<Schema>
@@ -125,6 +125,8 @@ export const MIGRATIONS: Record<string, Migration> = {
  * Gives the migrations that ran. Throws on a newer store.
  */
 export async function migrate(db: Queries, to?: string): Promise<string[]> {
+  // The migrator has the server describe every column of every table, twice; most starts find nothing to do. It also says what is wrong.
+  if (to === undefined && (await schemaOf(db).then(isComplete, () => false))) return []
   const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
   const { error, results = [] } = await (to === undefined ? migrator.migrateToLatest() : migrator.migrateTo(to))
   if (error === undefined) return results.map((result) => result.migrationName)
@@ -144,7 +146,7 @@ export type SchemaState = { applied: string[]; pending: string[]; unknown: strin
 
 export async function schemaOf(db: Store): Promise<SchemaState> {
   const names = Object.keys(MIGRATIONS)
-  if (!(await tablesOf(db)).has('kysely_migration')) return { applied: [], pending: names, unknown: [] }
+  if (!(await hasTable(db, 'kysely_migration'))) return { applied: [], pending: names, unknown: [] }
   const rows = (await db.selectFrom('kysely_migration').select('name').orderBy('name').execute()) as { name: string }[]
   const applied = rows.map((row) => row.name)
   return {
@@ -152,6 +154,11 @@ export async function schemaOf(db: Store): Promise<SchemaState> {
     pending: names.filter((name) => !applied.includes(name)),
     unknown: applied.filter((name) => !names.includes(name)),
   }
+}
+
+/** Whether a store has every migration of this program, and none that it does not know. */
+export function isComplete({ pending, unknown }: SchemaState): boolean {
+  return pending.length === 0 && unknown.length === 0
 }
 
 /** The unique indexes by the name PostgreSQL tells, with the columns SQLite tells. */

@@ -28,6 +28,13 @@ export async function tablesOf(db: Store): Promise<Map<string, string[]>> {
 }
 type Column = { table: string; column: string }
 
+export async function hasTable(db: Store, name: string): Promise<boolean> {
+  const found = isSqlite(db)
+    ? sql`select 1 from sqlite_master where type = 'table' and name = ${name}`
+    : sql`select 1 from pg_catalog.pg_tables where schemaname = current_schema() and tablename = ${name}`
+  return (await found.execute(db)).rows.length > 0
+}
+
 /** The rows of a table, slice by slice, in no order that matters. On PostgreSQL, inside a transaction. */
 export function rowsOf(db: Store, table: string): AsyncGenerator<Rows> {
   return isSqlite(db) ? rowsOfSqlite(db, table) : rowsOfPostgres(db, table)

@@ -1,6 +1,7 @@
 /** A whole service for a test: its own store, its own people, and a way to speak HTTP to it. Every test runs on both engines. */
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
@@ -189,11 +190,29 @@ async function dropUnused(): Promise<void> {
   for (const url of unused.splice(0)) await askServer(`drop database ${new URL(url).pathname.slice(1)} with (force)`)
 }
 
+/** One connection of this process to the server of the run: opening one costs as much as what is asked on it. */
+let server: Promise<pg.Client> | undefined
+let asking = 0
+
 async function askServer(statement: string): Promise<void> {
-  const server = process.env.BERTH_TEST_POSTGRES
-  if (server === undefined) throw new Error('run the tests with npm test: it starts the PostgreSQL they need')
-  const client = new pg.Client({ connectionString: `${server}/postgres` })
+  server ??= openServer()
+  const { connection } = (await server) as unknown as { connection: { stream: Socket } }
+  // It ends with the process, and keeps the process alive only while it is asked.
+  if (asking++ === 0) connection.stream.ref()
+  try {
+    await (await server).query(statement)
+  } finally {
+    if (--asking === 0) connection.stream.unref()
+  }
+}
+
+async function openServer(): Promise<pg.Client> {
+  const url = process.env.BERTH_TEST_POSTGRES
+  if (url === undefined) throw new Error('run the tests with npm test: it starts the PostgreSQL they need')
+  const client = new pg.Client({ connectionString: `${url}/postgres` })
+  client.on('error', () => {
+    server = undefined
+  })
   await client.connect()
-  await client.query(statement)
-  await client.end()
+  return client
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { holdNames, makeFolder, NameLost, trueName, writeAgain } from '../../adapters/folder.ts'
-import { type Db, migrate, type Queries, type StoreWatch, schemaOf } from '../db.ts'
+import { type Db, isComplete, migrate, type Queries, type StoreWatch, schemaOf } from '../db.ts'
 import type { Schema } from '../schema.ts'
 import { sqliteDialect } from './dialect.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
@@ -123,8 +123,7 @@ export async function migrateSqlite(url: string): Promise<string[]> {
 
 async function lacksNothing(file: string): Promise<boolean> {
   const store = openSqliteFile(file, true)
-  const { pending, unknown } = await schemaOf(store).finally(() => store.destroy())
-  return pending.length === 0 && unknown.length === 0
+  return isComplete(await schemaOf(store).finally(() => store.destroy()))
 }
 
 function openConnection(file: string, how: 'FULL' | 'NORMAL' | 'read only'): DatabaseSync {
