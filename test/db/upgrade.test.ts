@@ -1,7 +1,6 @@
 /** A store that any earlier schema wrote is opened by today's program: everything is there, and works. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -11,6 +10,7 @@ import pg from 'pg'
 import { MIGRATIONS } from '../../src/db/db.ts'
 import { sqliteDialect } from '../../src/db/sqlite/dialect.ts'
 import { fingerprint, newId, newToken } from '../../src/ids.ts'
+import { storesFolder } from '../support/postgres.ts'
 import { ENGINES, type Engine, newDatabase, openWorld } from '../support/world.ts'
 
 const NAMES = Object.keys(MIGRATIONS)
@@ -21,7 +21,7 @@ type Old = { url: string; token: string; userId: string; teamId: string; folder:
 
 /** A store as the program of the first `count` migrations left it, with rows that every schema has. */
 async function oldStore(engine: Engine, count: number): Promise<Old> {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-old-'))
+  const folder = mkdtempSync(join(storesFolder(), 'berth-old-'))
   const file = join(folder, 'berth.db')
   const url = engine === 'postgres' ? await newDatabase() : `sqlite:${file}`
   const db = new Kysely<unknown>({
@@ -53,21 +53,22 @@ async function fill(db: Kysely<unknown>, { token, userId, teamId }: Old, schema:
   await say(sql`insert into token (id, hash, user_id, created_stamp)
     values (${newId('tok')}, ${fingerprint(token)}, ${userId}, ${sql.lit(stamp(3))})`)
   const hasDeployments = schema.includes('0010-deployments') && !schema.includes('0034-deployment-meta')
-  for (let at = 0; at < PROJECTS; at++) {
-    const paused = at === 7 ? sql.lit(BORN) : sql.lit(null)
-    await say(sql`insert into project (id, account_id, name, git_fork_protection, settings_json, paused_at, created_at, updated_stamp)
-      values (${newId('prj')}, ${teamId}, ${`old-${at}`}, 1, '{"framework":"nextjs"}', ${paused}, ${sql.lit(BORN + at)}, ${sql.lit(stamp(10 + at))})`)
-    if (hasDeployments) {
-      const meta = JSON.stringify({ githubCommitSha: `sha-${at}`, githubCommitRef: 'main' })
-      await say(sql`insert into deployment (id, account_id, project_id, name, url, target, ready_state, meta_json, plan, created_stamp)
-        select ${newId('dpl')}, account_id, id, name, ${`old-${at}.host.test`}, 'preview', 'READY', ${meta}, 'pro', ${sql.lit(stamp(10 + at))}
-        from project where name = ${`old-${at}`}`)
-    }
-    await say(sql`insert into audit (stamp, account_id, actor_kind, actor_id, type, fields_json)
-      values (${sql.lit(stamp(10 + at))}, ${teamId}, 'user', ${userId}, 'createProject', '["name"]')`)
-    await say(sql`insert into event (stamp, id, account_id, type, payload_json)
-      values (${sql.lit(stamp(10 + at))}, ${newId('evt')}, ${teamId}, 'project.created', '{}')`)
+  // A statement for each table and not for each row: a store is made for every schema there was.
+  const projects = Array.from({ length: PROJECTS }, () => newId('prj'))
+  const each = (row: (at: number, id: string) => ReturnType<typeof sql>) =>
+    sql.join(projects.map((id, at) => row(at, id)))
+  const paused = (at: number) => sql.lit(at === 7 ? BORN : null)
+  await say(sql`insert into project (id, account_id, name, git_fork_protection, settings_json, paused_at, created_at, updated_stamp)
+    values ${each((at, id) => sql`(${id}, ${teamId}, ${`old-${at}`}, 1, '{"framework":"nextjs"}', ${paused(at)}, ${sql.lit(BORN + at)}, ${sql.lit(stamp(10 + at))})`)}`)
+  if (hasDeployments) {
+    const meta = (at: number) => JSON.stringify({ githubCommitSha: `sha-${at}`, githubCommitRef: 'main' })
+    await say(sql`insert into deployment (id, account_id, project_id, name, url, target, ready_state, meta_json, plan, created_stamp)
+      values ${each((at, id) => sql`(${newId('dpl')}, ${teamId}, ${id}, ${`old-${at}`}, ${`old-${at}.host.test`}, 'preview', 'READY', ${meta(at)}, 'pro', ${sql.lit(stamp(10 + at))})`)}`)
   }
+  await say(sql`insert into audit (stamp, account_id, actor_kind, actor_id, type, fields_json)
+    values ${each((at) => sql`(${sql.lit(stamp(10 + at))}, ${teamId}, 'user', ${userId}, 'createProject', '["name"]')`)}`)
+  await say(sql`insert into event (stamp, id, account_id, type, payload_json)
+    values ${each((at) => sql`(${sql.lit(stamp(10 + at))}, ${newId('evt')}, ${teamId}, 'project.created', '{}')`)}`)
 }
 
 for (const engine of ENGINES) {
