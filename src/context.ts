@@ -12,6 +12,7 @@ import type { EventName, EventPayload } from './events.ts'
 import type { Limiter } from './limiter/limiter.ts'
 import type { Metrics } from './metrics.ts'
 import type { OnProject } from './model/on-project.ts'
+import type { Reveals } from './outbox/reveals.ts'
 import type { Permission, Role } from './permissions/roles.ts'
 import type { Keyring } from './secrets/keyring.ts'
 
@@ -27,6 +28,8 @@ export type Deps = {
   metrics: Metrics
   limits: Limiter
   operatorTokenHash: string
+  /** Who was given clear values. outbox/reveals.ts. */
+  reveals: Reveals
   /** Who was here. access/last-seen.ts. */
   lastSeen: LastSeen
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
@@ -107,6 +110,8 @@ export type Ctx = Omit<OperatorCtx, 'emit'> & {
   account: Account
   /** Say it before so many variables are written. Refuses: rate_limited 429, when the account wrote too many in the last minute. */
   countRows(rows: number): Promise<void>
+  /** Say it where an answer gets the clear value of a variable, with the targets of the variable: the audit log names who was given it. */
+  reveal(targets: readonly string[]): void
   /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner?: EventOwner): void
 }

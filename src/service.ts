@@ -28,6 +28,7 @@ import { documentPages } from './openapi/pages.ts'
 import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { startFigures } from './operator/gauges.ts'
 import { openProbes } from './operator/probes.ts'
+import { openReveals } from './outbox/reveals.ts'
 import { assetPages } from './pages/assets.ts'
 import { frontPages } from './pages/front-page.ts'
 import { ROUTES } from './routes.ts'
@@ -79,6 +80,7 @@ export async function openService(
     metrics,
     ...openParts(config),
     limits: opened.limits,
+    reveals: openReveals({ db, clock, log, metrics }),
     keyring,
     operatorTokenHash: fingerprint(credentials.operatorToken),
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
@@ -86,7 +88,7 @@ export async function openService(
   }
   const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS)
   const stopBackground = await sealWaitingMail(deps).then(() => startBackground(deps), closed)
-  const stopWriting = startWriteBehind(deps, 'the count of failures', opened.write)
+  const stopWriting = startWriters(deps, opened.write)
   let edge: Edge | undefined
   return {
     app,
@@ -138,6 +140,18 @@ function startBackground(deps: Deps): () => Promise<void> {
   const workers = deps.config.timers ? [startDeliveries, startTimers, startPoster] : []
   const stops = [startFigures, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all(stops.map((stop) => stop())))
+}
+
+/** What gathers in memory and is written together, on every instance. What is given is called once no request can add to it. */
+function startWriters(deps: Deps, writeFailures: () => Promise<void>): () => Promise<void> {
+  const stops = [
+    startWriteBehind(deps, 'the count of failures', writeFailures),
+    startWriteBehind(deps, 'who was given clear values', deps.reveals.write),
+  ]
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()))
+    deps.reveals.end()
+  }
 }
 
 function storeWatch(metrics: Metrics): StoreWatch {

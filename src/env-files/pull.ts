@@ -91,6 +91,7 @@ async function readTarget(ctx: Ctx, project: Row<'project'>, target: Target, git
     }
     const value = box.open(row.id, row.value_version, row.sealed_value)
     if (value === undefined) refuse('internal_server_error')
+    ctx.reveal(targetsIn(row))
     env[key] = value
   }
   return { env, omitted }

@@ -43,7 +43,9 @@ export function mayOpen(ctx: Ctx, row: Row<'env_var'>, isDecrypt: boolean): bool
 export function readValue(ctx: Ctx, box: SecretBox | undefined, row: Row<'env_var'>, isDecrypt: boolean): Reading {
   if (box === undefined || !mayOpen(ctx, row, isDecrypt)) return 'hidden'
   const clear = box.open(row.id, row.value_version, row.sealed_value)
-  return clear === undefined ? 'broken' : { clear }
+  if (clear === undefined) return 'broken'
+  if (isDecrypt) ctx.reveal(targetsIn(row))
+  return { clear }
 }
 
 /** Whether pull and export carry the value of a variable to this caller. What is `plain` is open to all who see it. */

@@ -21,7 +21,7 @@ export function contextOf(
   db: Queries,
   who: Who | undefined,
   write?: Write,
-): (Ctx | OperatorCtx) & { outgoing: Outgoing[] } {
+): (Ctx | OperatorCtx) & { outgoing: Outgoing[]; revealed?: ReadonlySet<string> } {
   const actor: Actor = who?.actor ?? { kind: route.auth as 'operator' | 'client', id: actorId, tokenId: null }
   const emit = () => {
     throw new Error(`${route.operationId} tells of a change outside of its transaction`)
@@ -36,5 +36,9 @@ export function contextOf(
     mustBeLeft(await deps.limits.take('rows-written', who.account.id, now, more), now, 'variables written')
     counted.rows += more
   }
-  return { ...bare, who, account: who.account, countRows }
+  const revealed = new Set<string>()
+  const reveal = (targets: readonly string[]) => {
+    for (const target of targets) revealed.add(target)
+  }
+  return { ...bare, who, account: who.account, countRows, reveal, revealed }
 }

@@ -6,8 +6,9 @@ import { endOneAfterAnother } from '../access/person.ts'
 import type { Deps, Input, OperatorCtx, Params, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { endOfIteration, goFirst } from '../event-loop.ts'
-import { limitHeaders, mustBeLeft } from '../limiter/limiter.ts'
+import { countRequest } from '../limiter/limiter.ts'
 import { fieldsOf, record, subjectId } from '../outbox/outbox.ts'
+import { noteReveal } from '../outbox/reveals.ts'
 import { transact, type Write } from '../outbox/transact.ts'
 import { Refusal } from '../refusal.ts'
 import { contextOf } from './context-of.ts'
@@ -54,7 +55,7 @@ export async function answerRequest(deps: Deps, route: Route, request: ApiReques
   const who = await admitFirst(deps, route, credentials, now, request)
   if (route.auth === 'operator') mustBeKnown(route.query, query)
   if (who !== undefined) noteSeen(deps, who, now)
-  const limit = who && (await countRequest(deps, route, who, now))
+  const limit = who && (await countRequest(deps.limits, route, who.account.id, now))
   try {
     const answer = await answerCounted({ deps, now, route, request, credentials, who }, query)
     return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
@@ -116,10 +117,15 @@ async function answerRead({ deps, now, route, request, who, input: received }: A
   const input = await inputOf(route, deps.db.read, received)
   // Written before it waits: of a page of projects, what is held meanwhile is the text and not the objects.
   const make = async () => {
-    const answer = await route.run(ctx, await findAllowed(ctx, route, input), input, undefined)
-    return route.list === undefined
-      ? writeAnswer(route, answer, request.url)
-      : writeList(deps, route, answer, request.url)
+    const subject = await findAllowed(ctx, route, input)
+    const answer = await route.run(ctx, subject, input, undefined)
+    const written =
+      route.list === undefined
+        ? writeAnswer(route, answer, request.url)
+        : await writeList(deps, route, answer, request.url)
+    if (who === undefined || !ctx.revealed?.size) return written
+    noteReveal(deps, who, route.operationId, [answer, subject], ctx.revealed)
+    return { ...written, isOnce: true }
   }
   const cache = route.remember ? deps.db.answers() : undefined
   // Whoever is signed in may do all that their role allows; a token may be narrower.
@@ -173,19 +179,6 @@ async function writeOnce(
 function noteSeen({ lastSeen }: Deps, { actor, userId, installationId }: Who, now: number): void {
   if (actor.tokenId !== null) lastSeen.note(actor.tokenId, now)
   if (installationId === null) lastSeen.note(userId, now)
-}
-
-/** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */
-async function countRequest(
-  { limits }: Deps,
-  route: Route,
-  { account }: Who,
-  now: number,
-): Promise<Record<string, string> | undefined> {
-  const count = await limits.take(limits.groupOf(route), account.id, now)
-  if (count === undefined) return undefined
-  mustBeLeft(count, now)
-  return limitHeaders(count, now)
 }
 
 /** As `admit`, before anything is looked at; a failure may be a guess and is counted. Refuses: rate_limited 429 too. */

@@ -11,6 +11,8 @@ export type Written = {
   /** When it is not the route's own. */
   contentType?: string
   body: string | Buffer | undefined
+  /** It is not remembered: each time that it is given leaves a line. */
+  isOnce?: boolean
   /** Of an answer that was kept: the route's may be another today. */
   status?: number
   headers?: Record<string, string>
@@ -56,7 +58,7 @@ export async function remembered(
   const before = cache?.get(key) as Written | undefined
   if (before !== undefined) return before
   const answer = await make()
-  if (cache === undefined || (answer.body?.length ?? 0) > LONGEST) return answer
+  if (cache === undefined || answer.isOnce || (answer.body?.length ?? 0) > LONGEST) return answer
   if (cache.size >= KEPT) cache.clear()
   // As bytes: text would be made into bytes anew for everybody who asks, 20 KB of garbage each time.
   const bytes = answer.body === undefined ? answer : { ...answer, body: Buffer.from(answer.body as string) }

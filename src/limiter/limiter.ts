@@ -58,8 +58,21 @@ function countOf({ name, total, seconds }: SetLimit, { remaining, endsAt, exceed
   return { name, total, seconds, remaining, endsAt, exceeded }
 }
 
+/** Counts a request against what its account may ask. Gives the headers that say so; refuses: rate_limited 429. */
+export async function countRequest(
+  limits: Limiter,
+  route: { operationId: string; method: string },
+  accountId: string,
+  now: number,
+): Promise<Record<string, string> | undefined> {
+  const count = await limits.take(limits.groupOf(route), accountId, now)
+  if (count === undefined) return undefined
+  mustBeLeft(count, now)
+  return limitHeaders(count, now)
+}
+
 /** What an answer says of the limit that it counts against: as upstream does, and as the IETF draft does. */
-export function limitHeaders({ name, total, seconds, remaining, endsAt }: Count, now: number): Record<string, string> {
+function limitHeaders({ name, total, seconds, remaining, endsAt }: Count, now: number): Record<string, string> {
   return {
     'x-ratelimit-limit': String(total),
     'x-ratelimit-remaining': String(remaining),

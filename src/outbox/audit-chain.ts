@@ -4,12 +4,15 @@
  */
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
+import type { Clock } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
-import { prepared, type Queries } from '../db/db.ts'
+import { insertFreeRows, insertRows } from '../db/bulk.ts'
+import { type Db, prepared, type Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 
 export type Link = { position: number; hash: string }
-type Entry = Omit<Row<'audit'>, keyof Link>
+/** A line of the audit log, before it has its place in the chain. */
+export type Entry = Omit<Row<'audit'>, keyof Link>
 
 /** The link before the first entry. */
 export const START: Link = { position: 0, hash: '' }
@@ -48,6 +51,49 @@ export async function headOf(db: Queries): Promise<Link> {
 export async function addEntry({ db, deps }: Pick<OperatorCtx, 'db' | 'deps'>, entry: Entry): Promise<void> {
   const link = deps.db.engine === 'sqlite' ? linkAfter(await headOf(db), entry) : { position: null, hash: null }
   await insertEntry(db, { ...entry, ...link })
+}
+
+/**
+ * Writes entries of things that happened before, each with the stamp of its moment. One that was written already, by a commit whose answer was lost, is
+ * passed over. Where something else has the stamp, as another instance may, the entry gets a new one.
+ */
+export async function addEntries(
+  { db, deps }: { db: Queries; deps: { db: Pick<Db, 'engine'>; clock: Pick<Clock, 'stamp'> } },
+  entries: readonly Entry[],
+): Promise<void> {
+  if (deps.db.engine === 'postgres') {
+    const inserted = new Set((await insertFreeRows(db, 'audit', entries.map(unlinked))).map(({ stamp }) => stamp))
+    const others = entries.filter(({ stamp }) => !inserted.has(stamp))
+    return insertRows(db, 'audit', (await newEntries(db, deps.clock, others)).map(unlinked))
+  }
+  let last = await headOf(db)
+  const rows = (await newEntries(db, deps.clock, entries)).map((entry) => {
+    last = linkAfter(last, entry)
+    return { ...entry, ...last }
+  })
+  await insertRows(db, 'audit', rows)
+}
+
+function unlinked(entry: Entry): Row<'audit'> {
+  return { ...entry, position: null, hash: null }
+}
+
+/** Those of the entries that are not written yet. A new stamp is put into the entry: when this commit's answer is lost too, it is known by it. */
+async function newEntries(db: Queries, clock: Pick<Clock, 'stamp'>, entries: readonly Entry[]): Promise<Entry[]> {
+  if (entries.length === 0) return []
+  const stamps = entries.map(({ stamp }) => stamp)
+  const rows = await db.selectFrom('audit').selectAll().where('stamp', 'in', stamps).execute()
+  const written = new Map(rows.map((row) => [row.stamp, contentOf(row)]))
+  return entries.filter((entry) => {
+    const there = written.get(entry.stamp)
+    if (there === contentOf(entry)) return false
+    if (there !== undefined) entry.stamp = clock.stamp()
+    return true
+  })
+}
+
+function contentOf({ account_id, actor_kind, actor_id, token_id, type, subject_id, fields_json }: Entry): string {
+  return JSON.stringify([account_id, actor_kind, actor_id, token_id, type, subject_id, fields_json])
 }
 
 /** Sweep: links the entries that are committed and not in the chain yet, oldest first. */

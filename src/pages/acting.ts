@@ -41,6 +41,11 @@ export async function findOwnAccountBySlug(ctx: PersonCtx, slug: string): Promis
   return findOwnAccount(ctx, found.id)
 }
 
+/** A page that shows values by itself would leave no audit line. One that asks a route for them leaves that route's. */
+function reveal(): never {
+  throw new Error('a page gives clear values and leaves no audit line')
+}
+
 /** The context in which a person acts for an account, with all that the role allows. */
 export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
   const { actor, db, now, stamp, deps, emit } = ctx
@@ -65,7 +70,7 @@ export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
     tokenTeamId: null,
     projectIds: null,
   }
-  return { actor, db, now, stamp, deps, who, account: acting, emit: emit as Ctx['emit'], async countRows() {} }
+  return { actor, db, now, stamp, deps, who, account: acting, emit: emit as Ctx['emit'], async countRows() {}, reveal }
 }
 
 /** How people call an account: by its name, and by its slug, of which there is one. */

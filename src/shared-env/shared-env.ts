@@ -95,5 +95,6 @@ export async function getShared(ctx: Ctx, row: SharedRow): Promise<SharedVariabl
   const box = await openSecretBox(ctx, ctx.account.id)
   const clear = box.open(row.id, row.value_version, row.sealed_value)
   if (clear === undefined) refuse('internal_server_error')
+  ctx.reveal(sharedTargets(row))
   return showShared(row, projects, { clear })
 }
