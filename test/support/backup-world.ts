@@ -3,8 +3,11 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { pino } from 'pino'
+import { readConfig } from '../../src/config.ts'
+import { openService } from '../../src/service.ts'
 import { berth } from './command.ts'
-import { ask, credentialsOf, type Home, newHome, type Running, start } from './process.ts'
+import { ask, credentialsOf, type Home, newHome, type Running } from './process.ts'
 import type { Engine } from './world.ts'
 
 export const SECRET = 'variables-of-the-drill'
@@ -12,18 +15,24 @@ export const SECRET = 'variables-of-the-drill'
 /** A store with some projects, each with a sealed variable, and a backup of it; the service is stopped. */
 export async function backedUp(t: TestContext, engine: Engine, words: string[] = []) {
   const home = await newHome(t, engine)
-  const running = await start(t, home)
+  // Within this process: what is tested is the backup, and a start of the program costs more than it.
+  const service = await openService(readConfig(home.env), pino({ level: 'silent' }), assert.ifError)
+  const address = await service.app.listen({ host: '127.0.0.1', port: 0 })
   const { token } = credentialsOf(home)
-  for (const name of ['one', 'two', 'three']) assert.equal(await create(running, token, name), 200)
+  for (const name of ['one', 'two', 'three']) assert.equal(await create({ address }, token, name), 200)
   const { code, out, err } = await berth(['backup', join(home.folder, 'copies/'), '--json', ...words], home.env)
   assert.equal(code, 0, err)
-  assert.equal(await running.kill('SIGTERM'), 0)
+  await service.close()
   const told = JSON.parse(out)
   return { home, token, file: told.file as string, told }
 }
 
 /** A project, its event and its variable: one transaction. */
-export async function create(running: Running, token: string, name: string): Promise<number | undefined> {
+export async function create(
+  running: Pick<Running, 'address'>,
+  token: string,
+  name: string,
+): Promise<number | undefined> {
   const environmentVariables = [{ key: 'SECRET', value: `${SECRET} ${name}`, target: 'preview', type: 'encrypted' }]
   return (await ask(running, token, 'POST', '/v10/projects', { name, environmentVariables }))?.status
 }
