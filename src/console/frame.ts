@@ -11,6 +11,7 @@ const ACCOUNT_TABS = {
 /** TABLE the sections of a project, in the order of the tabs. */
 const PROJECT_TABS = {
   '': 'Overview',
+  variables: 'Variables',
 } as const
 
 /** Where a page is: an account of the person, and a project of it. */

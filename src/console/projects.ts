@@ -93,7 +93,7 @@ function card(account: OwnAccount, project: Project, now: number): Html {
 }
 
 /** What visitors of a project get: its production, nothing yet, or the page that says it is paused. */
-function state({ paused, targets }: Pick<Project, 'paused' | 'targets'>): Html {
+export function state({ paused, targets }: Pick<Project, 'paused' | 'targets'>): Html {
   if (paused) return html`<span class="state bad">Paused</span>`
   const live = (targets as Record<string, unknown> | undefined)?.production != null
   return live ? html`<span class="state good">Live</span>` : html`<span class="state">Nothing in production</span>`

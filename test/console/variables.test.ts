@@ -1,0 +1,89 @@
+/** Variables in the console: no value is in the list, and one is shown by itself to whoever gave their password of late. docs/console.md. */
+import assert from 'node:assert/strict'
+import { PASSWORD, signedIn } from '../support/browser-client.ts'
+import { onBothEngines } from '../support/world.ts'
+
+const SECRET = 'not-to-be-seen-in-lists'
+
+onBothEngines('a variable is added, listed without its value, revealed and deleted', async (world) => {
+  const client = await signedIn(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  const path = '/console/t/admin/projects/web/variables'
+  assert.match((await client.get(path)).text, /No variable yet/)
+  await client.get(`${path}/new`)
+  const refused = await client.post(`${path}/new`, {
+    key: '1BAD',
+    value: SECRET,
+    target: ['production'],
+    type: 'encrypted',
+  })
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /role="alert"/)
+  assert.match(refused.text, /value="1BAD"/)
+  assert.match(refused.text, new RegExp(`>${SECRET}</textarea>`), 'what was typed is kept')
+  const added = await client.post(`${path}/new`, {
+    key: 'TOKEN',
+    value: SECRET,
+    target: ['production'],
+    type: 'encrypted',
+  })
+  assert.deepEqual([added.status, added.location], [303, path], added.text)
+  const list = await client.get(path)
+  assert.match(list.text, /TOKEN/)
+  assert.doesNotMatch(list.text, new RegExp(SECRET))
+  const [id] = /env_\w+/.exec(list.text) ?? []
+  const revealed = await client.get(`${path}/${id}`)
+  assert.match(revealed.text, new RegExp(SECRET))
+  assert.equal((await client.post(`${path}/${id}/delete`)).location, path)
+  assert.match((await client.get(path)).text, /No variable yet/)
+})
+
+onBothEngines(
+  'whoever gave their password longer than an hour ago gives it again before a value is shown',
+  async (world) => {
+    const client = await signedIn(world)
+    await world.call('POST', '/v10/projects', {
+      name: 'web',
+      environmentVariables: [{ key: 'TOKEN', value: SECRET, target: 'production' }],
+    })
+    const path = '/console/t/admin/projects/web/variables'
+    const [id] = /env_\w+/.exec((await client.get(path)).text) ?? []
+    await world.deps.db.write((tx) =>
+      // An hour passes: no operation sets when a password was given.
+      tx
+        .updateTable('session')
+        .set({ confirmed_at: world.deps.clock.now() - 3_600_000 })
+        .execute(),
+    )
+    const asked = await client.get(`${path}/${id}`)
+    assert.equal(asked.location, `/confirm?return=${encodeURIComponent(`${path}/${id}`)}`)
+    await client.get(asked.location)
+    const wrong = await client.post(asked.location, { password: 'wrong password of mine' })
+    assert.equal(wrong.status, 403)
+    assert.equal((await client.get(`${path}/${id}`)).status, 303)
+    await client.get(asked.location)
+    const right = await client.post(asked.location, { password: PASSWORD })
+    assert.deepEqual([right.status, right.location], [303, `${path}/${id}`], right.text)
+    assert.match((await client.get(right.location)).text, new RegExp(SECRET))
+  },
+)
+
+onBothEngines('a page allows what the role of its person allows, in this account and in no other', async (world) => {
+  const guest = await world.user('guest')
+  const client = await signedIn(world, guest.id, 'guest')
+  await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+  const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body as { slug: string }
+  const path = `/console/t/${slug}/projects/web`
+  assert.equal((await client.get(path)).status, 404, 'no member')
+  await world.join(guest, 'VIEWER')
+  assert.equal((await client.get(path)).status, 200)
+  const paused = await client.post(`${path}/pause`)
+  assert.equal(paused.status, 403)
+  assert.match(paused.text, /project:write/)
+  const forged = await client.post(`${path}/pause`, { form: 'forged' })
+  assert.equal(forged.status, 403)
+  const owner = await signedIn(world)
+  await owner.get(path)
+  assert.equal((await owner.post(`${path}/pause`)).location, path)
+  assert.match((await owner.get(path)).text, /Paused/)
+})
