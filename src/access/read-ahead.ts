@@ -3,6 +3,8 @@
  * statement that says who acts. docs/scaling.md.
  */
 import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Params } from '../context.ts'
+import type { Db } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 
 /** What was read ahead for a caller. `project`: null for one that is not there. `variables`, last made first: null for many or heavy ones, which are read when they are needed. */
@@ -17,6 +19,11 @@ const MOST_BYTES = 64 * 1024
 /** Whether a text is an id, or else a name. */
 export function isProjectId(idOrName: string): boolean {
   return idOrName.startsWith('prj_')
+}
+
+/** What `authenticate` reads ahead on a GET of a project; undefined where a statement is no message to another process. */
+export function projectAhead({ engine }: Pick<Db, 'engine'>, { idOrName = '' }: Params): string | undefined {
+  return engine === 'postgres' && !idOrName.includes('\0') ? idOrName : undefined
 }
 
 /** The variables of a project, last made first; undefined where they were not read ahead. */

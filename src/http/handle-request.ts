@@ -3,6 +3,7 @@ import { authenticate, authenticateOperator, type Credentials, permit } from '..
 import { authenticateOperatorSession, authenticateSession } from '../access/by-session.ts'
 import { resolveNames } from '../access/names.ts'
 import { endOneAfterAnother } from '../access/person.ts'
+import { projectAhead } from '../access/read-ahead.ts'
 import type { Deps, Input, OperatorCtx, Params, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { endOfIteration, goFirst } from '../event-loop.ts'
@@ -17,7 +18,7 @@ import { type Gates, passing } from './gate.ts'
 import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, soleHeader } from './parse-request.ts'
 import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
-import { remembered, type Written, writeAnswer, writeList } from './response-cache.ts'
+import { answerByState, remembered, type Written, writeAnswer, writeList } from './response-cache.ts'
 import { isList, type Route, versionOf } from './route.ts'
 
 /** A request as it came in: nothing of it has been looked at. */
@@ -127,6 +128,8 @@ async function answerRead({ deps, now, route, request, who, input: received }: A
     noteReveal(deps, who, route.operationId, [answer, subject], ctx.revealed)
     return { ...written, isOnce: true }
   }
+  const state = await route.state?.(ctx, input)
+  if (state !== undefined) return answerByState(deps, { who: who!, url: request.url, state }, make)
   const cache = route.remember ? deps.db.answers() : undefined
   // Whoever is signed in may do all that their role allows; a token may be narrower.
   return remembered(cache, `${who?.actor.tokenId ?? who?.userId} ${request.url}`, make)
@@ -190,16 +193,11 @@ async function admitFirst(
   { params, peer }: ApiRequest,
 ): Promise<Who | undefined> {
   try {
-    return await admit(deps, route, deps.db.read, credentials, now, readsAhead(deps, route, params))
+    return await admit(deps, route, deps.db.read, credentials, now, route.readAhead && projectAhead(deps.db, params))
   } catch (error) {
     await countGuess(deps, error, peer)
     throw error
   }
-}
-
-/** The project that is read together with who acts: where a statement is a message to another process. */
-function readsAhead({ db }: Deps, { readAhead }: Route, { idOrName = '' }: Params): string | undefined {
-  return readAhead && db.engine === 'postgres' && !idOrName.includes('\0') ? idOrName : undefined
 }
 
 /** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */

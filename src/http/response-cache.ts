@@ -1,5 +1,6 @@
 /** Answers as they leave, and those that are given again as they were until the next commit. docs/decisions/0039. */
-import type { Deps } from '../context.ts'
+import type { Deps, Who } from '../context.ts'
+import { type KnownAnswers, openKnownAnswers } from '../known-answers.ts'
 import { serialize, serializeLines, serializeList } from '../schema/serialize.ts'
 import { pageLinks } from './page.ts'
 import { splitQuery } from './query.ts'
@@ -64,4 +65,21 @@ export async function remembered(
   const bytes = answer.body === undefined ? answer : { ...answer, body: Buffer.from(answer.body as string) }
   cache.set(key, bytes)
   return bytes
+}
+
+const knownOf = new WeakMap<Deps['db'], KnownAnswers<Written>>()
+
+/** The answer for this caller and address, which is made when the state is another one than that of the answer that is known. */
+export async function answerByState(
+  { db }: Deps,
+  { who, url, state }: { who: Who; url: string; state: string },
+  make: () => Promise<Written>,
+): Promise<Written> {
+  const known = knownOf.getOrInsertComputed(db, () => openKnownAnswers())
+  const key = [who.actor.tokenId, who.role, ...who.permissions, url].join(' ')
+  const former = known.find(who.account.id, key, state)
+  if (former !== undefined) return former
+  const answer = await make()
+  known.keep(who.account.id, key, state, answer)
+  return answer
 }

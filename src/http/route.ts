@@ -41,6 +41,11 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   refuses?: readonly RefusalKey[]
   /** The timer that has work as soon as this is committed: it does not wait for its period. */
   triggers?: string
+  /**
+   * What the answer follows from besides the caller: a text that is another one after every change of it, read in this request. Undefined
+   * where that is not known. The answer is given again while it is the same.
+   */
+  state?: (ctx: C, input: Input<Static<Q>, Static<B>>) => Promise<string | undefined>
   /** A GET of a project (`idOrName`) and its variables: both are read together with who acts, on PostgreSQL. */
   readAhead?: true
   /** A GET whose answer follows from caller, address and store alone, and is asked often: given again until the next commit. */

@@ -2,6 +2,7 @@
 import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../context.ts'
+import { prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { hasEdgeConfig } from '../env/project-env.ts'
 import { mapInPieces } from '../event-loop.ts'
@@ -47,6 +48,47 @@ export async function listProjects(
   })
   return { projects, pagination }
 }
+
+/** Of a project with more variables the list is made anew each time. */
+const MOST_VARIABLES = 50
+
+/**
+ * What a list without filters follows from, for a caller who sees all projects: the version of each row that it shows, where that is all that it
+ * shows. Nothing is decided by it on the embedded store, which is no message away.
+ */
+export async function stateOfList(ctx: Ctx, { query }: Input<Query>): Promise<string | undefined> {
+  const { limit = DEFAULT_LIMIT, ...filters } = query
+  if (ctx.deps.db.engine !== 'postgres' || ctx.who.projectIds !== null || limit > DEFAULT_LIMIT) return undefined
+  if (Object.values(filters).some((filter) => filter !== undefined)) return undefined
+  const [row] = await selectState(ctx.db, { accountId: ctx.account.id, count: limit + 1 })
+  return row?.state ?? undefined
+}
+
+/**
+ * PostgreSQL only: `xmin` is the transaction that wrote a row as it is, so it is another one after each change. Not known (null): for projects
+ * that show secrets or the logo of an integration, or have many variables.
+ */
+const selectState = prepared<{ accountId: string; count: number }, { state: string | null }>((db, value) => ({
+  compile: () =>
+    sql<{ state: string | null }>`
+      select case when bool_and(shown.simple) then md5(string_agg(shown.state, ',' order by shown.updated_stamp desc)) end as state
+      from (
+        select one.updated_stamp, concat_ws(':', one.id, one.version, variables.state) as state,
+          one.bypass_json is null and variables.simple as simple
+        from (
+          select id, xmin::text as version, updated_stamp, bypass_json from project
+          where account_id = ${value.accountId} order by updated_stamp desc limit ${value.count}
+        ) as one
+        cross join lateral (
+          select string_agg(variable.id || variable.version, ',' order by variable.created_stamp) as state,
+            count(*) <= ${sql.lit(MOST_VARIABLES)} and coalesce(bool_and(variable.configuration_id is null), true) as simple
+          from (
+            select id, xmin::text as version, created_stamp, configuration_id from env_var
+            where project_id = one.id order by created_stamp desc limit ${sql.lit(MOST_VARIABLES + 1)}
+          ) as variable
+        ) as variables
+      ) as shown`.compile(db),
+}))
 
 type Projects = SelectQueryBuilder<Schema, 'project', Row<'project'>>
 

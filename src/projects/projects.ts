@@ -49,7 +49,11 @@ export async function createProject(
   await joinSelection(ctx, row.id)
   ctx.emit('project.created', { project: { id: row.id, name: row.name } }, row.id)
   await createFirstEnv(ctx, row, environmentVariables ?? [])
-  return answerProject(ctx, connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row)
+  const project = connected ? await changeProject(ctx, row, linkColumns(ctx, connected)) : row
+  if (environmentVariables?.length) return answerProject(ctx, project)
+  // A new project without variables: nothing of it is left to read.
+  const ahead = { idOrName: project.id, project, variables: [] }
+  return answerProject({ ...ctx, who: { ...ctx.who, ahead } }, project)
 }
 
 /** The answer for a project: its row, with what features add to it. */

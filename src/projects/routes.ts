@@ -5,7 +5,7 @@ import { CONNECT_REFUSALS, removeWebhook } from '../links/connect.ts'
 import { findProject } from '../model/project.ts'
 import { BypassAnswer, UpdateBypass, updateBypass } from './bypass.ts'
 import { updateCrons } from './crons.ts'
-import { listProjects } from './list.ts'
+import { listProjects, stateOfList } from './list.ts'
 import { hashNewPassword, prepareProject, undoProject } from './password.ts'
 import { pauseProject, unpauseProject } from './pause.ts'
 import {
@@ -63,6 +63,7 @@ export const projectRoutes = [
     needs: ['project:read'],
     query: ListProjectsQuery,
     run: listProjects,
+    state: stateOfList,
     remember: true,
     list: { rows: 100, rowBytes: 256 * 1024 },
     status: 200,

@@ -1,0 +1,56 @@
+/**
+ * Answers that are given again while the state that they follow from is the same. The state is read in each request, from the database that
+ * takes the writes, so nothing that was acknowledged is missing, on any instance. docs/scaling.md.
+ */
+
+const MOST_BYTES = 16 * 1024 * 1024
+/** Of all bytes, one account has at most this part. */
+const SHARE = 1 / 4
+/** What an answer takes besides its body. */
+const ENTRY_BYTES = 1000
+
+type Entry<T> = { state: string; answer: T; bytes: number }
+type Owned<T> = { bytes: number; entries: Map<string, Entry<T>> }
+export type KnownAnswers<T> = {
+  find(owner: string, key: string, state: string): T | undefined
+  keep(owner: string, key: string, state: string, answer: T): void
+  bytes(): number
+}
+
+/** The oldest answers of an account go when it has too many, and those of the account that was longest without a new one when all have. */
+export function openKnownAnswers<T extends { body?: { length: number } | undefined }>(
+  limit = MOST_BYTES,
+): KnownAnswers<T> {
+  const owners = new Map<string, Owned<T>>()
+  let bytes = 0
+  const remove = (owner: string, key: string) => {
+    const owned = owners.get(owner)
+    const entry = owned?.entries.get(key)
+    if (owned === undefined || entry === undefined) return
+    owned.entries.delete(key)
+    owned.bytes -= entry.bytes
+    bytes -= entry.bytes
+    if (owned.entries.size === 0) owners.delete(owner)
+  }
+  const removeOldest = (owner: string) => remove(owner, owners.get(owner)!.entries.keys().next().value!)
+  return {
+    bytes: () => bytes,
+    find(owner, key, state) {
+      const entry = owners.get(owner)?.entries.get(key)
+      return entry?.state === state ? entry.answer : undefined
+    },
+    keep(owner, key, state, answer) {
+      remove(owner, key)
+      const size = ENTRY_BYTES + 2 * key.length + 2 * (answer.body?.length ?? 0)
+      if (size > limit * SHARE) return
+      const owned = owners.get(owner) ?? { bytes: 0, entries: new Map() }
+      owners.delete(owner)
+      owners.set(owner, owned)
+      owned.entries.set(key, { state, answer, bytes: size })
+      owned.bytes += size
+      bytes += size
+      while (owned.bytes > limit * SHARE) removeOldest(owner)
+      while (bytes > limit) removeOldest(owners.keys().next().value!)
+    },
+  }
+}
