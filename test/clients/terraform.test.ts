@@ -49,6 +49,7 @@ onBothEngines(
       await tryDomain(scope)
       await tryVariables(scope)
       await tryWebhook(scope)
+      await tryDrain(scope)
       await tryAccess(scope)
       await tryEnvironment(scope)
       await trySharedVariable(scope)
@@ -194,9 +195,66 @@ async function tryProject(scope: Scope): Promise<void> {
     await ask('PATCH', path, { revoke: { secret, regenerate: false } })
     assert.deepEqual((await ask('GET', `/v10/projects/${id}`)).protectionBypass ?? {}, {})
   })
+  await row('vercel_project_deployment_retention', async () => {
+    const unlimited = {
+      expirationProduction: 'unlimited',
+      expirationCanceled: 'unlimited',
+      expirationErrored: 'unlimited',
+    }
+    const path = `/v9/projects/${id}/deployment-expiration`
+    const { deploymentExpiration } = await ask('PATCH', path, { expiration: '1m', ...unlimited })
+    assert.deepEqual(deploymentExpiration, { expiration: '1m', ...unlimited })
+    // It is read back as days.
+    const read = (await ask('GET', `/v2/projects/${id}`)).deploymentExpiration
+    assert.deepEqual([read.expirationDays, read.expirationDaysProduction], [30, 36_500])
+  })
+  await row('vercel_project_crons', async () => {
+    for (const enabled of [false, true]) {
+      const made = await ask('PATCH', `/v1/projects/${id}/crons`, { enabled })
+      const read = await ask('GET', `/v10/projects/${id}`)
+      for (const { crons } of [made, read]) assert.equal(crons.disabledAt === null, enabled)
+    }
+  })
   await row('vercel_project delete', async () => {
     assert.equal(await ask('DELETE', `/v8/projects/${id}`), undefined)
     await isGone(ask('GET', `/v10/projects/${id}`))
+  })
+}
+
+async function tryDrain({ ask, row, accountId }: Scope): Promise<void> {
+  const delivery = {
+    type: 'http',
+    endpoint: 'https://logs.example.com',
+    encoding: 'json',
+    headers: {},
+    secret: 's'.repeat(32),
+  }
+  const [sources, environments] = [['static', 'redirect'], ['production']]
+  const filter = { version: 'v2', filter: { type: 'basic', log: { sources }, deployment: { environments } } }
+  const wanted = {
+    name: 'logs',
+    projects: 'all',
+    filter,
+    schemas: { log: { version: 'v1' } },
+    source: { kind: 'self-served' },
+  }
+  const sampling = [{ type: 'head_sampling', rate: 0.5 }]
+  /** What the provider compares with its plan. */
+  const comparable = (drain: Decoded) => ({
+    ...{ name: drain.name, ownerId: drain.ownerId, projectIds: drain.projectIds, rate: drain.sampling[0].rate },
+    ...{ endpoint: drain.delivery.endpoint, encoding: drain.delivery.encoding, headers: drain.delivery.headers },
+    sources: drain.filterV2.filter.log.sources,
+    environments: drain.filterV2.filter.deployment.environments,
+  })
+  await row('vercel_log_drain create, read, delete', async () => {
+    const made = await ask('POST', '/v1/drains', { ...wanted, delivery, sampling })
+    assert.deepEqual(comparable(made), {
+      ...{ name: 'logs', ownerId: accountId, projectIds: undefined, rate: 0.5 },
+      ...{ endpoint: delivery.endpoint, encoding: 'json', headers: {}, sources, environments },
+    })
+    assert.deepEqual(comparable(await ask('GET', `/v1/drains/${made.id}`)), comparable(made))
+    await ask('DELETE', `/v1/drains/${made.id}`)
+    await isGone(ask('GET', `/v1/drains/${made.id}`))
   })
 }
 
