@@ -51,6 +51,41 @@ for (const [what, { begin, end, reads }] of Object.entries(LACKS)) {
   })
 }
 
+test('a standby is not read from: what was acknowledged may not have reached it [postgres]', async (t) => {
+  const url = await newDatabase()
+  const database = new URL(url).pathname.slice(1)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.after(() => client.end())
+  const seen = (answer: { status: number; body: { error?: { code: string } } }) => [
+    answer.status,
+    answer.body.error?.code,
+  ]
+  const world = await openWorld('postgres', { DATABASE_URL: url })
+  try {
+    assert.equal((await world.call('POST', '/v10/projects', { name: 'one' })).status, 200)
+    // From now on the server says of itself what a standby says.
+    await client.query('create function pg_is_in_recovery() returns boolean language sql as $$ select true $$')
+    await client.query(`alter database ${database} set search_path = public, pg_catalog`)
+    await client.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    const read = async () => seen(await world.call('GET', '/v9/projects/one'))
+    const write = async () => seen(await world.call('POST', '/v10/projects', { name: 'two' }))
+    assert.deepEqual(await read(), [503, 'unavailable'])
+    assert.deepEqual(await write(), [503, 'unavailable'])
+    await assert.rejects(
+      world.deps.db.write((tx) => tx.selectFrom('project').selectAll().execute()),
+      { code: '25006' },
+    )
+    await client.query(`alter database ${database} reset search_path`)
+    assert.deepEqual(await read(), [200, undefined])
+    assert.deepEqual(await write(), [200, undefined])
+  } finally {
+    await world.close()
+  }
+})
+
 /** A database with a login of its own, and a way to speak to the server past the service, whose connections then end. */
 async function openDatabase(t: TestContext) {
   const url = new URL(await newDatabase())

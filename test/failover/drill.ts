@@ -5,6 +5,7 @@ import { mustBeAnswers, untilWritten } from '../faults/kill.ts'
 import { compare } from '../faults/ledger.ts'
 import { type Load, startLoad } from '../faults/load.ts'
 import { mustBeWhole, readProjects, withStore } from '../faults/store.ts'
+import type { Running } from '../support/process.ts'
 import { type Cluster, urlOn } from './cluster.ts'
 import type { LeaderFault } from './faults.ts'
 import type { Node } from './nodes.ts'
@@ -93,6 +94,7 @@ function startLane(way: Way, figures: Figures, prefix: string): Lane {
 
 function measure(run: Run, { way, load, figures, ends }: Lane, began: number, ledAt: number, when: string): void {
   mustBeAnswers(run, load, ALLOWED)
+  for (const fault of new Set(way.instances.flatMap(faultsOf))) run.found.broken.push(`${when} [${way.name}]: ${fault}`)
   const refused = ends.filter(({ done, at }) => !done && at > began)
   const last = refused.at(-1)?.at ?? ledAt
   const first = ends.find(({ done, at }) => done && at > ledAt)
@@ -103,6 +105,18 @@ function measure(run: Run, { way, load, figures, ends }: Lane, began: number, le
   if (refusalsMs > REFUSALS_MS)
     run.found.broken.push(`${when} [${way.name}]: refused for ${Math.round(refusalsMs)} ms after another node led`)
 }
+
+/** The faults that an instance has logged since the last time. */
+function faultsOf({ out }: Running): string[] {
+  const lines = out()
+    .slice(READ.get(out) ?? 0)
+    .split('\n')
+  READ.set(out, out().length)
+  const faults = lines.filter((line) => line.includes('"level":50')).map((line) => JSON.parse(line))
+  return faults.map(({ msg, err }) => `logged "${msg}": ${err?.stack}`)
+}
+
+const READ = new WeakMap<Running['out'], number>()
 
 /** Holds what the leader stores against the ledger, and the rows of its standbys against its own. */
 async function count(run: Run, { way, races, figures, began }: Lane, leader: Node, when: string): Promise<void> {

@@ -5,7 +5,7 @@ import { type Db, migrate, type Queries, type StoreWatch } from '../db.ts'
 import type { Schema } from '../schema.ts'
 import { postgresDialect } from './dialect.ts'
 import { listenOnPostgres } from './listener.ts'
-import { openPipeline, type Pipeline } from './pipeline.ts'
+import { mustLead, openPipeline, type Pipeline } from './pipeline.ts'
 import { openRaces } from './races.ts'
 import { openNames } from './statement.ts'
 
@@ -47,7 +47,12 @@ export async function openPostgres(
 ): Promise<Db> {
   const config = { ...CONNECTION, connectionString: url }
   // An idle service is still seen by whoever would restore over it.
-  const pool = new pg.Pool({ ...config, max: 20, min: 1 })
+  const pool = new pg.Pool({
+    ...config,
+    max: 20,
+    min: 1,
+    verify: (client, done) => void mustLead(client).then(() => done(), done),
+  })
   // Without a listener on pool and client, the first restart of the server would end this process.
   pool.on('error', onLost)
   pool.on('connect', (client) => client.on('error', onLost))

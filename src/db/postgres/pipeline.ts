@@ -82,16 +82,31 @@ function connect(connections: Set<Connection>, client: pg.Client, onLost: (error
     onLost(error)
   })
   client.once('end', () => connections.delete(connection))
-  connection.connecting = client.connect().then(
+  connection.connecting = connectToLeader(client).then(
     () => {
       connection.connecting = undefined
     },
     (error) => {
       connections.delete(connection)
+      client.end().catch(() => {})
       throw error
     },
   )
   // One that nobody waits for yet may fail too.
   connection.connecting.catch(() => {})
   return connection
+}
+
+async function connectToLeader(client: pg.Client): Promise<void> {
+  await client.connect()
+  await mustLead(client)
+}
+
+/**
+ * A standby shows what was acknowledged a moment later, or never. What should lead to the server that writes may name one while
+ * another takes over. Throws 25006, as that server does at the first write.
+ */
+export async function mustLead(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query('select pg_is_in_recovery() as follows')
+  if (rows[0].follows) throw Object.assign(new Error('the server is a standby, which only reads'), { code: '25006' })
 }
