@@ -13,6 +13,7 @@ import { checkCertificate } from './certificate.ts'
 import type { Check, Finding } from './doctor.ts'
 import { checkOwnNames } from './own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './port.ts'
+import { checkServer } from './server.ts'
 import { checkClock, checkDatabase } from './store.ts'
 
 const MIB = 1024 * 1024
@@ -25,6 +26,7 @@ export const CHECKS: Record<string, Check> = {
   folder: checkFolder,
   keyring: checkKeyring,
   database: checkDatabase,
+  'database server': checkServer,
   clock: checkClock,
   'disk space': checkSpace,
   certificate: checkCertificate,
