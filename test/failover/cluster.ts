@@ -116,6 +116,8 @@ function startEtcd(node: Node, nodes: Node[]): void {
     'initial-cluster': peers,
     'initial-cluster-state': 'new',
     'enable-v2': 'true',
+    // Else a member that comes back makes the others vote anew, and Patroni loses its leader once more.
+    'pre-vote': 'true',
   }
   const words = Object.entries(options).map(([name, value]) => `--${name}=${value}`)
   startAs(['etcd', ...words], `${node.folder}.etcd.log`, node)

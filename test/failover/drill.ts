@@ -65,6 +65,7 @@ export async function befall(
   await sleep(AFTER_MS)
   await heal()
   const leader = await cluster.healed()
+  if (leader !== led.node) run.found.notes.push(`${at}: ${led.node.name} led, and after healing ${leader.name}`)
   await sleep(AFTER_MS / 3)
   for (const { load, races } of lanes) {
     load.stop()

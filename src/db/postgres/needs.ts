@@ -14,7 +14,7 @@ const RACE_LOST = '40001'
 /** Of a lock that another connection holds, a server says so within this time. */
 const SHORT_WAIT = "set local lock_timeout = '200ms'"
 
-export type Lack = {
+type Lack = {
   /** The thing that the server lacks. */
   need: string
   why: string

@@ -15,6 +15,8 @@ const SERVER_AWAY = /^(57P0\d|57014|55000|55P03|25P03|25006|08\w{3}|28\w{3}|3D00
 const NETWORK_AWAY =
   /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|EADDRNOTAVAIL|EMFILE|ENFILE|ENOBUFS|ENOTFOUND|EAI_\w+)$/
 const DISK_FULL = '53100'
+/** How a standby refuses a serializable transaction (0A000): pgbouncer may have connected to one before it knew. */
+const ON_STANDBY = /hot standby/
 
 /** Moments and counts fit a double (2^53), so bigint columns read as numbers on both engines. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -150,6 +152,9 @@ function refusalOf(error: unknown): 'storage_full' | 'unavailable' | undefined {
       ? /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|not queryable/.test(
           message,
         )
-      : SERVER_AWAY.test(code) || NETWORK_AWAY.test(code) || syscall === 'connect'
+      : (code === '0A000' && ON_STANDBY.test(message)) ||
+        SERVER_AWAY.test(code) ||
+        NETWORK_AWAY.test(code) ||
+        syscall === 'connect'
   return away ? 'unavailable' : undefined
 }
