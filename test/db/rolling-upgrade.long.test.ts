@@ -36,6 +36,7 @@ withProgram('haproxy', 'haproxy', () => {
     const ledger = openLedger()
     const load = startLoad(home, [proxy.address], ledger, { prefix: 'r', goesOn: true })
     const reads = startReads(home, proxy.address)
+    t.after(() => Promise.all([load.stop(), reads.stop()]))
     await untilWritten(load, 20)
     // Once to the newer version, once more to the same one.
     for (let at = 0; at < 2 * ports.length; at++) {

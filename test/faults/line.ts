@@ -35,7 +35,7 @@ export function openLine(address: string): Line {
           answer.on('error', (error: NodeJS.ErrnoException) => resolve({ gone: error.code ?? error.message }))
           answer.on('end', () => {
             const said = Buffer.concat(chunks).toString()
-            resolve({ status: answer.statusCode!, body: said === '' ? undefined : JSON.parse(said) })
+            resolve({ status: answer.statusCode!, body: bodyOf(said) })
           })
         })
         asked.on('socket', (used) => {
@@ -48,6 +48,12 @@ export function openLine(address: string): Line {
     port: () => socket?.localPort,
     close: () => agent.destroy(),
   }
+}
+
+/** What a proxy says by itself is a page, and no answer of the service. */
+function bodyOf(said: string) {
+  if (said === '') return undefined
+  return said.startsWith('<') ? { page: said } : JSON.parse(said)
 }
 
 /** One request on a connection of its own. */
