@@ -48,16 +48,7 @@ export async function openPostgres(
   keepsStatements = true,
 ): Promise<Db> {
   const config = { ...CONNECTION, connectionString: url }
-  // An idle service is still seen by whoever would restore over it.
-  const pool = new pg.Pool({
-    ...config,
-    max: 20,
-    min: 1,
-    verify: (client, done) => void mustLead(client).then(() => done(), done),
-  })
-  // Without a listener on pool and client, the first restart of the server would end this process.
-  pool.on('error', onLost)
-  pool.on('connect', (client) => client.on('error', onLost))
+  const pool = openPool(config, onLost)
   const names = openNames(keepsStatements)
   const pipeline = openPipeline(() => new pg.Client(config), names, onLost)
   const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names) })
@@ -98,6 +89,20 @@ export async function openPostgres(
 function countConnections({ totalCount, idleCount, waitingCount }: pg.Pool, pipelines: Pipeline[]) {
   const open = pipelines.reduce((sum, pipeline) => sum + pipeline.open(), totalCount)
   return { open, idle: idleCount, waiting: waitingCount }
+}
+
+function openPool(config: pg.PoolConfig, onLost: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    max: 20,
+    // An idle service is still seen by whoever would restore over it.
+    min: 1,
+    verify: (client, done) => void mustLead(client).then(() => done(), done),
+  })
+  // Without a listener on pool and client, the first restart of the server would end this process.
+  pool.on('error', onLost)
+  pool.on('connect', (client) => client.on('error', onLost))
+  return pool
 }
 
 /** Instances that start together wait here for the first one's migration, however long it takes. Gives the migrations that ran. */
