@@ -1,5 +1,5 @@
 /** TABLE what is done to the node that leads. */
-import { rm, statfs, writeFile } from 'node:fs/promises'
+import { appendFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Cluster, query } from './cluster.ts'
 import { cutOff, joinAgain, type Node, postgresOf, signalAll } from './nodes.ts'
@@ -22,6 +22,8 @@ export const LEADER_FAULTS: readonly LeaderFault[] = [
   { name: 'disk full', make: fillDisk, times: [2, 0] },
   { name: 'switch-over by command', make: switchOver, times: [4, 1] },
 ]
+
+const PIECE_BYTES = 8 * 1024 * 1024
 
 async function killPostgres(_: Cluster, leader: Node) {
   signalAll(postgresOf(leader), 'SIGKILL')
@@ -53,10 +55,13 @@ export async function cutFromPeers(_: Cluster, leader: Node) {
 
 async function fillDisk(_: Cluster, leader: Node) {
   const ballast = join(leader.folder, 'ballast')
-  const { bavail, bsize } = await statfs(leader.folder)
-  await writeFile(ballast, Buffer.alloc(bavail * bsize)).catch((error) => {
-    if (error.code !== 'ENOSPC') throw error
-  })
+  const piece = Buffer.alloc(PIECE_BYTES)
+  for (let full = false; !full; ) {
+    await appendFile(ballast, piece).catch((error) => {
+      if (error.code !== 'ENOSPC') throw error
+      full = true
+    })
+  }
   // Its log needs new files at once.
   for (let at = 0; at < 20; at++) await query(leader, 'select pg_switch_wal()').catch(() => {})
   return () => rm(ballast)

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 
 /** The clients are here: Berth, HAProxy, pgbouncer and the drill. */
 const HOST = '10.77.0.1'
-const DISK_MB = 300
+/** What a long run writes, and the log that a node needs that was away. */
+const DISK_MB = 800
 
 export type Node = { name: string; address: string; folder: string; patroni?: ChildProcess | undefined }
 
