@@ -138,6 +138,7 @@ defaults
   timeout connect 1s
   timeout client 30s
   timeout server 30s
+  timeout check 2s
 listen berth
   bind 127.0.0.1:${port}
   option httpchk GET /readyz
