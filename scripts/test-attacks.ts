@@ -3,7 +3,7 @@
  * try, against both engines, and the figures of it. Ends with 1 when anything gave way. docs/threats.md.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,25 +14,34 @@ const options = { short: { type: 'boolean' }, seed: { type: 'string' }, only: { 
 const { values: asked } = parseArgs({ options })
 const files = filesWith(asked.only, 'test/attacks')
 
+const NAMED_AS_BOUNDS = '--test-name-pattern=a bound on time'
 const scratch = mkdtempSync(join(tmpdir(), 'berth-attacks-'))
 const figures = join(scratch, 'figures')
 writeFileSync(figures, '')
 const begun = Date.now()
-const { status } = spawnSync(
-  process.execPath,
-  ['--test', '--test-global-setup=test/support/postgres.ts', '--test-concurrency=1', ...files],
-  {
-    cwd: root,
-    stdio: 'inherit',
-    env: {
-      ...process.env,
-      BERTH_ATTACKS: asked.short ? 'short' : 'full',
-      BERTH_ATTACKS_FIGURES: figures,
-      ...(asked.seed !== undefined && { BERTH_ATTACKS_SEED: asked.seed }),
-    },
-  },
-)
+const attacked = run(files, {
+  BERTH_ATTACKS: asked.short ? 'short' : 'full',
+  BERTH_ATTACKS_FIGURES: figures,
+  ...(asked.seed !== undefined && { BERTH_ATTACKS_SEED: asked.seed }),
+})
+// Bounds on time in tests of the features (test/support/bound.ts): they hold where one file runs at a time.
+const bounds = filesWithBounds()
+const bounded = asked.only === undefined ? run([NAMED_AS_BOUNDS, ...bounds], { BERTH_TEST_BOUNDS: 'on' }) : attacked
 console.log(`\n${readFileSync(figures, 'utf8')}attacks: ${Math.round((Date.now() - begun) / 1000)} s`)
 rmSync(scratch, { recursive: true })
 // A signal leaves no status: that is no success.
-process.exit(status ?? 1)
+process.exit((attacked ?? 1) || (bounded ?? 1))
+
+function run(args: string[], env: Record<string, string>): number | null {
+  const setup = ['--test', '--test-global-setup=test/support/postgres.ts', '--test-concurrency=1']
+  return spawnSync(process.execPath, [...setup, ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  }).status
+}
+
+function filesWithBounds(): string[] {
+  const all = globSync('test/**/*.test.ts', { cwd: root }).toSorted()
+  return all.filter((file) => readFileSync(join(root, file), 'utf8').includes("support/bound.ts'"))
+}

@@ -1,4 +1,5 @@
 /** `npm run dev` and `npm run seed`: example data, made through the API. */
+
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -6,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { withQuery } from '../support/call.ts'
 import { freePort } from '../support/postgres.ts'
 import { callerAt, credentialsOf, launch, newHome, processOnBothEngines, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
@@ -50,8 +52,9 @@ test('dev starts the service and fills it, and a signal ends both', { timeout: 1
 async function whatIsThere(address: string, folder: string) {
   const { token, teamId } = credentialsOf({ folder, env: {} })
   const call = callerAt({ address }, token)
-  const get = async (path: string) => (await call('GET', `${path}?teamId=${teamId}`)).body
-  const sorted = (rows: Record<string, string>[], field: string) => rows.map((row) => row[field]).sort()
+  const get = async <const U extends string>(path: U) => (await call('GET', withQuery(path, `teamId=${teamId}`))).body
+  const sorted = <Field extends string>(rows: Record<Field, string>[], field: Field) =>
+    rows.map((row) => row[field]).sort()
   return {
     projects: sorted((await get('/v9/projects')).projects, 'name'),
     domains: sorted((await get('/v9/projects/shop/domains')).domains, 'name'),

@@ -1,10 +1,12 @@
 /** The real program as a child process, with its own data folder. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { Answer, BodyOf, Method, ReplyTo } from './call.ts'
 import { root } from './root.ts'
 import { ENGINES, type Engine, newDatabase } from './world.ts'
 
@@ -120,8 +122,11 @@ export async function ask(
 }
 
 /** Calls with a token, one request each. */
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said; the assertion is the check
-export type Caller = (method: string, path: string, body?: object) => Promise<{ status: number; body: any }>
+export type Caller = <M extends Method, const U extends string>(
+  method: M,
+  path: U,
+  body?: object,
+) => Promise<Pick<Answer<BodyOf<ReplyTo<M, U>>>, 'status' | 'body'>>
 
 /** As `ask`, with the body whatever it is; a connection that breaks throws. */
 export function callerAt({ address }: Pick<Running, 'address'>, token: string): Caller {

@@ -1,6 +1,8 @@
 /** What an attack has: the running service, a team of its own, and a signal that ends it. */
+
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
+import { type Method, withQuery } from '../../support/call.ts'
 import { type Caller, callerAt, credentialsOf, type Home, type Running } from '../../support/process.ts'
 
 export type Scene = {
@@ -36,13 +38,12 @@ export async function openTeam(running: Running, home: Home, slug: string) {
   const made = await operator('POST', '/operator/v1/tokens', { userId: ownerId })
   const { token } = made.body as { token: string }
   const bare = callerAt(running, token)
-  const call: Caller = (method, path, body) =>
-    bare(method, `${path}${path.includes('?') ? '&' : '?'}teamId=${teamId}`, body)
+  const call: Caller = (method, path, body) => bare(method, withQuery(path, `teamId=${teamId}`), body)
   return { operator, token, teamId, call }
 }
 
 /** Calls, and fails unless it succeeded. */
-export async function mustDo(call: Caller, method: string, path: string, body?: object): Promise<unknown> {
+export async function mustDo(call: Caller, method: Method, path: string, body?: object): Promise<unknown> {
   const answer = await call(method, path, body)
   assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`)
   return answer.body

@@ -1,0 +1,43 @@
+/** `npm test` asserts nothing about how long something takes: a busy machine would fail it. docs/testing.md. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { root } from '../support/root.ts'
+
+const files = globSync('test/**/*.test.ts', { cwd: root })
+  .filter((path) => !/^test.(attacks|clients|faults)|\.long\.test\.ts$/.test(path))
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+
+const CLOCK = String.raw`(?:performance|Date)\.now\(\)`
+
+/** Lines that assert something about a difference of two readings of a clock, or about what was made of one. */
+function measured(text: string): string[] {
+  const names = [...text.matchAll(new RegExp(`(?:const|let) (\\w+) = (?:Math\\.\\w+\\()?${CLOCK} - `, 'g'))].map(
+    ([, name]) => name,
+  )
+  const told = names.map((name) => String.raw`\b${name}\b [<>]=? `)
+  const asserts = new RegExp(
+    `\\bassert\\.ok\\((?!Math\\.abs).*(?:${[`${CLOCK} - \\w+ [<>]=? (?!60_000)`, ...told].join('|')})`,
+  )
+  return text.split('\n').filter((line) => asserts.test(line))
+}
+
+test('no test of `npm test` asserts how long something takes', () => {
+  assert.ok(files.length > 150)
+  const found = files.flatMap(({ path, text }) => measured(text).map((line) => `${path}: ${line.trim()}`))
+  assert.deepEqual(found, [], 'say `within` of test/support/bound.ts')
+  assert.equal(
+    measured('const took = performance.now() - began\nASSERT(took < 50)'.replace('ASSERT', 'assert.ok')).length,
+    1,
+  )
+  assert.equal(measured('ASSERT(Date.now() - before < 1500)'.replace('ASSERT', 'assert.ok')).length, 1)
+})
+
+test('a test with a bound on time says so in its name, so that test:attacks finds it', () => {
+  for (const { path, text } of files) {
+    for (const one of text.split(/^ *(?=(?:onBothEngines|processOnBothEngines|test)\()/m)) {
+      if (/\bwithin\(/.test(one)) assert.match(one, /\(a bound on time\)/, path)
+    }
+  }
+})
