@@ -1,8 +1,10 @@
 /** A token of some projects ends, widens and makes no integration: they reach beyond those projects. Of the others it learns nothing. docs/accounts.md: Narrow tokens. */
+
 import assert from 'node:assert/strict'
 import { SCOPES } from '../../src/permissions/scopes.ts'
 import { makeInstallation, REDIRECT } from '../support/integration-world.ts'
 import { makeDeployment, makeProject, openPlace, type Place, PUBLIC, sampleOf } from '../support/place.ts'
+import { proveDomains } from '../support/states.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
 
 onBothEngines('a token limited to projects changes no integration and no installation', async (world) => {
@@ -48,7 +50,7 @@ async function openVault(world: World, { projectId, installationId }: Place): Pr
   }
   const vaultId = await makeProject(world, 'vault')
   await made('/v10/projects/vault/domains', { name: 'vault.example.com' })
-  await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+  await proveDomains(world)
   const deploymentId = await makeDeployment(world, vaultId, { url: 'vault-1.apps.example.net' })
   const variable = { key: 'KEY', value: 'value', target: ['preview'] }
   const envId = (await made('/v10/projects/vault/env', variable)).created.id

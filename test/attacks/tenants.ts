@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
 import { install, makeIntegration } from '../support/integration-world.ts'
 import { makeDeployment, type Place } from '../support/place.ts'
+import { proveDomains } from '../support/states.ts'
 import type { Call, World } from '../support/world.ts'
 
 export type Tenant = {
@@ -44,10 +45,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   for (const name of [domain, `kept.${mark}.dev`]) await made('POST', '/v10/projects/web/domains', { name })
   await made('POST', `/v10/projects/only-${mark}/domains`, { name: `only.${mark}.dev` })
   await made('POST', '/v7/domains', { name: `${mark}.org` })
-  await world.deps.db.write(async (tx) => {
-    await tx.updateTable('project_domain').set({ verified_at: 1 }).where('verified_at', 'is', null).execute()
-    await tx.updateTable('account_domain').set({ proven_at: 1 }).execute()
-  })
+  await proveDomains(world)
   const url = `${mark}.apps.example.net`
   const deploymentId = await makeDeployment(world, projectId, { url, meta: { note: mark } })
   const drain = { url: `https://logs.${mark}.dev`, sources: ['edge'], deliveryFormat: 'json' }

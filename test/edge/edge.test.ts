@@ -11,6 +11,7 @@ import { SETTINGS } from '../support/deploy-world.ts'
 import { askAt, becomes, openEdgeOf, openSite } from '../support/edge-world.ts'
 import { makeDeployment, makeProject } from '../support/place.ts'
 import { launch, newHome } from '../support/process.ts'
+import { proveDomains } from '../support/states.ts'
 import { newDatabase, onBothEngines, openWorld } from '../support/world.ts'
 
 const ONE = 'one.apps.example.net'
@@ -78,7 +79,7 @@ onBothEngines(
     const projectId = await makeProject(world, 'web')
     await makeDeployment(world, projectId, { url: 'web-1.example.net', upstream: UPSTREAM })
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name: '*.wild.com' })).status, 200)
-    await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+    await proveDomains(world)
     const { ask } = await openEdgeOf(world)
     const certificate = async (name: string) => (await ask(`/edge/v1/ask?domain=${encodeURIComponent(name)}`)).status
     assert.equal(await certificate('A-b.wild.com'), 200)

@@ -1,5 +1,7 @@
 /** Operations 16 to 20, as the specification, docs/spec/decisions.md and docs/spec/wire.md 2.8 say them. */
+
 import assert from 'node:assert/strict'
+import { setInTransfer } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const PLAIN = { key: 'PORT', value: '8080', type: 'plain', target: ['production'] }
@@ -385,9 +387,7 @@ onBothEngines('every request tells one event of what it did, with key and target
 onBothEngines('while a project is being transferred its variables stand still', async (world) => {
   const { url, id } = await project(world)
   const made = (await world.call('POST', url, PLAIN)).body.created
-  await world.deps.db.write((tx) =>
-    tx.updateTable('project').set({ transfer_started_at: 1 }).where('id', '=', id).execute(),
-  )
+  await setInTransfer(world, id, 1)
   const one = `/v9/projects/web/env/${made.id}` as const
   const answers = [
     await world.call('POST', url, SECRET),

@@ -9,6 +9,7 @@ import { within } from '../support/bound.ts'
 import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/deploy-world.ts'
 import { refused } from '../support/domain-world.ts'
 import { makeDeployment, makeProject } from '../support/place.ts'
+import { setInTransfer } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const labels = (count: number) => Array.from({ length: count }, (_, at) => `l${at}`)
@@ -221,9 +222,7 @@ onBothEngines(
     await world.call('POST', `/v1/projects/${web.id}/pause`)
     for (const ask of [web.promote, web.rollback]) refused(await ask(live), 409, 'project_paused')
     await world.call('POST', `/v1/projects/${web.id}/unpause`)
-    await world.deps.db.write((tx) =>
-      tx.updateTable('project').set({ transfer_started_at: 1 }).where('id', '=', web.id).execute(),
-    )
+    await setInTransfer(world, web.id, 1)
     for (const ask of [web.promote, web.rollback]) refused(await ask(live), 409, 'conflict')
     assert.equal((await web.read()).lastAliasRequest, null)
   },

@@ -6,6 +6,7 @@ import { type Route, unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
 import { type App, install, makeIntegration, REDIRECT } from './integration-world.ts'
+import { proveDomains } from './states.ts'
 import type { Answer, Call, Method, World } from './world.ts'
 
 export type Place = {
@@ -57,11 +58,10 @@ export async function openPlace(world: World): Promise<Place> {
   for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com', 'taken.example.com']) {
     assert.equal((await world.call('POST', '/v10/projects/web/domains', { name })).status, 200)
   }
-  await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
   for (const name of ['proven.org', 'removed.org']) {
     assert.equal((await world.call('POST', '/v7/domains', { name })).status, 200)
   }
-  await world.deps.db.write((tx) => tx.updateTable('account_domain').set({ proven_at: 1 }).execute())
+  await proveDomains(world)
   const deploymentId = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
   const old = (url: string) => makeDeployment(world, projectId, { url, target: 'preview' })
   const oldDeploymentIds = {

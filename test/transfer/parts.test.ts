@@ -1,10 +1,12 @@
 /** What moves with a project and what stays behind: domains and their proofs, variables of integrations, lists of projects. docs/transfer.md: Domains move, What stays behind. */
+
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { fingerprint, newId } from '../../src/ids.ts'
 import { startDnsServer } from '../support/dns-server.ts'
 import { freshApex, holder } from '../support/domain-world.ts'
 import { makeDeployment } from '../support/place.ts'
+import { proveDomains } from '../support/states.ts'
 import { openSides, type Sides, toldOf } from '../support/transfer-world.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
@@ -267,7 +269,7 @@ onBothEngines(
     const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
     const ownId = (await taker.call('POST', '/v10/projects', { name: 'own' })).body.id
     await giver.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
-    await world.deps.db.write((tx) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute())
+    await proveDomains(world)
     const live = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
     const other = await makeDeployment(world, ownId, { url: 'own-1.apps.example.net' })
     await world.deps.db.write(async (tx) => {
