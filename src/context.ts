@@ -10,6 +10,7 @@ import type { Row } from './db/schema.ts'
 import type { RefusalKey } from './errors.ts'
 import type { EventName, EventPayload } from './events.ts'
 import type { Limiter } from './limiter/limiter.ts'
+import type { Memory } from './memory.ts'
 import type { Metrics } from './metrics.ts'
 import type { OnProject } from './model/on-project.ts'
 import type { Reveals } from './outbox/reveals.ts'
@@ -20,6 +21,8 @@ import type { Keyring } from './secrets/keyring.ts'
 export type Deps = {
   config: Config
   db: Db
+  /** Who acts and answers, as they were read; undefined where others commit too. */
+  memory: Memory | undefined
   clock: Clock
   adapters: Adapters
   /** The root keys that seal what must not be read from the database. */
@@ -72,6 +75,8 @@ export type Who = {
   installationId: string | null
   /** The one team the token is bound to, or null. */
   tokenTeamId: string | null
+  /** When the token ends by itself, in ms; null: never. */
+  tokenEndsAt: number | null
   /** The projects that exist for this token; null: all of the account. */
   projectIds: string[] | null
   /** A project that was read together with who acts. */
@@ -97,6 +102,8 @@ export type OperatorCtx = {
   now: number
   stamp: number
   deps: Deps
+  /** Whether a sealed value was opened: an answer that may hold one in clear is not remembered. */
+  clear?: { opened: boolean }
   /**
    * Puts an event in the outbox of this transaction, for the account that hears it. An event that the route does not
    * declare is a bug and throws. Told of nobody: the operator and the timers are no user.

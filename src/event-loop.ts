@@ -37,14 +37,13 @@ export function settled(): Promise<void> {
 let shortRequests = 0
 let connections = 0
 
-/** Runs a request that makes no long list: while it waits for its answer, long lists pause for it. */
-export async function goFirst<T>(work: () => Promise<T>): Promise<T> {
+/** Counts a request that makes no long list: until it has its answer, long lists pause for it. */
+export function beginShortRequest(): void {
   shortRequests++
-  try {
-    return await work()
-  } finally {
-    shortRequests--
-  }
+}
+
+export function endShortRequest(): void {
+  shortRequests--
 }
 
 /** Says that a connection was accepted: others may wait behind it to be accepted too, so long lists pause. */

@@ -20,6 +20,7 @@ import { fingerprint } from './ids.ts'
 import { openLimits } from './limiter/open.ts'
 import { sealWaitingMail } from './mail/mail.ts'
 import { startPoster } from './mail/poster.ts'
+import { openMemory } from './memory.ts'
 import { type Metrics, observe, openMetrics } from './metrics.ts'
 import { mustOwnSuffix } from './model/domain-name.ts'
 import { metadataPages } from './oauth/metadata.ts'
@@ -78,7 +79,7 @@ export async function openService(
     clock,
     log,
     metrics,
-    ...openParts(config),
+    ...openParts(config, db),
     limits: opened.limits,
     reveals: openReveals({ db, clock, log, metrics }),
     keyring,
@@ -119,9 +120,10 @@ async function closeParts({ adapters, db }: Deps, edge: Edge | undefined, stopWr
 }
 
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
-function openParts(config: Config): Pick<Deps, 'adapters' | 'lastSeen' | 'wakeups' | 'onProject'> {
+function openParts(config: Config, db: Db): Pick<Deps, 'adapters' | 'lastSeen' | 'memory' | 'wakeups' | 'onProject'> {
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
-  return { adapters: openAdapters(config), lastSeen: openLastSeen(), wakeups, onProject: ON_PROJECT }
+  const memory = db.engine === 'sqlite' ? openMemory(db.changes) : undefined
+  return { adapters: openAdapters(config), lastSeen: openLastSeen(), memory, wakeups, onProject: ON_PROJECT }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */

@@ -21,8 +21,8 @@ export type Credentials = {
 
 export type ById = { hash: string; team: string | null }
 type BySlug = { hash: string; slug: string }
-const findByTeamId = prepared<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)), { remember: true })
-const findBySlug = prepared<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)), { remember: true })
+const findByTeamId = prepared<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)))
+const findBySlug = prepared<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)))
 const aheadByTeamId = aheadBy<ById>(byTeamId)
 const aheadBySlug = aheadBy<BySlug>(bySlug)
 const holdByTeamId = prepared<ById, TokenRow>((db, value) => withRoleHeld(byTeamId(db, value)))
@@ -122,7 +122,7 @@ function isInstalledOn(token: TokenRow, slug: string | undefined): boolean {
 }
 
 export function whoOf(row: Acting, installation: ActingInstallation | undefined): Who {
-  const acts = { account: accountOf(row), tokenTeamId: row.team_id }
+  const acts = { account: accountOf(row), tokenTeamId: row.team_id, tokenEndsAt: row.expires_at }
   if (installation) {
     const actor = { kind: 'integration', id: installation.installationId!, tokenId: row.token_id } as const
     return { ...acts, ...installation, actor, role: 'OWNER' }

@@ -35,9 +35,8 @@ export async function readInstallation(db: Queries, installationId: string): Pro
 /** For an empty selection: an id that no project has. An empty list is not SQL that both engines accept. */
 const NO_PROJECT = ['']
 
-const selectInstallation = prepared<{ installationId: string }, InstallationColumns>(
-  (db, value) => queryInstallation(db, value.installationId),
-  { remember: true },
+const selectInstallation = prepared<{ installationId: string }, InstallationColumns>((db, value) =>
+  queryInstallation(db, value.installationId),
 )
 
 /** The row lock decides. The advisory lock before it only keeps the order: row locks alone would let readers that share a lock starve a waiting writer. */
@@ -104,10 +103,8 @@ export async function endWritesOf(db: Queries, installationId: string): Promise<
     .execute()
 }
 
-const selectProjects = prepared<{ installationId: string }, { project_id: string }>(
-  (db, value) =>
-    db.selectFrom('configuration_project').select('project_id').where('configuration_id', '=', value.installationId),
-  { remember: true },
+const selectProjects = prepared<{ installationId: string }, { project_id: string }>((db, value) =>
+  db.selectFrom('configuration_project').select('project_id').where('configuration_id', '=', value.installationId),
 )
 
 type InstallationColumns = {

@@ -107,7 +107,7 @@ async function runForEach(direct: DirectQuery, { query, fill }: Compiled<Values>
   const results: unknown[] = []
   const pace = openPace()
   for (const row of rows) {
-    results.push(...direct(query.sql, fill(row as Values), false))
+    results.push(...direct(query.sql, fill(row as Values)))
     const pause = pace()
     if (pause !== undefined) await pause
   }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../errors.ts'
+import type { Changes } from './changes.ts'
 import * as start from './migrations/0001-start.ts'
 import * as domains from './migrations/0002-domains.ts'
 import * as env from './migrations/0003-env.ts'
@@ -59,8 +60,8 @@ export type Db = {
    * Refuses: busy 503 (races lost again and again). `owner`: the account that it is for; where writes queue, owners take turns.
    */
   write<T>(work: (tx: Queries) => Promise<T>, owner?: string): Promise<T>
-  /** Where what was read may be kept until the next commit, which replaces it: take it before you read. Undefined where others commit too. */
-  answers(): Map<string, unknown> | undefined
+  /** What commits change. Only on SQLite all of it is known in the turn of the commit, so only there it may end what is remembered. */
+  changes: Changes
   /** Whoever reads after it sees what is in the store now, also what came from elsewhere than this process. */
   renew(): void
   /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
@@ -177,15 +178,13 @@ export function violates(error: unknown, index: keyof typeof UNIQUE): boolean {
 
 /**
  * A short query of a hot path, built and compiled once per engine and then run with new values (building costs more than running:
- * docs/decisions/0005). `build` gets a stand-in for every named value. `remember`: what many requests ask alike, answered from
- * memory until the next commit where the engine can tell when that is (SQLite). The rows are shared: do not change them.
- * `noAnswer`: the caller needs no row of it, and nothing that it catches depends on it; within a transaction on PostgreSQL its
+ * docs/decisions/0005). `build` gets a stand-in for every named value. `noAnswer`: the caller needs no row of it, and nothing that it catches depends on it; within a transaction on PostgreSQL its
  * failure is told by what follows, at the latest by the commit. `long`: it may take long or give very much, so on PostgreSQL it has a
  * connection of its own.
  */
 export function prepared<Values extends Record<string, string | number | null>, Result>(
   build: (db: Queries, value: Values) => Compilable<Result>,
-  { remember = false, noAnswer = false, long = false } = {},
+  { noAnswer = false, long = false } = {},
 ): (db: Queries, values: Values) => Promise<Result[]> {
   const compiledFor = compileOnce(build, noAnswer)
   return async (db, values) => {
@@ -193,7 +192,7 @@ export function prepared<Values extends Record<string, string | number | null>, 
     const parameters = fill(values)
     const { adapter } = db.getExecutor()
     const direct = DIRECT.get(adapter)
-    if (direct !== undefined) return direct(query.sql, parameters, remember) as Result[]
+    if (direct !== undefined) return direct(query.sql, parameters) as Result[]
     const pipelined = db.isTransaction || long ? undefined : PIPELINED.get(adapter)
     if (pipelined !== undefined) return (await pipelined({ ...query, parameters })) as Result[]
     return (await db.executeQuery<Result>({ ...query, parameters })).rows

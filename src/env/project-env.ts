@@ -136,5 +136,5 @@ export function hasEdgeConfig(
 const selectOfProject = prepared<{ projectId: string }, Row<'env_var'>>(
   (db, value) =>
     db.selectFrom('env_var').selectAll().where('project_id', '=', value.projectId).orderBy('created_stamp', 'desc'),
-  { remember: true, long: true },
+  { long: true },
 )

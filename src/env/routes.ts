@@ -1,6 +1,7 @@
 /** Variables: operations 16 to 20, and what people ask for beside them: history, bulk, pull and export. */
 
 import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
+import { ofProject } from '../http/response-cache.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../model/project.ts'
 import { createEnv, deleteEnv, deleteEnvs, editEnv, findEnv, getEnv, listEnv, prepareEnv } from './env.ts'
@@ -53,6 +54,7 @@ export const envRoutes = [
     query: ListEnvQuery,
     load: findProject,
     run: listEnv,
+    remember: ofProject,
     readAhead: true,
     refuses: ['not_found'],
     list: { rows: 16000, rowBytes: 4 * 1024 },

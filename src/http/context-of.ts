@@ -26,7 +26,7 @@ export function contextOf(
   const emit = () => {
     throw new Error(`${route.operationId} tells of a change outside of its transaction`)
   }
-  const bare = { actor, db, deps, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
+  const bare = { actor, db, deps, clear: { opened: false }, ...(write ?? { now, stamp: 0, emit, outgoing: [] }) }
   if (who === undefined) return bare
   let lines = 0
   const countRows = async (rows: number) => {

@@ -3,9 +3,10 @@
  * once. The others wait, and accounts take turns. docs/limits.md.
  */
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { iterationMs, settled } from '../event-loop.ts'
+import { beginShortRequest, endShortRequest, iterationMs, settled } from '../event-loop.ts'
 import { Refusal } from '../refusal.ts'
 import { openSemaphore } from '../semaphore.ts'
+import type { Route } from './route.ts'
 
 /** Once an iteration of the event loop has been busy for so long, requests that wait are left for the next: what has arrived meanwhile is read first. */
 const LONGEST_ITERATION_MS = 5
@@ -93,13 +94,30 @@ export function openGates(engine: 'sqlite' | 'postgres', hasRoom: (owner: string
   return { all: openGate({ mostOfOne: 16 }), bulk, lists: openGate({ mostOfOne: 3, mostOfAll: 6, mayEnter: hasRoom }) }
 }
 
-/** Does the work when it is the owner's turn at the gate. */
-export async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>): Promise<T> {
-  const turn = gate.enter(owner)
-  if (turn !== undefined) await turn
+/** Answers when it is the account's turn: of lists and of bulk writes few are made at once. Refuses: rate_limited 429. */
+export function inTurn<T>(
+  { lists, bulk, all }: Gates,
+  route: Route,
+  owner: string,
+  isBulk: boolean,
+  make: () => Promise<T>,
+): Promise<T> {
+  if (route.list === undefined && !isBulk) return passing(all, owner, make, true)
+  return passing(isBulk ? bulk : lists, owner, () => passing(all, owner, make, false), false)
+}
+
+/** Runs a request once the gate lets it in. `isShort`: long lists pause for it, also while it waits. */
+async function passing<T>(gate: Gate, owner: string, make: () => Promise<T>, isShort: boolean): Promise<T> {
+  if (isShort) beginShortRequest()
   try {
-    return await make()
+    const turn = gate.enter(owner)
+    if (turn !== undefined) await turn
+    try {
+      return await make()
+    } finally {
+      gate.leave(owner)
+    }
   } finally {
-    gate.leave(owner)
+    if (isShort) endShortRequest()
   }
 }

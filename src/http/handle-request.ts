@@ -1,12 +1,13 @@
 /** The life of a request: who, may they, what, on what, is it allowed now, do it, commit, answer. */
-import { authenticate, authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
-import { authenticateOperatorSession, authenticateSession } from '../access/by-session.ts'
+import { authenticateOperator, type Credentials, permit } from '../access/authenticate.ts'
+import { authenticateOperatorSession } from '../access/by-session.ts'
 import { resolveNames } from '../access/names.ts'
 import { endOneAfterAnother } from '../access/person.ts'
 import { projectAhead } from '../access/read-ahead.ts'
+import { readActing, recall } from '../access/recall.ts'
 import type { Deps, Input, OperatorCtx, Params, Who } from '../context.ts'
 import type { Queries } from '../db/db.ts'
-import { endOfIteration, goFirst } from '../event-loop.ts'
+import { endOfIteration } from '../event-loop.ts'
 import { countRequest } from '../limiter/limiter.ts'
 import { fieldsOf, record, subjectId } from '../outbox/outbox.ts'
 import { noteReveal } from '../outbox/reveals.ts'
@@ -14,11 +15,11 @@ import { transact, type Write } from '../outbox/transact.ts'
 import { Refusal } from '../refusal.ts'
 import { contextOf } from './context-of.ts'
 import { addressOf, countGuess, type Peer } from './failure-limits.ts'
-import { type Gates, passing } from './gate.ts'
+import { type Gates, inTurn } from './gate.ts'
 import { beginOnce, isReplay, type Once } from './idempotency.ts'
 import { readBodyOf, readParams, soleHeader } from './parse-request.ts'
 import { mustBeKnown, mustKnowFilters, type RawQuery, readQuery, splitQuery } from './query.ts'
-import { answerByState, remembered, type Written, writeAnswer, writeList } from './response-cache.ts'
+import { answerByState, findAnswer, makeAnswer, type Written, writeAnswer, writeList } from './response-cache.ts'
 import { isList, type Route, versionOf } from './route.ts'
 
 /** A request as it came in: nothing of it has been looked at. */
@@ -70,6 +71,11 @@ async function answerCounted(
   { deps, now, route, request, credentials, who }: Omit<Admitted, 'input'>,
   query: RawQuery,
 ): Promise<Answered> {
+  const known = findAnswer({ memory: deps.memory, route, who, url: request.url })
+  if (known !== undefined) {
+    await endOfIteration()
+    return { ...known, owner: who!.account.id }
+  }
   const input: Input = {
     params: readParams(request.params),
     query: readQuery(route.query, query),
@@ -87,19 +93,6 @@ async function answerCounted(
   )
   if (route.method === 'GET') await endOfIteration()
   return { ...answer, owner }
-}
-
-/** Answers when it is the account's turn: of lists and of bulk writes few are made at once. Refuses: rate_limited 429. */
-async function inTurn<T>(
-  { lists, bulk, all }: Gates,
-  route: Route,
-  owner: string,
-  isBulk: boolean,
-  make: () => Promise<T>,
-): Promise<T> {
-  const answer = () => passing(all, owner, make)
-  if (route.list !== undefined) return passing(lists, owner, answer)
-  return isBulk ? passing(bulk, owner, answer) : goFirst(answer)
 }
 
 /** A request that was let in and could be read. */
@@ -124,15 +117,13 @@ async function answerRead({ deps, now, route, request, who, input: received }: A
       route.list === undefined
         ? writeAnswer(route, answer, request.url)
         : await writeList(deps, route, answer, request.url)
-    if (who === undefined || !ctx.revealed?.size) return written
-    noteReveal(deps, who, route.operationId, [answer, subject], ctx.revealed)
-    return { ...written, isOnce: true }
+    const reveals = who !== undefined && (ctx.revealed?.size ?? 0) > 0
+    if (reveals) noteReveal(deps, who, route.operationId, [answer, subject], ctx.revealed!)
+    return { written, subject, clear: reveals || ctx.clear?.opened !== false }
   }
+  const asking = { memory: deps.memory, route, who, url: request.url }
   const state = await route.state?.(ctx, input)
-  if (state !== undefined) return answerByState(deps, { who: who!, url: request.url, state }, make)
-  const cache = route.remember ? deps.db.answers() : undefined
-  // Whoever is signed in may do all that their role allows; a token may be narrower.
-  return remembered(cache, `${who?.actor.tokenId ?? who?.userId} ${request.url}`, make)
+  return state === undefined ? makeAnswer(asking, make) : answerByState(deps, { ...asking, who: who!, state }, make)
 }
 
 async function answerWrite(admitted: Admitted): Promise<Written> {
@@ -193,21 +184,23 @@ async function admitFirst(
   { params, peer }: ApiRequest,
 ): Promise<Who | undefined> {
   try {
-    return await admit(deps, route, deps.db.read, credentials, now, route.readAhead && projectAhead(deps.db, params))
+    return await admit(deps, route, deps.db.read, credentials, now, () =>
+      recall(deps, credentials, now, route.readAhead && projectAhead(deps.db, params)),
+    )
   } catch (error) {
     await countGuess(deps, error, peer)
     throw error
   }
 }
 
-/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. */
+/** Lets the caller of a route in, or refuses with 401 or 403. Undefined for the operator and for clients, who act for no account. `read`: reads who acts. */
 async function admit(
   deps: Deps,
   route: Route,
   db: Queries,
   credentials: Credentials,
   now: number,
-  idOrName?: string,
+  read = () => readActing(db, credentials, now),
 ): Promise<Who | undefined> {
   if (route.auth === 'client') return undefined
   const { session } = credentials
@@ -216,10 +209,7 @@ async function admit(
     else await authenticateOperatorSession(db, session, now)
     return undefined
   }
-  const who =
-    session === undefined
-      ? await authenticate(db, credentials, now, idOrName)
-      : await authenticateSession(db, session, credentials, now)
+  const who = await read()
   permit(who, route.needs ?? [])
   return who
 }

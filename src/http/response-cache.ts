@@ -1,6 +1,10 @@
-/** Answers as they leave, and those that are given again as they were until the next commit. docs/decisions/0039. */
+/** Answers as they leave, and those that are given again until something in them changes. docs/architecture.md: What is remembered. */
+import { isRecalled, subjectsOf } from '../access/recall.ts'
 import type { Deps, Who } from '../context.ts'
+import type { Subject } from '../db/changes.ts'
+import type { Row } from '../db/schema.ts'
 import { type KnownAnswers, openKnownAnswers } from '../known-answers.ts'
+import type { Memory } from '../memory.ts'
 import { serialize, serializeLines, serializeList } from '../schema/serialize.ts'
 import { pageLinks } from './page.ts'
 import { splitQuery } from './query.ts'
@@ -12,16 +16,10 @@ export type Written = {
   /** When it is not the route's own. */
   contentType?: string
   body: string | Buffer | undefined
-  /** It is not remembered: each time that it is given leaves a line. */
-  isOnce?: boolean
   /** Of an answer that was kept: the route's may be another today. */
   status?: number
   headers?: Record<string, string>
 }
-
-/** A few megabytes at the most. */
-const KEPT = 50
-const LONGEST = 65_536
 
 /** Writes what an operation gave, by the schema of its route. `url` as the caller said it. */
 export function writeAnswer(route: Route, answer: unknown, url: string): Written {
@@ -50,22 +48,27 @@ export async function writeList(
   return { links: pageLinks(answer, url), body, ...(asLines && { contentType: LINES }) }
 }
 
-/** The answer that is kept under the key, or the one that is made. `kept` is taken before anything is read: a commit replaces it. */
-export async function remembered(
-  cache: Map<string, unknown> | undefined,
-  key: string,
-  make: () => Promise<Written>,
-): Promise<Written> {
-  const before = cache?.get(key) as Written | undefined
-  if (before !== undefined) return before
-  const answer = await make()
-  if (cache === undefined || answer.isOnce || (answer.body?.length ?? 0) > LONGEST) return answer
-  if (cache.size >= KEPT) cache.clear()
-  // As bytes: text would be made into bytes anew for everybody who asks, 20 KB of garbage each time.
-  const bytes = answer.body === undefined ? answer : { ...answer, body: Buffer.from(answer.body as string) }
-  cache.set(key, bytes)
-  return bytes
+/** What an answer of a route follows from, besides who acts: nothing else that changes may be in it. `subject`: what the route loaded. */
+export type Follows = (who: Who, subject: unknown) => Subject[]
+
+/** One project, with what is in it. */
+export const ofProject: Follows = (_, project) => [`project ${(project as Row<'project'>).id}`]
+/** The list of projects of the account. */
+export const ofProjects: Follows = ({ account }) => [`projects ${account.id}`]
+
+/** Longer ones would take the place of many. */
+const LONGEST = 256 * 1024
+
+type Asking = { memory: Memory | undefined; route: Route; who: Who | undefined; url: string }
+
+/** The answer that this caller would be given again at this address; undefined: it is to be made. */
+export function findAnswer({ memory, route, who, url }: Asking): Written | undefined {
+  if (memory === undefined || who === undefined || route.remember === undefined || !isRecalled(who)) return undefined
+  return memory.find(keyOf(who, url)) as Written | undefined
 }
+
+/** `clear`: it may hold a value in clear. */
+type Make = () => Promise<{ written: Written; subject: unknown; clear: boolean }>
 
 const knownOf = new WeakMap<Deps['db'], KnownAnswers<Written>>()
 
@@ -73,13 +76,40 @@ const knownOf = new WeakMap<Deps['db'], KnownAnswers<Written>>()
 export async function answerByState(
   { db }: Deps,
   { who, url, state }: { who: Who; url: string; state: string },
-  make: () => Promise<Written>,
+  make: Make,
 ): Promise<Written> {
   const known = knownOf.getOrInsertComputed(db, () => openKnownAnswers())
   const key = [who.actor.tokenId, who.role, ...who.permissions, url].join(' ')
   const former = known.find(who.account.id, key, state)
   if (former !== undefined) return former
-  const answer = await make()
-  known.keep(who.account.id, key, state, answer)
-  return answer
+  const { written, clear } = await make()
+  if (!clear) known.keep(who.account.id, key, state, written)
+  return written
 }
+/** Makes an answer and remembers it, unless something in it changed meanwhile or it may hold a value in clear. */
+export async function makeAnswer({ memory, route, who, url }: Asking, make: Make): Promise<Written> {
+  const since = memory?.stamp() ?? 0
+  const { written, subject, clear } = await make()
+  const { body } = written
+  if (memory === undefined || who === undefined || route.remember === undefined) return written
+  if (clear || !isRecalled(who) || body === undefined || body.length > LONGEST) return written
+  // As bytes of its own: text would be made into bytes anew for everybody who asks, and a part of a larger buffer would keep all of it.
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(body))
+  bytes.set(Buffer.from(body))
+  const value: Written = { ...written, body: bytes }
+  const subjects = [...subjectsOf(who), ...route.remember(who, subject)]
+  memory.keep(keyOf(who, url), since, { value, bytes: bytes.length, owner: who.account.id, subjects })
+  return value
+}
+
+/** Who acts is one object for as long as it is remembered. What another one was answered is not found. */
+function keyOf(who: Who, url: string): string {
+  let name = names.get(who)
+  if (name === undefined) {
+    name = `${++named}`
+    names.set(who, name)
+  }
+  return `${name} ${url}`
+}
+const names = new WeakMap<Who, string>()
+let named = 0

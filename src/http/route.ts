@@ -4,6 +4,7 @@ import type { Ctx, Guard, Input, OperatorCtx, Params } from '../context.ts'
 import type { RefusalKey } from '../errors.ts'
 import type { EventName } from '../events.ts'
 import type { Permission } from '../permissions/roles.ts'
+import type { Follows } from './response-cache.ts'
 
 type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -48,8 +49,8 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   state?: (ctx: C, input: Input<Static<Q>, Static<B>>) => Promise<string | undefined>
   /** A GET of a project (`idOrName`) and its variables: both are read together with who acts, on PostgreSQL. */
   readAhead?: true
-  /** A GET whose answer follows from caller, address and store alone, and is asked often: given again until the next commit. */
-  remember?: true
+  /** A GET that is asked often, and whose answer follows from caller, address and these subjects alone: given again until one of them changes. */
+  remember?: Follows
   status: number
   /** What may leave; anything undeclared is dropped. Without it the answer has no body. */
   reply?: R

@@ -46,14 +46,10 @@ export async function changeProject(
   }
 }
 
-const selectById = prepared<{ accountId: string; idOrName: string }, Row<'project'>>(
-  (db, value) =>
-    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.idOrName),
-  { remember: true },
+const selectById = prepared<{ accountId: string; idOrName: string }, Row<'project'>>((db, value) =>
+  db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('id', '=', value.idOrName),
 )
 
-const selectByName = prepared<{ accountId: string; idOrName: string }, Row<'project'>>(
-  (db, value) =>
-    db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.idOrName),
-  { remember: true },
+const selectByName = prepared<{ accountId: string; idOrName: string }, Row<'project'>>((db, value) =>
+  db.selectFrom('project').selectAll().where('account_id', '=', value.accountId).where('name', '=', value.idOrName),
 )

@@ -68,6 +68,7 @@ export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
     permissions: permissionsOf(account.role, null),
     installationId: null,
     tokenTeamId: null,
+    tokenEndsAt: null,
     projectIds: null,
   }
   return { actor, db, now, stamp, deps, who, account: acting, emit: emit as Ctx['emit'], async countRows() {}, reveal }

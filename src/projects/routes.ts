@@ -1,5 +1,6 @@
 import { accountInGoodStanding, notInTransferItself } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
+import { ofProject, ofProjects } from '../http/response-cache.ts'
 import { route } from '../http/route.ts'
 import { CONNECT_REFUSALS, removeWebhook } from '../links/connect.ts'
 import { findProject } from '../model/project.ts'
@@ -64,7 +65,7 @@ export const projectRoutes = [
     query: ListProjectsQuery,
     run: listProjects,
     state: stateOfList,
-    remember: true,
+    remember: ofProjects,
     list: { rows: 100, rowBytes: 256 * 1024 },
     status: 200,
     reply: ProjectList,
@@ -78,6 +79,7 @@ export const projectRoutes = [
     needs: ['project:read'],
     load: findProject,
     run: answerProject,
+    remember: ofProject,
     readAhead: true,
     refuses: ['not_found'],
     status: 200,

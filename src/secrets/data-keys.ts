@@ -25,7 +25,7 @@ export type SecretBox = {
 type SecretKind = 'client-secret' | 'webhook' | 'mail' | 'log-drain' | 'git-credential' | 'protection-bypass'
 
 /** What of a context is asked for here. */
-type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> } }
+type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; clear?: { opened: boolean } }
 
 const FORMAT = 'v1'
 /** Unwrapped data keys are kept: a bound, and beyond it they are unwrapped again. */
@@ -128,6 +128,7 @@ function safeOf(ctx: KeyCtx, ownerId: string, dataKey: DataKey | undefined): Sec
   const openAt = (place: Buffer, of: string, sealed: string) => {
     const [format, sealedBy, body] = sealed.split('.', 3)
     const isFound = format === FORMAT && key !== undefined && sealedBy === keyId
+    if (ctx.clear !== undefined) ctx.clear.opened = true
     const text = isFound ? open(key, body ?? '', place)?.toString() : undefined
     if (text !== undefined) return text
     ctx.deps.log.error({ ownerId, of, keyId: sealedBy, rootKeyId }, 'a sealed value does not open')

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { goFirst, mapInPieces, noteConnection } from '../../src/event-loop.ts'
+import { mapInPieces, noteConnection } from '../../src/event-loop.ts'
+import { inTurn, openGates } from '../../src/http/gate.ts'
+import type { Route } from '../../src/http/route.ts'
+
+const gates = openGates('sqlite', () => true)
+/** A request that makes no long list. */
+const askShort = (work: () => Promise<void>) => inTurn(gates, {} as Route, 'account', false, work)
 
 /** A clock that stands still until it is moved, and a list whose steps take 4 ms each, longer than a piece, or as long as is said. */
 function openList(t: TestContext, steps: number, stepMs = 4) {
@@ -48,7 +54,7 @@ test('short steps are made in one piece of 3 ms', async (t) => {
 test('a long list pauses until short requests have their answers, also those that fail', async (t) => {
   const { list, made, pass } = openList(t, 2)
   const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const asked = [goFirst(() => one.promise), goFirst(() => other.promise)]
+  const asked = [askShort(() => one.promise), askShort(() => other.promise)]
   await pass(10)
   one.resolve()
   await pass(10)
@@ -78,7 +84,7 @@ test('a long list pauses while connections come', async (t) => {
 test('a pause ends after 25 ms, whoever else is busy', async (t) => {
   const { list, made, pass } = openList(t, 3)
   const { promise, resolve } = Promise.withResolvers<void>()
-  const busy = goFirst(() => promise)
+  const busy = askShort(() => promise)
   await nextIteration()
   await pass(24)
   assert.deepEqual(made, [0])

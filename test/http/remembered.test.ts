@@ -1,126 +1,172 @@
-/** A list that is given again as it was, and what ends that. docs/decisions/0039. */
+/** What is remembered is never stale: every write of the whole table, every sweep, and time. docs/architecture.md: What is remembered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { remembered, type Written } from '../../src/http/response-cache.ts'
-import { openKnownAnswers } from '../../src/known-answers.ts'
-import { type Call, newDatabase, onBothEngines, openWorld } from '../support/world.ts'
+import type { Route } from '../../src/http/route.ts'
+import { ROUTES } from '../../src/routes.ts'
+import { runTimer, TIMERS, type TimerName } from '../../src/timers.ts'
+import { withQuery } from '../support/call.ts'
+import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
+import { callerOf, openPlace, type Place, sampleOf, teamQuery } from '../support/place.ts'
+import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 
-const LIST = '/v9/projects?limit=20'
+const REMEMBERED = ROUTES.filter((route) => route.remember !== undefined)
+const DAY_MS = 86_400_000
 
-async function names(call: Call): Promise<string[]> {
-  const { status, body } = await call('GET', LIST)
-  assert.equal(status, 200)
-  return body.projects.map((project: { name: string }) => project.name)
+/** Every remembered answer that one of these callers can have, as a question. */
+async function questionsOf(world: World, place: Place): Promise<(() => Promise<Answer>)[]> {
+  const { teamId } = place
+  const made = await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'of-team' })
+  assert.equal(made.status, 200, made.text)
+  const app = await makeIntegration(world, { slug: 'reader' })
+  const installed = await makeInstallation(world, { app })
+  const variable = { key: 'OF_APP', value: 'v', target: ['preview'] }
+  await installed.call('POST', '/v10/projects/web/env', variable)
+  const member = await world.user('member')
+  await world.join(member, 'MEMBER')
+  const callers: [Call, string, string[]][] = [
+    [world.call, '', ['web', 'other', 'sample', 'gift']],
+    [world.call, `&teamId=${teamId}`, ['of-team']],
+    [member.call, `&teamId=${teamId}`, ['of-team']],
+    [member.call, '&slug=team', ['of-team']],
+    [installed.call, '', ['web', 'sample']],
+    [place.rival.call, '', ['secret', 'gift']],
+    [await world.token({ projectIds: [place.projectId] }), '', ['web', 'other']],
+    [await world.token({ scopes: ['read:project'] }), '', ['web']],
+  ]
+  return callers.flatMap(([call, query, names]) => {
+    const paths = REMEMBERED.flatMap(({ path }) => {
+      if (!path.includes(':')) return [`${path}?limit=20`, `${path}?search=e`]
+      return names.map((name) => `${path.replace(':idOrName', name)}?`)
+    })
+    return paths.map((path) => () => call('GET', path + query))
+  })
 }
 
-onBothEngines('a list that was asked before shows every change that was answered since', async ({ call }) => {
-  await call('POST', '/v10/projects', { name: 'first' })
-  assert.deepEqual(await names(call), ['first'])
-  assert.deepEqual(await names(call), ['first'])
-  await call('POST', '/v10/projects', { name: 'second' })
-  assert.deepEqual(await names(call), ['second', 'first'])
-  await call('PATCH', '/v9/projects/first', { name: 'renamed' })
-  assert.deepEqual(await names(call), ['renamed', 'second'])
-  const variable = { key: 'A', value: '1', type: 'plain', target: ['production'] }
-  assert.equal((await call('POST', '/v10/projects/second/env', variable)).status, 201)
-  const shown = (await call('GET', LIST)).body.projects.find(({ name }) => name === 'second')!
-  assert.deepEqual(
-    shown.env.map(({ key }: { key: string }) => key),
-    ['A'],
+async function ask(questions: (() => Promise<Answer>)[]): Promise<string[]> {
+  const answers = []
+  for (const question of questions) {
+    const { status, text, headers } = await question()
+    answers.push(`${status} ${headers.link ?? ''} ${text}`)
+  }
+  return answers
+}
+
+/** Asks as it is remembered, then anew, and compares. */
+async function mustBeFresh(world: World, questions: (() => Promise<Answer>)[], after: string): Promise<void> {
+  const warm = await ask(questions)
+  world.deps.db.renew()
+  const cold = await ask(questions)
+  for (const [at, answer] of cold.entries()) assert.equal(warm[at], answer, `after ${after}`)
+}
+
+/** Does every write of the table once. */
+async function writeAll(world: World, place: Place, after: (operationId: string) => Promise<void>): Promise<void> {
+  const late = ({ method, operationId }: Route) =>
+    Number(method === 'DELETE') + Number(operationId === 'deleteProject') + Number(operationId === 'operatorDeleteUser')
+  for (const route of ROUTES.filter(({ method }) => method !== 'GET').sort((a, b) => late(a) - late(b))) {
+    const { operationId } = route
+    if (operationId === 'operatorRemoveMember')
+      await world.operator('PUT', `/operator/v1/teams/${place.teamId}/members/${place.spare.id}`, { role: 'VIEWER' })
+    const { method, url, body } = sampleOf(route, place)
+    const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, place)), body)
+    assert.equal(answer.status, route.status, `${operationId}: ${answer.text}`)
+    await after(operationId)
+  }
+}
+
+/** PostgreSQL is written by others too, so nothing is remembered there: what it answers is always read. */
+function onSqlite(name: string, run: (world: World) => Promise<void>): void {
+  onBothEngines(name, run, {}, ['sqlite'])
+}
+
+onBothEngines('answers are remembered where only this process commits', async ({ deps, engine }) => {
+  assert.equal(deps.memory !== undefined, engine === 'sqlite')
+})
+
+onSqlite('no write of the table leaves a remembered answer as it was before', async (world) => {
+  const place = await openPlace(world)
+  const questions = await questionsOf(world, place)
+  await ask(questions)
+  await writeAll(world, place, (operationId) => mustBeFresh(world, questions, operationId))
+})
+
+onSqlite('no sweep does, and nothing that ends by the clock', async (world) => {
+  const place = await openPlace(world)
+  const questions = await questionsOf(world, place)
+  const soon = await world.token({ expiresAt: world.deps.clock.now() + DAY_MS })
+  questions.push(
+    () => soon('GET', '/v9/projects/web'),
+    () => soon('GET', '/v9/projects?limit=20'),
   )
-  await call('DELETE', '/v9/projects/renamed')
-  assert.deepEqual(await names(call), ['second'])
-})
-
-onBothEngines('lists and creates at once: no list misses a project that was answered before it', async ({ call }) => {
-  for (let round = 0; round < 10; round++) {
-    const name = `project-${round}`
-    await Promise.all([names(call), call('POST', '/v10/projects', { name }), names(call), names(call)])
-    const [first] = await names(call)
-    assert.equal(first, name)
-  }
-})
-
-onBothEngines('what one token was shown is not shown to another', async ({ call, token, user, as }) => {
-  const { body: one } = await call('POST', '/v10/projects', { name: 'one' })
-  await call('POST', '/v10/projects', { name: 'two' })
-  const narrow = await token({ projectIds: [one.id] })
-  const stranger = await user('stranger')
-  assert.deepEqual(await names(call), ['two', 'one'])
-  assert.deepEqual(await names(narrow), ['one'])
-  assert.deepEqual(await names(stranger.call), [])
-  assert.equal((await as(undefined)('GET', LIST)).status, 401)
-  assert.deepEqual(await names(call), ['two', 'one'])
-})
-
-onBothEngines('a commit ends what was kept, also for an answer that is being made', async ({ call, deps, engine }) => {
-  const kept = deps.db.answers()
-  assert.equal(kept === undefined, engine === 'postgres')
-  await call('POST', '/v10/projects', { name: 'first' })
-  if (kept !== undefined) assert.notEqual(deps.db.answers(), kept)
-})
-
-test('answers are kept by their key, bounded in number and in length', async () => {
-  const kept = new Map<string, unknown>()
-  const written = (body: string): Written => ({ links: undefined, body })
-  const once = await remembered(kept, 'a', async () => written('once'))
-  assert.equal(await remembered(kept, 'a', async () => written('twice')), once)
-  assert.equal(String((await remembered(kept, 'b', async () => written('other'))).body), 'other')
-  await remembered(kept, 'long', async () => written('x'.repeat(65_537)))
-  assert.equal(kept.has('long'), false)
-  for (let n = 0; n < 200; n++) await remembered(kept, `many ${n}`, async () => written('one of many'))
-  assert.ok(kept.size <= 50)
-})
-
-test('a list shows what was acknowledged by another instance, whatever was changed [postgres]', async () => {
-  const shared = { DATABASE_URL: await newDatabase(), BERTH_OPERATOR_TOKEN: 'operator-of-two-instances' }
-  const one = await openWorld('postgres', shared)
-  const other = await openWorld('postgres', { ...shared, BERTH_KEYS: `${one.folder}/keys.json` })
-  try {
-    const asked = other.as(one.credentials.token)
-    for (let at = 0; at < 22; at++) await one.call('POST', '/v10/projects', { name: `project-${at}` })
-    const variable = { key: 'A', value: '1', type: 'plain', target: ['production'] }
-    const { created } = (await one.call('POST', '/v10/projects/project-1/env', variable)).body
-    const changes: [Parameters<Call>[0], string, object?][] = [
-      ['POST', '/v10/projects/project-21/env', variable],
-      ['PATCH', `/v9/projects/project-1/env/${created.id}`, { value: '2' }],
-      ['PATCH', `/v9/projects/project-1/env/${created.id}`, { comment: 'said' }],
-      ['DELETE', `/v9/projects/project-1/env/${created.id}`],
-      ['POST', '/v1/projects/project-3/pause', {}],
-      ['PATCH', '/v9/projects/project-3', { framework: 'nextjs' }],
-      ['PATCH', '/v1/projects/project-3/protection-bypass', {}],
-      ['DELETE', '/v9/projects/project-3'],
-      ['POST', '/v10/projects', { name: 'one-more' }],
-    ]
-    for (const [method, url, body] of changes) {
-      const before = (await asked('GET', LIST)).text
-      assert.equal((await asked('GET', LIST)).text, before)
-      const { status, text } = await one.as(one.credentials.token)(method, url, body)
-      assert.ok(status < 300, `${method} ${url}: ${text}`)
-      const after = await asked('GET', LIST)
-      // A list of 21 is made anew each time.
-      const { projects } = (await asked('GET', '/v9/projects?limit=21')).body
-      assert.deepEqual(after.body.projects, projects.slice(0, 20), `${method} ${url}`)
+  await world.call('POST', '/v1/projects/web/pause', {})
+  await ask(questions)
+  for (const days of [0, 2, 100]) {
+    const now = Date.now() + days * DAY_MS
+    world.deps.clock.set(now)
+    await mustBeFresh(world, questions, `${days} days`)
+    for (const name of Object.keys(TIMERS) as TimerName[]) {
+      if ((await runTimer(world.deps, name, now)) > 0) await mustBeFresh(world, questions, `${name} after ${days} days`)
     }
-  } finally {
-    await other.close()
-    await one.close()
   }
+  assert.equal((await soon('GET', '/v9/projects/web')).status, 401)
 })
 
-test('answers that are known have a limit, and one account a quarter of it', () => {
-  const known = openKnownAnswers<Written>(100_000)
-  const written: Written = { links: undefined, body: 'x'.repeat(1000) }
-  for (let at = 0; at < 100; at++) known.keep('large', `${at}`, 's', written)
-  assert.ok(known.bytes() <= 25_000)
-  assert.equal(known.find('large', '0', 's'), undefined)
-  assert.equal(known.find('large', '99', 's'), written)
-  assert.equal(known.find('large', '99', 'other'), undefined)
-  assert.equal(known.find('small', '99', 's'), undefined)
-  for (let at = 0; at < 100; at++) known.keep(`account-${at}`, 'key', 's', written)
-  assert.ok(known.bytes() <= 100_000 && known.bytes() > 90_000)
-  assert.equal(known.find('large', '99', 's'), undefined)
-  assert.equal(known.find('account-99', 'key', 's'), written)
-  known.keep('account-99', 'long', 's', { ...written, body: 'x'.repeat(20_000) })
-  assert.equal(known.find('account-99', 'long', 's'), undefined)
+onSqlite('this test can fail: where no stamp is raised, answers are stale', async (world) => {
+  const place = await openPlace(world)
+  const questions = await questionsOf(world, place)
+  await ask(questions)
+  const { raise } = world.deps.db.changes
+  world.deps.db.changes.raise = () => {}
+  await world.call('PATCH', '/v9/projects/web', { framework: 'nextjs' })
+  world.deps.db.changes.raise = raise
+  await assert.rejects(mustBeFresh(world, questions, 'a change'), /after a change/)
+})
+
+onSqlite('every remembered route is given from memory, and another account changes nothing of it', async (world) => {
+  const place = await openPlace(world)
+  const found = new Set<unknown>()
+  const { find } = world.deps.memory!
+  world.deps.memory!.find = (key) => {
+    const value = find(key)
+    if (value !== undefined) found.add(value)
+    return value
+  }
+  const paths = REMEMBERED.map(({ path }) => path.replace(':idOrName', 'web'))
+  for (const path of paths) assert.equal((await world.call('GET', path)).status, 200)
+  await place.rival.call('POST', '/v10/projects', { name: 'elsewhere' })
+  await world.call('PATCH', '/v9/projects/other', { framework: 'nextjs' })
+  const known = found.size
+  await world.call('GET', '/v9/projects/web')
+  assert.equal(found.size, known + 1, 'a write to another project ends the answer of this one')
+})
+
+onSqlite('an answer with a value in clear is not kept', async (world) => {
+  const place = await openPlace(world)
+  const secret = 'a-plain-value-that-is-shown-in-clear'
+  const plain = { key: 'PLAIN', value: secret, type: 'plain', target: ['production'] }
+  assert.equal((await world.call('POST', '/v10/projects/other/env', plain)).status, 201)
+  const { protectionBypass } = (
+    await world.call('PATCH', `/v1/projects/${place.projectId}/protection-bypass`, { generate: {} })
+  ).body
+  const [bypass] = Object.keys(protectionBypass)
+  const texts: string[] = []
+  const { keep } = world.deps.memory!
+  world.deps.memory!.keep = (key, since, remembered) => {
+    texts.push(`${key} ${(remembered.value as { body?: Buffer }).body ?? ''}`)
+    return keep(key, since, remembered)
+  }
+  for (const path of ['/v9/projects', '/v9/projects/web', '/v9/projects/web/env?decrypt=true']) {
+    const { text } = await world.call('GET', path)
+    assert.ok(text.includes(path.includes('decrypt') ? 'second' : bypass!), path)
+  }
+  assert.ok((await world.call('GET', '/v9/projects/other/env')).text.includes(secret))
+  await world.call('GET', '/v9/projects/other')
+  assert.equal(texts.filter((text) => text.includes('"body"') || text.includes(secret)).length, 0)
+  assert.equal(texts.filter((text) => text.includes(bypass!) || text.includes('"second"')).length, 0)
+  assert.ok(texts.some((text) => text.includes('PLAIN')))
+})
+
+test('every remembered route is a GET of the public API', () => {
+  for (const { method, auth } of REMEMBERED) assert.deepEqual([method, auth], ['GET', 'public'])
+  assert.ok(REMEMBERED.length >= 3)
 })

@@ -1,6 +1,7 @@
 /** PostgreSQL, or a distributed engine that speaks its protocol: serializable transactions, run again when they lose a race. */
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { openChanges } from '../changes.ts'
 import { type Db, migrate, type Queries, type StoreWatch } from '../db.ts'
 import type { Schema } from '../schema.ts'
 import { postgresDialect } from './dialect.ts'
@@ -75,7 +76,7 @@ export async function openPostgres(
         return value
       }),
     connections: () => countConnections(pool, [pipeline, ownPipeline]),
-    answers: () => undefined,
+    changes: openChanges(),
     renew: () => {},
     refusalOf,
     onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),

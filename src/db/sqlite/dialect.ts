@@ -13,18 +13,12 @@ import {
 
 /** Distinct query texts are few (lists of values are bounded); this bound is against a mistake, not for tuning. */
 const STATEMENTS_KEPT = 1000
-/** Answers that a snapshot remembers of one query, and the rows of one answer: some megabytes at the most. */
-const REMEMBERED = 2000
-const ROWS_REMEMBERED = 20
 
-/**
- * Runs a query that gives rows at once, past the promises and hooks of Kysely's executor. `remember` keeps the rows for as
- * long as the snapshot lasts: until the next commit they cannot change.
- */
-export type DirectQuery = (sql: string, values: readonly unknown[], remember: boolean) => unknown[]
+/** Runs a query that gives rows at once, past the promises and hooks of Kysely's executor. */
+export type DirectQuery = (sql: string, values: readonly unknown[]) => unknown[]
 
 /** What a reading connection reads from: opened by a query, ended by a commit. */
-export type Snapshot = { open(): void; remembered: Map<string, Map<string, unknown[]>> }
+export type Snapshot = { open(): void }
 
 /** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
 export const DIRECT = new WeakMap<object, DirectQuery>()
@@ -37,22 +31,7 @@ export function sqliteDialect(database: DatabaseSync, snapshot?: Snapshot): Dial
     supportsTransactionalDdl: { value: true },
     supportsMultipleConnections: { value: true },
   })
-  DIRECT.set(adapter, (sql, values, remember) => {
-    if (!remember || snapshot === undefined) return run(sql, values, true).rows
-    let answers = snapshot.remembered.get(sql)
-    if (answers === undefined) {
-      answers = new Map()
-      snapshot.remembered.set(sql, answers)
-    }
-    const key = JSON.stringify(values)
-    let rows = answers.get(key)
-    if (rows === undefined) {
-      rows = run(sql, values, true).rows
-      if (answers.size >= REMEMBERED) answers.clear()
-      if (rows.length <= ROWS_REMEMBERED) answers.set(key, rows)
-    }
-    return rows
-  })
+  DIRECT.set(adapter, (sql, values) => run(sql, values, true).rows)
   return {
     createAdapter: () => adapter,
     createDriver: () => sqliteDriver(database, connection),

@@ -4,11 +4,13 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { holdNames, makeFolder, NameLost, trueName, writeAgain } from '../../adapters/folder.ts'
+import { type Changed, openChanges } from '../changes.ts'
 import { type Db, isComplete, migrate, type Queries, type StoreWatch, schemaOf } from '../db.ts'
 import type { Schema } from '../schema.ts'
 import { sqliteDialect } from './dialect.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import { lockStore } from './lock.ts'
+import { openNotes } from './notes.ts'
 import { CONSTRAINT, FULL, familyOf, IO_ERROR } from './result.ts'
 
 /** A stamp met one from before a clock change; the next attempt has another. */
@@ -40,32 +42,39 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const writing = openConnection(file, synchronous)
   const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
   await migrate(queries)
+  const changes = openChanges()
+  const takeNotes = openNotes(writing)
   const snapshot = snapshotOf(openConnection(file, 'read only'))
   const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot) })
   const stillHeld = holdNames([file, `${file}-wal`, `${file}-lock`])
-  const commitTogether = groupCommit(writerOf(writing, snapshot.end, stillHeld), groupLimit, {
+  let changed: Changed = []
+  const beforeCommit = () => {
+    snapshot.end()
+    changed = takeNotes()
+    changes.raise(changed)
+  }
+  const afterCommit = () => {
+    stillHeld()
+    if (changed.length > 0) changes.tell(changed)
+  }
+  const commitTogether = groupCommit(writerOf(writing, beforeCommit, afterCommit), groupLimit, {
     onDone: (writes, ms) => watch?.committed(writes, ms),
     onFailed: (error) => {
       if (familyOf(error) === IO_ERROR || error instanceof NameLost) onDiskFault(error)
     },
   })
-  const listeners: (() => void)[] = []
-  const write = async <T>(work: (tx: Queries) => Promise<T>, owner = ''): Promise<T> => {
-    const value = await attempt(() => commitTogether(() => work(queries), owner))
-    for (const listener of listeners) listener()
-    return value
-  }
-
   return {
     engine: 'sqlite',
     read: reading,
-    write,
-    answers: snapshot.answers,
-    renew: snapshot.end,
+    write: (work, owner = '') => attempt(() => commitTogether(() => work(queries), owner)),
+    changes,
+    renew() {
+      snapshot.end()
+      changes.raise('all')
+    },
     refusalOf: (error) => (familyOf(error) === FULL ? 'storage_full' : undefined),
-    onEdgeChange: (listener) => void listeners.push(listener),
+    onEdgeChange: (listener) => changes.onChange(listener),
     async close() {
-      listeners.length = 0
       snapshot.end()
       await reading.destroy()
       await queries.destroy()
@@ -156,19 +165,12 @@ function putLogOnDisk(database: DatabaseSync, log: string): void {
 function snapshotOf(database: DatabaseSync) {
   const begin = database.prepare('BEGIN')
   const commit = database.prepare('COMMIT')
-  const remembered = new Map<string, Map<string, unknown[]>>()
-  let answers = new Map<string, unknown>()
   return {
     database,
-    remembered,
     open() {
       if (!database.isTransaction) begin.run()
     },
-    answers: () => answers,
     end() {
-      remembered.clear()
-      // An answer that is being made from what was read before goes into the map that nobody reads any more.
-      answers = new Map()
       if (database.isTransaction) commit.run()
     },
   }
