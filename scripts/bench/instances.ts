@@ -5,6 +5,7 @@ import { openPostgres } from '../../src/db/postgres/open.ts'
 import { ask } from './ask.ts'
 import { CREATE } from './cases.ts'
 import { stopServer } from './children.ts'
+import { hasHaproxy, startHaproxy } from './haproxy.ts'
 import { openLoader } from './load.ts'
 import { startService } from './measure.ts'
 import { newNames, spread } from './rounds.ts'
@@ -12,6 +13,8 @@ import type { ScaleOptions } from './scale.ts'
 import { projectName, seedStore, tokenOf } from './seed.ts'
 
 const INSTANCES = [1, 2, 4]
+const BEHIND_HAPROXY = [1, 2]
+const KINDS = ['get', 'own', 'together', 'mixed'] as const
 const CONNECTIONS = 32
 const ROUNDS = 3
 const ACCOUNTS = 20
@@ -19,18 +22,24 @@ const NAMES = 50
 const RACERS = 20
 
 type Instance = Awaited<ReturnType<typeof startService>>
-/** Per second of all instances together; `lost`: transactions that were run again, by 100 creates. */
+type Kind = (typeof KINDS)[number]
+/** Where requests go: to each instance, or to the HAProxy before them. */
+type Setup = { title: string; instances: Instance[]; proxy: string | undefined }
+
+/** Per second of all instances together; `lost`: transactions that were run again, by 100 writes. `mixed`: as many connections read as create. */
 export type InstancesResult = {
-  instances: number
+  title: string
   gets: number
   creates: number
   together: number
   lost: number
   lostTogether: number
+  mixed: number
+  lostMixed: number
   errors: number
 }[]
 
-/** Measures one, two and four instances in turns, with the same connections in sum. Throws when a name was given twice. */
+/** Measures one, two and four instances in turns, and one and two behind HAProxy, with the same connections in sum. Throws when a name was given twice. */
 export async function measureInstances(
   { folder, env, newDatabase, say }: ScaleOptions,
   seconds: number,
@@ -45,41 +54,77 @@ export async function measureInstances(
   const all: Instance[] = []
   for (let at = 0; at < Math.max(...INSTANCES); at++) all.push(await startService('bin/berth.mjs', settings))
   const loader = openLoader(folder)
-  const load = async (some: Instance[], kind: 'get' | 'own' | 'together') => {
-    const before = await lostBy(some)
-    const figures = await Promise.all(
-      some.map(({ origin }, at) => {
-        const account = kind === 'together' ? 0 : at
-        const headers = { authorization: `Bearer ${tokenOf(account)}` }
-        const read = { method: 'GET', path: `/v9/projects/${projectName(account)}`, headers } as const
-        const asked = kind === 'get' ? read : { ...CREATE(newNames()), headers }
-        return loader.run({ origin, asked, connections: CONNECTIONS / some.length, seconds }, `load-${at}`)
-      }),
-    )
-    const perSecond = figures.reduce((sum, one) => sum + one.perSecond, 0)
-    const errors = figures.reduce((sum, one) => sum + one.errors, 0)
-    return { perSecond, errors, lost: (100 * ((await lostBy(some)) - before)) / (perSecond * seconds) }
-  }
-  const found = INSTANCES.map(() => ({ get: [] as Loaded[], own: [] as Loaded[], together: [] as Loaded[] }))
+  const proxies = hasHaproxy()
+    ? await Promise.all(
+        BEHIND_HAPROXY.map((count) =>
+          startHaproxy(
+            data,
+            all.slice(0, count).map(({ origin }) => origin),
+          ),
+        ),
+      )
+    : []
+  if (proxies.length === 0) say('HAProxy is not installed: no instances are measured behind it')
+  const setups: Setup[] = [
+    ...INSTANCES.map((count) => ({ title: String(count), instances: all.slice(0, count), proxy: undefined })),
+    ...proxies.map(({ origin }, at) => {
+      const count = BEHIND_HAPROXY[at]!
+      return { title: `${count} behind HAProxy`, instances: all.slice(0, count), proxy: origin }
+    }),
+  ]
+  const found = setups.map(() => ({ get: [], own: [], together: [], mixed: [] }) as Record<Kind, Loaded[]>)
   for (let round = 0; round < ROUNDS; round++) {
     say(`instances: round ${round + 1} of ${ROUNDS}`)
-    for (const [at, count] of INSTANCES.entries()) {
-      for (const kind of ['get', 'own', 'together'] as const)
-        found[at]![kind].push(await load(all.slice(0, count), kind))
-    }
+    for (const [at, setup] of setups.entries())
+      for (const kind of KINDS) found[at]![kind].push(await load(loader, setup, kind, seconds))
   }
   await raceForNames(all)
+  for (const { stop } of proxies) await stop()
   for (const instance of all) await stopServer(instance)
   const middle = (rounds: Loaded[], of: 'perSecond' | 'lost') => spread(rounds.map((round) => round[of])).median
-  return found.map(({ get, own, together }, at) => ({
-    instances: INSTANCES[at]!,
+  return found.map(({ get, own, together, mixed }, at) => ({
+    title: setups[at]!.title,
     gets: middle(get, 'perSecond'),
     creates: middle(own, 'perSecond'),
     together: middle(together, 'perSecond'),
+    mixed: middle(mixed, 'perSecond'),
     lost: middle(own, 'lost'),
     lostTogether: middle(together, 'lost'),
-    errors: [...get, ...own, ...together].reduce((sum, { errors }) => sum + errors, 0),
+    lostMixed: middle(mixed, 'lost'),
+    errors: [...get, ...own, ...together, ...mixed].reduce((sum, { errors }) => sum + errors, 0),
   }))
+}
+
+/** Loads a set-up with 32 connections in sum, which are spread over its instances where no HAProxy does that. */
+async function load(
+  loader: ReturnType<typeof openLoader>,
+  { instances, proxy }: Setup,
+  kind: Kind,
+  seconds: number,
+): Promise<Loaded> {
+  const before = await lostBy(instances)
+  const origins = instances.map(({ origin }) => proxy ?? origin)
+  const verbs: ('get' | 'create')[] = kind === 'mixed' ? ['get', 'create'] : [kind === 'get' ? 'get' : 'create']
+  const connections = CONNECTIONS / origins.length / verbs.length
+  const figures = await Promise.all(
+    origins.flatMap((origin, at) => {
+      const account = kind === 'together' ? 0 : at
+      const headers = { authorization: `Bearer ${tokenOf(account)}` }
+      return verbs.map(async (verb) => {
+        const read = { method: 'GET', path: `/v9/projects/${projectName(account)}`, headers } as const
+        const asked = verb === 'get' ? read : { ...CREATE(newNames()), headers }
+        return { verb, ...(await loader.run({ origin, asked, connections, seconds }, `load-${verb}-${at}`)) }
+      })
+    }),
+  )
+  const sum = (some: typeof figures) => some.reduce((all, { perSecond }) => all + perSecond, 0)
+  const writes = sum(figures.filter(({ verb }) => verb === 'create')) * seconds
+  const lost = (await lostBy(instances)) - before
+  return {
+    perSecond: sum(figures),
+    errors: figures.reduce((all, { errors }) => all + errors, 0),
+    lost: writes === 0 ? 0 : (100 * lost) / writes,
+  }
 }
 
 type Loaded = { perSecond: number; errors: number; lost: number }
