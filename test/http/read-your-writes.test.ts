@@ -1,0 +1,186 @@
+/**
+ * What was acknowledged is read back by whoever asks next: by the writer and by another person, on the instance that wrote it and on
+ * another one, while others ask for the same. On PostgreSQL with notifications that come 5 s late, or never. docs/architecture.md: What is remembered.
+ */
+import assert from 'node:assert/strict'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openEdgeOf } from '../support/edge-world.ts'
+import { rounds } from '../support/rounds.ts'
+import { callerOf, type Engine, newDatabase, openWorld, type World } from '../support/world.ts'
+
+const WORKERS = 8
+const LATE_MS = 5000
+const READS = rounds(200, 10_000)
+
+type Ask = (
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  url: string,
+  body?: unknown,
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said; the assertion is the check
+) => Promise<{ status: number; text: string; body: any }>
+
+/** The same instances twice, as two people: each of these asks one instance as one person. */
+type Place = {
+  first: Ask[]
+  second: Ask[]
+  operator: Ask
+  teamId: string
+  secondId: string
+  newToken(): Promise<Ask[]>
+}
+
+/** Passes a connection on. What the server says to a connection that listens comes late, or not at all. */
+async function openLateProxy(t: TestContext, target: URL, cuts: boolean): Promise<{ url: string; held: () => number }> {
+  const sockets = new Set<Socket>()
+  let held = 0
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    let listens = false
+    client.on('data', (data) => {
+      listens ||= data.includes('listen berth')
+      upstream.write(data)
+    })
+    upstream.on('data', (data) => {
+      // A notification begins with its kind.
+      if (!listens || data[0] !== 0x41) return void client.write(data)
+      held++
+      if (cuts) return void client.destroy()
+      setTimeout(() => client.write(data), LATE_MS).unref()
+    })
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => {})
+      one.on('close', () => other.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const url = new URL(target)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as { port: number }).port)
+  return { url: url.href, held: () => held }
+}
+
+/** One instance over an embedded store, or two over one PostgreSQL. */
+async function openInstances(t: TestContext, engine: Engine, url?: string): Promise<Place> {
+  const worlds: World[] = [await openWorld(engine, url === undefined ? {} : { DATABASE_URL: url })]
+  const BERTH_KEYS = join(worlds[0]!.folder, 'keys.json')
+  if (url !== undefined) worlds.push(await openWorld(engine, { DATABASE_URL: url, BERTH_KEYS }))
+  t.after(async () => {
+    for (const world of worlds) await world.close()
+  })
+  // The edge listens for notifications.
+  for (const world of worlds) if (url !== undefined) await openEdgeOf(world)
+  const [{ credentials, operator, user }] = worlds as [World]
+  const as = (token: string | undefined) => worlds.map((world) => callerOf(world, token) as Ask)
+  const mate = await user('mate')
+  const { teamId } = credentials
+  const operate = operator as Ask
+  const placed = await operate('PUT', `/operator/v1/teams/${teamId}/members/${mate.id}`, { role: 'MEMBER' })
+  assert.ok(placed.status < 300, placed.text)
+  return {
+    first: as(credentials.token),
+    second: as(mate.token),
+    operator: operate,
+    teamId,
+    secondId: mate.id,
+    newToken: async () =>
+      as((await operate('POST', '/operator/v1/tokens', { userId: credentials.userId, name: 'spare' })).body.token),
+  }
+}
+
+/** Asks until the store answers: of a write that was not answered nobody knows whether it is there. */
+async function insist(...[ask, method, url, body]: [Ask, ...Parameters<Ask>]): ReturnType<Ask> {
+  for (let left = 20; ; left--) {
+    const answer = await ask(method, url, body)
+    if (answer.status !== 503 || left === 0) return answer
+    await new Promise((done) => setTimeout(done, 100))
+  }
+}
+
+/** Writes one thing after another, and has each read by somebody somewhere as soon as it is acknowledged. Gives how many were read. */
+async function readWhatIsWritten({ first, second, teamId }: Place, worker: number, times: number): Promise<number> {
+  const team = `teamId=${teamId}`
+  const path = `/v9/projects/mine-${worker}`
+  const any = (all: Ask[]) => all[Math.floor(Math.random() * all.length)]!
+  const made = await insist(any(first), 'POST', `/v10/projects?${team}`, { name: `mine-${worker}` })
+  assert.equal(made.status, 200, made.text)
+  let stop = false
+  // Others ask for the same all the while: what they read before a write must not be kept after it.
+  const crowd = [first, second].map(async (people) => {
+    while (!stop) for (const url of [path, `${path}/env`]) await any(people)('GET', `${url}?${team}`)
+  })
+  try {
+    for (let n = 0; n < times; n++) await writeAndRead(n)
+  } finally {
+    stop = true
+    await Promise.all(crowd)
+  }
+  return times
+
+  async function writeAndRead(n: number): Promise<void> {
+    const said = `said-${worker}-${n}`
+    const reader = any(n % 2 === 0 ? first : second)
+    const kind = n % 4
+    const written =
+      kind < 2
+        ? await insist(any(first), 'PATCH', `${path}?${team}`, { buildCommand: said })
+        : await insist(any(first), 'POST', `${path}/env?upsert=true&${team}`, {
+            ...{ key: 'KEY', value: 'v', type: 'encrypted', target: ['preview'], comment: said },
+          })
+    assert.ok(written.status < 300, written.text)
+    const from = kind === 0 || kind === 3 ? path : kind === 1 ? '/v9/projects' : `${path}/env`
+    const read = await insist(reader, 'GET', `${from}?${team}`)
+    assert.ok(read.text.includes(`"${said}"`), `${from} after ${said}: ${read.status} ${read.text.slice(0, 300)}`)
+  }
+}
+
+/** Takes access and gives it back: whoever is told that it ended is right, on every instance. */
+async function endAccess({ first, second, operator, teamId, secondId, newToken }: Place, times: number): Promise<void> {
+  const list = (ask: Ask) => ask('GET', `/v9/projects?teamId=${teamId}`)
+  const member = `/operator/v1/teams/${teamId}/members/${secondId}`
+  for (let n = 0; n < times; n++) {
+    for (const ask of second) assert.equal((await list(ask)).status, 200)
+    assert.ok((await operator('DELETE', member)).status < 300)
+    for (const ask of second) assert.equal((await list(ask)).status, 403, 'a member who was removed')
+    assert.ok((await operator('PUT', member, { role: 'MEMBER' })).status < 300)
+    const token = await newToken()
+    for (const ask of token) assert.equal((await list(ask)).status, 200)
+    const tokens = (await first[0]!('GET', '/v5/user/tokens')).body.tokens as { id: string; name: string }[]
+    const { id } = tokens.find(({ name }) => name === 'spare')!
+    assert.ok((await first[0]!('DELETE', `/v3/user/tokens/${id}`)).status < 300)
+    for (const ask of token) assert.equal((await list(ask)).status, 401, 'a token that was ended')
+  }
+}
+
+async function run(place: Place): Promise<void> {
+  const workers = Array.from({ length: WORKERS }, (_, at) => readWhatIsWritten(place, at, READS / WORKERS))
+  const read = (await Promise.all(workers)).reduce((sum, one) => sum + one, 0)
+  assert.equal(read, READS)
+  await endAccess(place, rounds(3, 50))
+}
+
+test('on the embedded store', { timeout: 1_200_000 }, async (t) => run(await openInstances(t, 'sqlite')))
+
+for (const [what, cuts] of [
+  ['late', false],
+  ['cut', true],
+] as const) {
+  test(`on two instances on PostgreSQL, with notifications ${what}`, { timeout: 1_200_000 }, async (t) => {
+    const proxy = await openLateProxy(t, new URL(await newDatabase()), cuts)
+    const place = await openInstances(t, 'postgres', proxy.url)
+    await run(place)
+    // What the edge follows is told by notifications.
+    await place.first[0]!('POST', `/v1/projects/mine-0/pause?teamId=${place.teamId}`, {})
+    for (let waited = 0; proxy.held() === 0 && waited < 100; waited++) await new Promise((done) => setTimeout(done, 50))
+    assert.ok(proxy.held() > 0, 'a notification came by')
+  })
+}
