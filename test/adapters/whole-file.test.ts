@@ -1,6 +1,6 @@
 /** Files are there whole or not at all, and nobody else decides where they go. src/adapters/whole-file.ts; docs/threats.md T62. */
 import assert from 'node:assert/strict'
-import {
+import fs, {
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -10,6 +10,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -61,4 +63,37 @@ test('a file is written whose name is as long as a name may be', (t) => {
   const file = join(newFolder(t), 'x'.repeat(255))
   writeWhole(file, 'one')
   assert.equal(readFileSync(file, 'utf8'), 'one')
+})
+
+/** What is synced while `work` runs: the sizes of files, and `folder`. */
+async function syncsOf(t: TestContext, work: () => unknown): Promise<(number | 'folder')[]> {
+  const syncs: (number | 'folder')[] = []
+  const add = (stats: fs.Stats) => void syncs.push(stats.isDirectory() ? 'folder' : stats.size)
+  const { fsyncSync } = fs
+  const handle = await open(import.meta.dirname)
+  const kind = Object.getPrototypeOf(handle) as FileHandle
+  await handle.close()
+  const { sync } = kind
+  const sooner = t.mock.method(fs, 'fsyncSync', (descriptor: number) => {
+    add(fs.fstatSync(descriptor))
+    fsyncSync(descriptor)
+  })
+  const later = t.mock.method(kind, 'sync', async function (this: FileHandle) {
+    add(await this.stat())
+    return sync.call(this)
+  })
+  syncBuiltinESMExports()
+  await work()
+  sooner.mock.restore()
+  later.mock.restore()
+  syncBuiltinESMExports()
+  return syncs
+}
+
+test('what is in a file is on the disk before its name is, and its name before anybody hears of it', async (t) => {
+  const file = join(newFolder(t), 'out')
+  assert.deepEqual(await syncsOf(t, () => writeWhole(file, 'four')), [4, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => writeWholeLater(file, Buffer.from('seven!!'))), [7, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => writeFirst(`${file}.first`, 'three')), [5, 'folder'])
+  assert.deepEqual(await syncsOf(t, () => makeBeside(file, 'x')), [1])
 })

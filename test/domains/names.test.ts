@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { apexOf, canonicalName, isPlatformName, wildcardsOver } from '../../src/model/domain-name.ts'
+import { apexOf, canonicalName, isPlatformName, nameToFind, wildcardsOver } from '../../src/model/domain-name.ts'
 import { Refusal } from '../../src/refusal.ts'
 import { BAD } from '../support/bad-names.ts'
 
@@ -53,6 +53,38 @@ for (const said of BAD) {
     )
   })
 }
+
+test('a name that cannot be a domain is refused with the reason, and long names are cut in the answer', () => {
+  const long = 'a'.repeat(400)
+  for (const [name, reason] of [
+    [long, 'it is longer than 253 characters'],
+    [`${`${'a'.repeat(63)}.`.repeat(4)}com`, 'it is longer than 253 characters'],
+    [`ü${'é.'.repeat(60)}com`, 'it is longer than 253 characters'],
+    ['http://example.com', 'write the name alone, without spaces, "/", ":", "@", "%" and the like'],
+    ['xn--a.com', 'it is not a valid internationalized name'],
+    ['localhost', 'it needs at least two labels, such as example.com'],
+    ['192.0.2.1', 'an IP address or a name that ends in a number is not a domain'],
+    ['-a.com', 'each label is 1 to 63 letters, digits or "-", and neither begins nor ends with "-"'],
+    [
+      'a.local',
+      '".local" is reserved for special use, and the operator has not allowed it (BERTH_SPECIAL_USE_DOMAINS)',
+    ],
+    ['co.uk', 'it is a public suffix, under which others register names'],
+  ] as const)
+    assert.throws(
+      () => canonicalName(name, settings),
+      (error) => {
+        assert.ok(error instanceof Refusal)
+        assert.equal(error.message, `Cannot use the domain name "${name.slice(0, 100)}": ${reason}.`)
+        assert.deepEqual(error.extra, { domain: name.slice(0, 300) })
+        return true
+      },
+    )
+  assert.throws(
+    () => nameToFind(long, settings),
+    (error) => error instanceof Refusal && error.message === `There is no domain "${'a'.repeat(100)}".`,
+  )
+})
 
 test('special-use names are taken where the operator says so, and so are names under the platform suffix', () => {
   const allowed = readConfig({ BERTH_SPECIAL_USE_DOMAINS: 'test, internal' }).domains

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { groupCommit, type Writer } from '../../src/db/sqlite/group-commit.ts'
 import { openFairQueue } from '../../src/fair-queue.ts'
-import { openGate } from '../../src/http/gate.ts'
+import { openGate, openGates } from '../../src/http/gate.ts'
 import { Refusal } from '../../src/refusal.ts'
 import { openSemaphore } from '../../src/semaphore.ts'
 import { onBothEngines, type World } from '../support/world.ts'
@@ -198,4 +198,58 @@ test('what is short shares one commit, up to the limit', async () => {
   const write = groupCommit(writer, 3, { onDone: () => {}, onFailed: () => {} })
   await Promise.all(Array.from({ length: 4 }, (_, at) => write(async () => void said.push(String(at)), 'a')))
   assert.deepEqual(said, ['BEGIN IMMEDIATE', '0', '1', '2', 'COMMIT', 'BEGIN IMMEDIATE', '3', 'COMMIT'])
+})
+
+test('what waits comes in one after another, and where each fills an iteration of the event loop, one in each', async () => {
+  const gate = openGate({ mostOfOne: 1000 })
+  await nextTurn()
+  gate.enter('a')
+  busy(10)
+  let iteration = 0
+  let isOver = false
+  const count = async () => {
+    for (; !isOver; iteration++) await nextTurn()
+  }
+  void count()
+  const seen: number[] = []
+  const enter = () =>
+    gate.enter('a')!.then(() => {
+      seen.push(iteration)
+      busy(10)
+    })
+  await Promise.all(Array.from({ length: 6 }, enter))
+  isOver = true
+  assert.equal(new Set(seen).size, 6, `in the iterations ${seen}`)
+})
+
+test('how many lists, bulk writes and requests run at once, of one account and of all', async () => {
+  const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+  for (const [engine, most] of [
+    ['sqlite', { all: 64, lists: 1, ofAll: 2 }],
+    ['postgres', { all: 16, lists: 3, ofAll: 6 }],
+  ] as const) {
+    let hasRoom = false
+    const gates = openGates(engine, () => hasRoom)
+    const enters = async (name: 'all' | 'bulk' | 'lists', owner: string) => {
+      await nextTurn()
+      let entered = 0
+      const add = () => void entered++
+      for (let n = 0; n < 70; n++) {
+        const waits = gates[name].enter(owner)
+        if (waits === undefined) add()
+        else waits.then(add, () => {})
+      }
+      await turns(80)
+      return entered
+    }
+    assert.deepEqual([await enters('all', 'a'), await enters('bulk', 'a')], [most.all, 1], engine)
+    assert.equal(await enters('lists', 'none'), 0, 'an account whose answers have not left makes no list')
+    hasRoom = true
+    const other = openGates(engine, () => hasRoom)
+    gates.lists = other.lists
+    assert.equal(await enters('lists', 'a'), most.lists, engine)
+    let sum = most.lists
+    for (const owner of all.slice(1)) sum += await enters('lists', owner)
+    assert.equal(sum, most.ofAll, engine)
+  }
 })

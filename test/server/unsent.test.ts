@@ -10,13 +10,14 @@ import { openUnsent, type UnsentRules } from '../../src/server/unsent.ts'
 
 const MIB = 1024 * 1024
 
-/** A server that answers `/<owner>/<bytes>` with so many bytes that are of that owner. */
+/** A server that answers `/<owner>/<bytes>` with so many bytes that are of that owner; `/<owner>/<bytes>/<ms>` only after so long. */
 async function openServer(t: TestContext, rules: UnsentRules) {
   let ended = 0
   let left = 0
   const unsent = openUnsent({ ...rules, onEnded: () => void ended++, onLeft: () => void left++ })
-  const server = createServer((request, response) => {
-    const [, owner, bytes] = request.url!.split('/')
+  const server = createServer(async (request, response) => {
+    const [, owner, bytes, ms] = request.url!.split('/')
+    if (ms !== undefined) await sleep(Number(ms))
     response.setHeader('content-length', bytes!)
     const body = unsent.hold(request, response, owner!, Buffer.alloc(Number(bytes), 'x'))
     if (body instanceof Readable) body.pipe(response)
@@ -131,5 +132,26 @@ test('a short answer to who waits for one is not held at all', async (t) => {
   const socket = askAndWait(server, '/a/100')
   await once(socket, 'readable')
   assert.equal(left(), 0)
+  socket.destroy()
+})
+
+test('whoever is owed most gives way, also where the answer that is one too many is of another', async (t) => {
+  const { server, unsent, ended } = await openServer(t, { budget: 60 * MIB })
+  const small = askAndWait(server, `/small/${5 * MIB}`)
+  await until(() => unsent.bytes() === 5 * MIB)
+  const great = askAndWait(server, `/great/${40 * MIB}`)
+  await until(() => unsent.bytes() === 45 * MIB)
+  const second = askAndWait(server, `/small/${20 * MIB}`)
+  await isEnded(great)
+  assert.equal(ended(), 1)
+  await Promise.all([readAll(small, 5 * MIB), readAll(second, 20 * MIB)])
+})
+
+test('an answer that waits for an earlier one of its connection waits as long as answers leave', async (t) => {
+  const { server, ended } = await openServer(t, { longestStallMs: 1200 })
+  // The third is ready at once; the first two take 700 ms each, one after another.
+  const socket = askAndWait(server, '/a/20000/700', '/a/20000/1400', '/a/20000')
+  await readAll(socket, 60_000)
+  assert.equal(ended(), 0)
   socket.destroy()
 })
