@@ -1,7 +1,7 @@
 /** The requests whose cost is looked at as a store grows. Each is about another account or project every time. */
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
-import type { Served } from './scale.ts'
+import type { Target } from './children.ts'
 import { hostName, projectName, tokenOf } from './seed.ts'
 
 export const ASKED = [
@@ -19,6 +19,21 @@ export const ASKED = [
   // Last: what is paused is not served.
   { name: 'pause', title: 'pause or unpause' },
 ] as const
+
+/** A store that is served. `of`: what the account asks with, that a request is about. */
+export type Served = {
+  title: string
+  target: Target
+  accounts: number
+  projects: number
+  /** Where the middle of all seeded projects is. */
+  middle: number
+  /** Of the account that has 41,000 projects, when it is the one that is asked for. */
+  large: { teamId: string } | undefined
+  seconds: number
+  megabytes: number
+  startMs: number
+}
 
 export type Asker = Record<(typeof ASKED)[number]['name'], () => Promise<number>>
 

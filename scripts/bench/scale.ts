@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { openPostgres } from '../../src/db/postgres/open.ts'
 import { openSqlite } from '../../src/db/sqlite/open.ts'
-import { memoryOf, stopServer, type Target } from './children.ts'
+import { memoryOf, stopServer } from './children.ts'
 import { startService } from './measure.ts'
 import { spread } from './rounds.ts'
-import { ASKED, openAsker } from './scale-asked.ts'
+import { ASKED, openAsker, type Served } from './scale-asked.ts'
 import { FIRST_STAMP, seedStore, type Wanted } from './seed.ts'
 
 const PROJECTS_EACH = 50
@@ -24,21 +24,6 @@ export type ScaleOptions = {
   /** A new, empty PostgreSQL database for each store; undefined: the embedded store. */
   newDatabase: (() => Promise<string>) | undefined
   say: (line: string) => void
-}
-
-/** A store that is served. `of`: what the account asks with, that a request is about. */
-export type Served = {
-  title: string
-  target: Target
-  accounts: number
-  projects: number
-  /** Where the middle of all seeded projects is. */
-  middle: number
-  /** Of the account that has 41,000 projects, when it is the one that is asked for. */
-  large: { teamId: string } | undefined
-  seconds: number
-  megabytes: number
-  startMs: number
 }
 
 export type ScaleResult = {

@@ -96,6 +96,6 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Print the script by which a shell completes these commands',
     takes: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
     example: 'berth completion bash > ~/.local/share/bash-completion/completions/berth',
-    load: async () => (await import('./completion.ts')).completionCommand,
+    load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
   },
 ]

@@ -1,22 +1,17 @@
 /** The scripts by which shells complete commands: made from the table, and whole in themselves, so that a Tab starts nothing. */
-import {
-  type Argument,
-  COMMON,
-  type Command,
-  type Invocation,
-  type Option,
-  type Outcome,
-} from '../command-line/command.ts'
+import { type Argument, COMMON, type Command, type Option, type Run } from '../command-line/command.ts'
 import { nextWords } from '../command-line/parse.ts'
-import { COMMANDS } from './commands.ts'
 
 /** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
 type Position = { words: string; next: { word: string; about: string }[]; files: boolean }
 
-export async function completionCommand({ value }: Invocation): Promise<Outcome> {
-  const shell = value('shell') as keyof typeof SCRIPTS
-  const text = SCRIPTS[shell](placesOf(COMMANDS))
-  return { data: { shell, script: text }, text }
+/** What runs the command that completes these commands. They are handed in, because the table of commands names this one. */
+export function completionOf(commands: readonly Command[]): Run {
+  return async ({ value }) => {
+    const shell = value('shell') as keyof typeof SCRIPTS
+    const text = SCRIPTS[shell](placesOf(commands))
+    return { data: { shell, script: text }, text }
+  }
 }
 
 /** Every word or words after which something can come. */
