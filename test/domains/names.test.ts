@@ -1,8 +1,15 @@
 /** One canonical form of a name, in bodies and in paths; what is not a name is refused and writes nothing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig } from '../../src/config.ts'
-import { apexOf, canonicalName, isPlatformName, nameToFind, wildcardsOver } from '../../src/model/domain-name.ts'
+import { BadSetting, readConfig } from '../../src/config.ts'
+import {
+  apexOf,
+  canonicalName,
+  isPlatformName,
+  mustOwnSuffix,
+  nameToFind,
+  wildcardsOver,
+} from '../../src/model/domain-name.ts'
 import { Refusal } from '../../src/refusal.ts'
 import { BAD } from '../support/bad-names.ts'
 
@@ -84,6 +91,27 @@ test('a name that cannot be a domain is refused with the reason, and long names 
     () => nameToFind(long, settings),
     (error) => error instanceof Refusal && error.message === `There is no domain "${'a'.repeat(100)}".`,
   )
+})
+
+test('a platform suffix under which others register names is refused with what to set', () => {
+  const refused = (suffix: string, sentence: RegExp, env: Record<string, string> = {}) =>
+    assert.throws(
+      () => mustOwnSuffix(readConfig({ BERTH_PLATFORM_SUFFIX: suffix, ...env }).domains),
+      (error) => error instanceof BadSetting && sentence.test(error.message),
+    )
+  refused(
+    'co.uk',
+    /^BERTH_PLATFORM_SUFFIX is "co\.uk", under which everybody registers names: set a domain of your own/,
+  )
+  const platform = /^BERTH_PLATFORM_SUFFIX is "github\.io", which the Public Suffix List knows as .*BERTH_EDGE_CNAME/
+  refused('github.io', platform)
+  refused('github.io', platform, { BERTH_EDGE_CNAME: 'edge.example.com' })
+  for (const env of [
+    { BERTH_PLATFORM_SUFFIX: 'apps.example.com' },
+    { BERTH_PLATFORM_SUFFIX: 'localhost' },
+    { BERTH_PLATFORM_SUFFIX: 'github.io', BERTH_EDGE_CNAME: 'edge.github.io' },
+  ])
+    mustOwnSuffix(readConfig(env).domains)
 })
 
 test('special-use names are taken where the operator says so, and so are names under the platform suffix', () => {
