@@ -18,7 +18,7 @@ export type ClockWatch = (now: number, passed: number) => Doubt
 
 /**
  * Watches a clock. One that runs ahead or back by more than an hour against the time that passes is doubted until it is where it
- * was expected again, or has gone on steadily for a day. What the clock said at the first look is believed.
+ * was expected again, or has gone on steadily for a day. The first reading of the clock is believed.
  */
 export function openClockWatch(): ClockWatch {
   /** The clock less the time passed, when the clock was last believed, and when a jump was seen. */

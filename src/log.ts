@@ -83,7 +83,7 @@ function openStream(file: number) {
       if (closed || buffer.length + line.length > MOST_WAITING) return drop(line)
       buffer += line
       if (busySince !== undefined) return
-      // After this turn: what is said in it leaves together, and last words leave at once.
+      // After this turn of the event loop: its lines are written together. The last lines of a process are written at once.
       busySince = performance.now()
       setImmediate(sendWaiting)
     },

@@ -113,7 +113,7 @@ export async function openService(
 /** Closes what requests and background work needed, once there are none. */
 async function closeParts({ adapters, db }: Deps, edge: Edge | undefined, stopWriting: () => Promise<void>) {
   await adapters.egress.close()
-  // Visitors are let in until the last: a proxy that finds the door closed shows them an error.
+  // Proxies are answered until the end: where nobody listens, a proxy shows its visitors an error.
   await edge?.close()
   await stopWriting()
   await db.close()

@@ -53,7 +53,7 @@ const holdProject = prepared<{ accountId: string; id: string }, { id: string }>(
     .forNoKeyUpdate(),
 )
 
-/** Whether a project of the account is there for who asks. Of one that is not, no answer names the id. */
+/** Whether the caller may see a project of the account. No answer names the id of one that the caller may not see. */
 export function seesProject({ projectIds }: Pick<Who, 'projectIds'>, projectId: string): boolean {
   return projectIds === null || projectIds.includes(projectId)
 }

@@ -59,7 +59,7 @@ export const accountDomainRoutes = [
     ignores: {
       body: {
         token: 'is for a transfer in, which is refused: Berth is no registrar',
-        cdnEnabled: 'which names the edge serves is said by the domains of projects',
+        cdnEnabled: 'the domains of projects say which names the edge serves',
         zone: 'DNS is kept elsewhere',
       },
     },

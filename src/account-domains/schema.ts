@@ -61,7 +61,7 @@ export function accountDomainId(name: string): string {
   return `dom_${Buffer.from(name).toString('base64url')}`
 }
 
-/** The answer for one domain. The account stands for who made it (docs/decisions/0040); DNS is kept elsewhere. */
+/** The answer for one domain. The account stands for its creator (docs/decisions/0040); DNS is kept elsewhere. */
 export function showAccountDomain({ name, createdAt, verified, challenge }: Known, account: Account): AccountDomain {
   return {
     ...show(name),

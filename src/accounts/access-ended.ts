@@ -9,7 +9,7 @@ export type AccessEnd = NonNullable<Row<'configuration'>['disabled_reason']>
 /**
  * Say it in the transaction that ends what a user may on a team: taken out, left, given a role below MEMBER, suspended. What they had
  * installed is disabled, their webhooks and log drains are held, and the owners that the team has now are told by mail. An OWNER
- * takes over what should go on; after 30 days the rest goes. Said twice, it changes nothing more.
+ * takes over what should go on; after 30 days the rest goes. Called twice, it changes nothing more.
  */
 export async function accessEnded(
   ctx: OperatorCtx,

@@ -82,7 +82,7 @@ export type NewToken = Static<typeof NewToken>
 export const MadeToken = Type.Object({ id: Type.String(), token: Type.String({ description: 'shown this once' }) })
 
 export const Preference = OneOf('on', 'off', 'default')
-/** Settings of a team that are kept and said again: nothing here acts on them. */
+/** Settings of a team that are stored and answered. Nothing here acts on them. */
 export const TeamSettings = Type.Object({
   previewDeploymentSuffix: Type.Optional(Nullable(Type.String({ maxLength: 253 }))),
   enablePreviewFeedback: Type.Optional(Preference),
@@ -123,7 +123,7 @@ export const Team = Type.Object(
     created: Type.String({ description: 'ISO 8601' }),
     createdAt: Moment,
     updatedAt: Type.Integer({ description: 'when it was made: who changed what is in the audit log' }),
-    creatorId: Type.String({ description: 'the team itself stands for who made it' }),
+    creatorId: Type.String({ description: 'the team itself stands for its creator' }),
     stagingPrefix: Type.String(),
     limited: Type.Boolean(),
     limitedBy: Type.Array(Type.String()),

@@ -55,7 +55,7 @@ export async function writeWholeLater(file: string, bytes: Buffer): Promise<void
   await folder.sync().finally(() => folder.close())
 }
 
-/** Makes a file beside the one that it is to become, for others to fill, and gives its name. Empty unless `text` is said. */
+/** Makes a file beside the one that it is to become, for others to fill, and gives its name. Empty unless `text` is given. */
 export function makeBeside(file: string, text = ''): string {
   const fresh = nameBeside(file)
   const handle = openSync(fresh, 'wx', 0o600)

@@ -44,7 +44,7 @@ export async function listAliases(
   return { aliases: items.map(showAlias), pagination }
 }
 
-/** One alias, when it is of the project and the time that are said. Refuses: not_found 404. */
+/** One alias, when it is of the given project and time. Refuses: not_found 404. */
 export function getAlias(_ctx: Ctx, alias: AliasRow, { query }: Input<AliasQuery>): Static<typeof Alias> {
   const { projectId = alias.project_id, until, from, since = from } = query
   const { created_stamp: stamp } = alias

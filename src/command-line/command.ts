@@ -22,7 +22,7 @@ export type Option = {
   /** The name of its value; without one it is a switch. */
   value?: string
   required?: true
-  /** It may be said several times. */
+  /** It may be given several times. */
   many?: true
   isFile?: true
   oneOf?: readonly string[]
@@ -34,9 +34,9 @@ export type Option = {
 export type Invocation = {
   /** Reads the settings when they are first asked for. Throws BadSetting. */
   settings(): Config
-  /** An argument, or the value of an option. Undefined when it was not said. */
+  /** An argument, or the value of an option. Undefined when it was not given. */
   value(name: string): string | undefined
-  /** The values of an option that may be said several times. */
+  /** The values of an option that may be given several times. */
   all(name: string): string[]
   has(name: string): boolean
   progress: Bar
@@ -51,7 +51,7 @@ export type Outcome = {
   text?: string
   /** Sentences for stderr, of what is not as it should be. */
   warnings?: string[]
-  /** What the process ends with; 0 when not said. */
+  /** What the process ends with; 0 by default. */
   code?: number
 }
 

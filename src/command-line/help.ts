@@ -12,7 +12,7 @@ export function usageOf({ words, takes = [], options = {} }: Command): string {
   return ['berth', words, ...named, ...required, ...open].join(' ')
 }
 
-/** All that can be said of one command. */
+/** The help of one command. */
 export function helpOf(command: Command): string {
   const takes = (command.takes ?? []).map(({ name, about, oneOf }): [string, string] => [
     `<${name}>`,
@@ -66,7 +66,7 @@ export function writtenAs(name: string, { value }: Option): string {
 /** What an argument or option is, with what it may be. */
 export function choice(about: string, oneOf: readonly string[] | undefined, many = false): string {
   const choices = oneOf === undefined || about.includes(oneOf.at(-1)!) ? '' : `; one of ${oneOf.join(', ')}`
-  return `${about}${choices}${many ? '; may be said again' : ''}`
+  return `${about}${choices}${many ? '; may be given several times' : ''}`
 }
 
 function columns(rows: [string, string][]): string[] {

@@ -1,4 +1,4 @@
-/** Words -> a command of the table and what was said to it. */
+/** Words -> a command of the table, with its arguments and options. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../words.ts'
 import { BadUsage, COMMON, type Command, type Invocation, isNoName } from './command.ts'
@@ -25,7 +25,7 @@ export function findCommand(
   const candidates = nextWords(commands, group).map((word) => [...group, word].join(' '))
   const near = nearest(upTo, candidates)
   const hint = near === undefined ? 'see berth --help' : `did you mean "berth ${near}"?`
-  if (words.length === 0) throw new BadUsage('no command was said; see berth --help')
+  if (words.length === 0) throw new BadUsage('no command was given; see berth --help')
   throw new BadUsage(
     typed.length === 0
       ? `no such option: ${words.join(' ')}; see berth --help`
@@ -51,7 +51,7 @@ export function nextWords(commands: readonly Command[], group: readonly string[]
   return [...new Set(below.map(({ words }) => words.split(' ')[group.length]).filter((word) => word !== undefined))]
 }
 
-/** What was said to a command. Throws BadUsage with its usage line. */
+/** The arguments and options of a command. Throws BadUsage with its usage line. */
 export function parseWords(command: Command, rest: readonly string[]): Parsed {
   const options = { ...command.options, ...COMMON }
   const { values, positionals } = parsed(command, rest, options)

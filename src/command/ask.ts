@@ -18,7 +18,7 @@ export type Asking = {
 
 export type WrongLine = { line: number; message: string }
 
-/** The service said no. */
+/** The service refused. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string | undefined

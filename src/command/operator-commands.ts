@@ -100,8 +100,8 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     summary: 'Create a team; its owner becomes OWNER',
     takes: [{ name: 'slug', about: 'lower case letters, digits, . _ -' }],
     options: {
-      owner: { value: 'user', about: 'id, username or email of who owns it', required: true },
-      name: { value: 'name', about: 'as people see it; the slug when not said' },
+      owner: { value: 'user', about: 'id, username or email of its owner', required: true },
+      name: { value: 'name', about: 'as people see it; the slug by default' },
       plan: { value: 'plan', about: 'what it pays for', oneOf: ['hobby', 'pro', 'enterprise'] },
     },
     example: 'berth team add acme --owner ada --name "Acme Inc." --plan pro',
@@ -188,7 +188,7 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     takes: [{ name: 'slug', about: 'lower case letters, digits and -' }],
     options: {
       team: { value: 'team', about: 'id or slug of the team that runs it', required: true },
-      name: { value: 'name', about: 'as people see it; the slug when not said' },
+      name: { value: 'name', about: 'as people see it; the slug by default' },
       'redirect-url': { value: 'URL', about: 'where people go with the code', required: true },
       'webhook-url': { value: 'URL', about: 'where its events go' },
       'logo-url': { value: 'URL', about: 'its picture' },

@@ -1,4 +1,4 @@
-/** Runs one command: finds it, reads what was said to it, and says what it told, to people or to machines. */
+/** Runs one command: finds it, reads its arguments, and prints its outcome for people or for machines. */
 import type { Writable } from 'node:stream'
 import { openBar } from '../command-line/bar.ts'
 import { BadUsage, type Command, type Invocation, type Outcome } from '../command-line/command.ts'

@@ -42,7 +42,7 @@ import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
 import { hasTable, type Store } from './tables.ts'
 
-/** Where queries are said: the read connection, or the transaction of a write. */
+/** Where queries run: the read connection, or the transaction of a write. */
 export type Queries = Kysely<Schema>
 
 export type Db = {

@@ -39,7 +39,7 @@ export const ListDeploymentsQuery = Type.Object(
     users: Type.Optional(
       Type.String({
         maxLength: 4096,
-        description: 'ids of who made it, comma-separated: the account itself, or nobody',
+        description: 'ids of its creator, comma-separated: the account itself, or nobody',
       }),
     ),
     customEnvironmentSlugOrId: Type.Optional(
@@ -120,7 +120,7 @@ function filters(
   if (query.target !== undefined) all.push(eb('deployment.target', '=', query.target))
   if (query.branch !== undefined) all.push(eb('deployment.git_branch', '=', query.branch))
   if (states !== undefined) all.push(eb('deployment.ready_state', 'in', states))
-  // The account stands for who made its deployments.
+  // The account stands for the creator of its deployments.
   if (query.users !== undefined) all.push(eb.lit(query.users.split(',').includes(account.id)))
   if (environment !== undefined) all.push(eb('deployment.custom_environment_id', '=', environment))
   if (query.rollbackCandidate) {
@@ -148,7 +148,7 @@ async function environmentWanted(ctx: Ctx, query: ListDeploymentsQuery): Promise
   return (project && environmentOf(project, slugOrId)?.id) ?? ''
 }
 
-/** Each said by its id or its name, which an id never is. */
+/** Each is named by its id or by its name. No name is an id. */
 function ofProjects(eb: Builder, idsOrNames: readonly string[]): Expression<SqlBool> {
   const ids = idsOrNames.filter((one) => one.startsWith('prj_'))
   const names = idsOrNames.filter((one) => !one.startsWith('prj_'))

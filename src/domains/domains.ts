@@ -35,7 +35,7 @@ export const ROUTING_REFUSALS = [
   'invalid_redirect',
 ] as const
 
-/** What adding a domain may refuse, beyond what is said of the project. */
+/** What adding a domain may refuse, beyond what loading the project refuses. */
 export const ADD_REFUSALS = [
   ...ROUTING_REFUSALS,
   'invalid_domain',

@@ -33,7 +33,7 @@ export function checkHostForNginx(hosts: Hosts, visitor: Visitor): Answer {
 }
 
 /**
- * The page for a visitor that nginx did not let in, with its true status. `said`: the status that the check had given, which
+ * The page for a visitor that nginx did not let in, with its true status. `status`: the status that the check had given, which
  * stands where the state has changed in between.
  */
 export async function showPage(

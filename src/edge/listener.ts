@@ -165,7 +165,7 @@ function ownPath(path: string): string {
   return path.startsWith(CHECK) ? CHECK : path
 }
 
-/** With a token, who has it; without one, who is on this machine. */
+/** Where a token is set, whoever has it. Where none is set, whoever is on this machine. */
 function admission(
   token: string | undefined,
 ): (request: IncomingMessage, query: URLSearchParams) => Answer | undefined {

@@ -13,7 +13,7 @@ export function mustTouch(who: Who, targets: readonly string[]): void {
 
 /**
  * Refuses: missing_permission 403, when a variable that is there may not be changed: of production without the right to it, or
- * made by another without the right to those. Who reads all variables and writes its own must not write all.
+ * made by another without the right to those. An installation that reads all variables and writes its own must not write all.
  */
 export function mustChange(who: Who, row: Pick<Row<'env_var'>, 'targets' | 'configuration_id'>): void {
   mustTouch(who, targetsIn(row))

@@ -107,7 +107,7 @@ function fewVersionsAtOnce(rows: readonly Versioned[]): string[][] {
   return groups
 }
 
-/** Removes the history of a project, in steps of few rows; of what integrations made alone, when it is said. */
+/** Removes the history of a project, in steps of few rows; of what integrations made alone, when asked to. */
 export async function removeHistory(
   { db }: Pick<OperatorCtx, 'db'>,
   projectId: string,

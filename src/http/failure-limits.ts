@@ -15,8 +15,8 @@ export function addressOf({ remoteAddress = '' }: Peer): string {
 }
 
 /**
- * An address as its owner is counted: whoever has one IPv6 address has the 2^64 around it; an IPv4 address is itself however it is
- * written. Empty for what is no address.
+ * The network by which an address is counted: of IPv6 the /64, because its owner has all of it; of IPv4 the address itself, in whatever
+ * spelling. Empty for a text that is no address.
  */
 export function networkOf(text: string): string {
   if (isIP(text) === 0) return ''

@@ -62,7 +62,7 @@ export async function answerRequest(deps: Deps, route: Route, request: ApiReques
     const answer = await answerCounted({ deps, now, route, request, credentials, who }, query)
     return limit === undefined ? answer : { ...answer, headers: { ...limit, ...answer.headers } }
   } catch (error) {
-    // What was refused for what it said was counted too, and says what is left.
+    // A request that is refused for its body was counted too, so its answer says what is left.
     throw limit !== undefined && error instanceof Refusal ? error.withHeaders(limit) : error
   }
 }

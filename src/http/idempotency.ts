@@ -140,7 +140,7 @@ export async function forgetKeptAnswers(ctx: OperatorCtx, limit: number): Promis
     .where('created_at', '<=', ctx.now - KEPT_MS)
     .limit(limit)
     .execute()
-  // By their ids, said: PostgreSQL without statistics would walk through all for a sub-query.
+  // By a list of their ids: PostgreSQL without statistics would walk through all for a sub-query.
   for (const some of chunks(old.map(({ id }) => id))) {
     await ctx.db.deleteFrom('kept_answer').where('id', 'in', some).execute()
   }

@@ -21,7 +21,7 @@ export type Written = {
   headers?: Record<string, string>
 }
 
-/** Writes what an operation gave, by the schema of its route. `url` as the caller said it. */
+/** Writes what an operation gave, by the schema of its route. `url`: as the caller wrote it. */
 export function writeAnswer(route: Route, answer: unknown, url: string): Written {
   const links = pageLinks(answer, url)
   if (route.textReply) return { links, body: answer as string }

@@ -25,7 +25,7 @@ type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   anyTypeBody?: true
   /** The body is a form (`application/x-www-form-urlencoded`), or the same as JSON. */
   formBody?: true
-  /** The largest body in bytes; 64 KiB when not said. */
+  /** The largest body in bytes; 64 KiB by default. */
   bodyLimit?: number
   /** The subject, looked up inside the account. */
   load?: (ctx: C, params: Params) => Promise<S>

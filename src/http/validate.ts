@@ -12,9 +12,9 @@ const validators = new WeakMap<TSchema, ValidateFunction>()
 
 /** What a value may be. Of very many, the first: /docs names them all. */
 function choices(values: unknown[]): string {
-  const choices = values.slice(0, MOST_CHOICES).map((value) => JSON.stringify(value))
-  const more = values.length - choices.length
-  return `${choices.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const first = values.slice(0, MOST_CHOICES).map((value) => JSON.stringify(value))
+  const more = values.length - first.length
+  return `${first.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 function asksForNothing(value: unknown): boolean {

@@ -12,7 +12,7 @@ import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole 
 
 const MOST_IDS = 100
 
-/** A page of the members of a team and of who is invited, the last who came first, as the query narrows them. */
+/** A page of the members and invited people of a team, newest first, as the query narrows them. */
 export async function listTeam(ctx: Ctx, teamId: string, query: MembersQuery) {
   const members = (await findMembers(ctx, teamId, query, ROLES)).map((row) => ({
     ...showMember(row),
@@ -46,7 +46,7 @@ function findMembers(ctx: Ctx, teamId: string, query: MembersQuery, roles: reado
     .execute()
 }
 
-/** A team has few of them (MOST_INVITATIONS). The name of who has not accepted is not the team's to see. */
+/** A team has few of them (MOST_INVITATIONS). The team does not see the name of a person who has not accepted. */
 async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
   const { until, since, search, role, filterByUserIds } = query
   const pending = await pendingOf(ctx, teamId)

@@ -35,7 +35,7 @@ export const InvitedMember = Type.Object({
 export const PatchMember = Type.Object({
   role: Type.Optional(TeamRole),
   confirmed: Type.Optional(
-    Type.Boolean({ description: 'only true, and only of a member: who is invited confirms it by accepting' }),
+    Type.Boolean({ description: 'only true, and only of a member: an invited person confirms it by accepting' }),
   ),
   projects: Nothing,
   teamPermissions: Nothing,
@@ -96,7 +96,7 @@ const NOT_HAD = {
   disableRepositoryDispatchEvents: 'say it in `gitProviderOptions` of each project',
   disjunctiveProductionSecretPolicy: 'who reads secrets of production follows from the role',
   dpAccessRequestsMode: 'nobody asks for access to a protected deployment',
-  defaultDeploymentProtection: 'protection is said by each project',
+  defaultDeploymentProtection: 'each project says its protection',
   defaultPassport: 'Berth has no such connectors',
   defaultExpirationSettings: 'say it of each project: PATCH /v9/projects/{idOrName}/deployment-expiration',
   deploymentPolicy: 'what is deployed is decided by the build system',

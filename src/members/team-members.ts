@@ -43,7 +43,7 @@ export function mustBeInTeam({ who }: Ctx, team: TeamRow, permission: Permission
   }
 }
 
-/** Who is in the team and, not confirmed, who is invited; newest first. */
+/** The members of the team, and the invited people as not confirmed; newest first. */
 export async function listTeamMembers(
   ctx: Ctx,
   team: TeamRow,

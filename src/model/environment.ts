@@ -95,7 +95,7 @@ export function environmentOf(project: Holder, slugOrId: string): Environment | 
   return environmentsOf(project).find(({ id, slug }) => id === slugOrId || slug === slugOrId)
 }
 
-/** The answer for a custom environment. What was not said is left out, never null. */
+/** The answer for a custom environment. A field without a value is left out, and is never null. */
 export function showEnvironment(environment: Environment): ShownEnvironment {
   const { id, slug, description, branchMatcher, createdAt, updatedAt } = environment
   return {

@@ -106,7 +106,7 @@ export const SettingsBody = Type.Partial(
 )
 export type SettingsBody = Static<typeof SettingsBody>
 
-/** What the column holds: the settings that were ever said. `gitForkProtection` has a column of its own, because lists filter by it. */
+/** What the column holds: the settings that somebody set. `gitForkProtection` has a column of its own, because lists filter by it. */
 export type Settings = Omit<
   SettingsBody,
   'gitForkProtection' | 'serverlessFunctionZeroConfigFailover' | keyof typeof REFUSED_SETTINGS

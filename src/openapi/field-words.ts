@@ -98,7 +98,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   target: 'the deployment environments that have it',
   decrypted: 'whether `value` is decrypted',
   comment: 'a note for people',
-  contentHint: 'where the value came from; null when nobody said',
+  contentHint: 'where the value came from; null when it is not known',
   edgeConfigId: 'the Edge Config it came with',
   edgeConfigTokenId: 'the token of the Edge Config it came with',
   url: 'the address',

@@ -11,7 +11,7 @@ import { Nullable, OneOf } from '../schema/fields.ts'
 
 /** Entries that are read at a time; between two slices others have their turn. */
 const SLICE = 1000
-/** No transaction lasts as long, and no two clocks differ by as much: who comes later than this was put in, or a clock was set. */
+/** No transaction lasts as long, and no two clocks differ by as much: a line that comes later than this was put in, or a clock was set. */
 const LATE = 60_000 * STAMPS_PER_MS
 
 export const VerifyQuery = Type.Object({

@@ -10,9 +10,9 @@ import { STYLESHEET } from './stylesheet.ts'
 export type Page = {
   title: string
   body: Html
-  /** 200 when not said. */
+  /** 200 by default. */
   status?: number
-  /** Where images come from, as the Content-Security-Policy says it; none when not said. */
+  /** Where images come from, in the form of the Content-Security-Policy; none by default. */
   images?: string | undefined
   /** Where a form may lead beyond this service. */
   formsTo?: string | undefined

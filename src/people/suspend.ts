@@ -14,7 +14,7 @@ const MARK = 'suspended '
 /** What was disabled and held for this reason alone comes back. */
 const REASON = 'disabled-by-admin'
 
-/** Suspends a person, or lets them in again. Said twice, it changes nothing more. */
+/** Suspends a person, or lets them in again. Called twice, it changes nothing more. */
 export async function setSuspended(ctx: OperatorCtx, user: Row<'account'>, suspended: boolean): Promise<void> {
   if (suspended === (user.suspended_at !== null)) return
   await waitForWritesOfPerson(ctx.db, user.id)

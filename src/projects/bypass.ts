@@ -103,7 +103,7 @@ function entryOf(entries: readonly BypassEntry[], secret: string): BypassEntry {
   return entries.find((entry) => entry.hash === hash) ?? refuse('not_found', 'The project has no such bypass secret.')
 }
 
-/** What is said of a secret. One of them at most is the variable of deployments. */
+/** What a body may say of a secret. At most one of them is the variable of deployments. */
 function changed(
   entries: readonly BypassEntry[],
   { secret, isEnvVar, note }: NonNullable<UpdateBypass['update']>,

@@ -9,7 +9,7 @@ import { activeKeyId, register } from './root-keys.ts'
 
 /** Project keys that one transaction wraps anew. */
 export const REWRAP_SLICE = 100
-/** Any number, the same in every instance: who holds it changes the keyring file. */
+/** Any number, the same in every instance: whoever holds it changes the keyring file. */
 const KEYRING_LOCK = 4_137_250_131
 
 /**

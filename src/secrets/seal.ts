@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
 const ALGORITHM = 'aes-256-gcm'
-/** Said on both sides: without it Node takes a tag of 4 bytes for a whole one. */
+/** Given for sealing and for opening: without it Node takes a tag of 4 bytes for a whole one. */
 const TAG = { authTagLength: 16 }
 const NONCE_BYTES = 12
 const KEY_BYTES = 32

@@ -11,15 +11,15 @@ type Done = (error: Error | null, body?: Buffer) => void
 type Coming = { bytes: number; fail: (key: RefusalKey) => void }
 
 export type Bodies = {
-  /** Reads a body of `declared` bytes (NaN: not said). Refuses: payload_too_large 413, bad_request 400, overloaded 503. */
+  /** Reads a body of `declared` bytes (NaN: unknown). Refuses: payload_too_large 413, bad_request 400, overloaded 503. */
   read(stream: Readable, limit: number, declared: number, done: Done): void
   /** A body that was read is not held any more. */
   release(body: Buffer): void
 }
 
 /**
- * Beyond the budget, the body that has been arriving for longest is cut off: whoever stalls is the oldest soon, and those
- * who send and are done are let through.
+ * Beyond the budget, the body that has been arriving for longest is cut off. A client that stalls is soon the oldest, and
+ * clients that send at once are not touched.
  */
 export function openBodies(budget: number = BODY_BUDGET): Bodies {
   const coming = new Set<Coming>()

@@ -1,42 +1,42 @@
-/** How a server stops: the door first, then who is inside, one answer after another. docs/operations.md: The listener closes first. */
+/** How a server stops: it takes no new connection, then it answers the requests that it has, then it closes. docs/operations.md: The listener closes first. */
 import { Server } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
-/** The platform lets in one connection a turn; those that are left at the door when it closes are cut off. */
-const TURNS_AT_THE_DOOR = 100
-const LONGEST_AT_THE_DOOR_MS = 500
+/** The platform accepts one connection in each turn of the event loop. Those that wait when the listener closes are cut off. */
+const TURNS_TO_ACCEPT = 100
+const LONGEST_ACCEPT_MS = 500
 
 /**
- * Takes no new connection, and resolves when all requests are answered and all connections gone. `whenClosed` is called once the
- * door is, and waited for: answers may say `connection: close` from then on, and no sooner, for who is told so connects anew.
- * Open connections stay for `graceMs` for requests that are on their way on them.
+ * Takes no new connection, and resolves when all requests are answered and all connections are closed. `whenClosed` is called, and
+ * awaited, when the listener is closed. Only then may answers say `connection: close`, because a client that reads it connects anew.
+ * Open connections stay for `graceMs`, for requests that are on their way on them.
  */
 export async function emptyServer(
   app: FastifyInstance,
   graceMs: number,
   whenClosed: () => Promise<void>,
 ): Promise<void> {
-  const openCount = await closeDoor(app)
+  const connections = await closeListener(app)
   const rest = whenClosed()
   await sleep(graceMs)
   app.server.closeIdleConnections()
-  await Promise.all([openCount.everyone, rest])
+  await Promise.all([connections.allClosed, rest])
   await app.close().catch(passWhenStopped)
 }
 
 /**
- * Lets in who waits at the door, closes it, and leaves who is inside alone: the server framework, and the platform's HTTP
- * server, would close what looks idle at the same moment, and with it a connection whose first request was not read yet.
+ * Accepts the connections that wait, closes the listener, and leaves open connections as they are. The server framework and the HTTP
+ * server of the platform would also close what looks idle, and with it a connection whose first request was not read yet.
  */
-async function closeDoor({ server }: FastifyInstance): Promise<{ everyone: Promise<void> }> {
-  if (!server.listening) return { everyone: Promise.resolve() }
-  const end = performance.now() + LONGEST_AT_THE_DOOR_MS
-  for (let turn = 0; turn < TURNS_AT_THE_DOOR && performance.now() < end; turn++) await nextTurn()
-  return { everyone: new Promise((resolve) => Server.prototype.close.call(server, () => resolve())) }
+async function closeListener({ server }: FastifyInstance): Promise<{ allClosed: Promise<void> }> {
+  if (!server.listening) return { allClosed: Promise.resolve() }
+  const end = performance.now() + LONGEST_ACCEPT_MS
+  for (let turn = 0; turn < TURNS_TO_ACCEPT && performance.now() < end; turn++) await nextTurn()
+  return { allClosed: new Promise((resolve) => Server.prototype.close.call(server, () => resolve())) }
 }
 
-/** The framework closes the door too, which is closed. */
+/** The framework closes the listener too, which is closed already. */
 function passWhenStopped(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ERR_SERVER_NOT_RUNNING') throw error
 }

@@ -19,10 +19,10 @@ import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
 import { isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
 
 const BODY_LIMIT = 64 * 1024
-/** Each may hold what it has not said yet (headers of 16 KB): what is above this is let go at once. */
+/** The most connections. Each may hold headers of 16 KB that are not whole yet. One more is closed at once. */
 const MOST_CONNECTIONS = 10_000
 const TIMES = { headersTimeout: 10_000, connectionsCheckingInterval: 1000 }
-/** Half a year: browsers come back by https alone to a name of which the operator said that it is reached so. */
+/** Half a year: browsers use https alone for a name that the operator serves by https (BERTH_PUBLIC_URL). */
 const HSTS = 'max-age=15552000'
 
 /** Answers what went wrong before an operation was reached. */
@@ -75,7 +75,7 @@ function onEvery({ id }: FastifyRequest): Record<string, string> {
   return { 'x-content-type-options': 'nosniff', 'x-request-id': id }
 }
 
-/** A server without a path: how requests are read, and what is said of those that cannot be. */
+/** A server without a path: how requests are read, and the answers to those that cannot be read. */
 function openServer(deps: Deps, unreached: Watch, refuse: Refuse): FastifyInstance {
   const nextId = openRequestIds()
   const pair = deps.config.tls && readPair(deps.config.tls)

@@ -10,9 +10,9 @@ import type { Deps } from '../context.ts'
 
 export type Pair = { cert: Buffer; key: Buffer; leaf: X509Certificate }
 
-/** Two files are compared so often: links that are turned, and mounts that are swapped, tell nobody. */
+/** The two files are read so often, because a link or a mount that changes sends no event. */
 const LOOK_MS = 2000
-/** A client says hello at once. Whoever is silent is cut off, the longest silent first when there are many. */
+/** A client begins its handshake at once. One that is silent is cut off; where there are many, the one that was silent for longest. */
 const HANDSHAKE_MS = 5000
 const MOST_HANDSHAKES = 1000
 const SOON_MS = 14 * 86_400_000
@@ -35,7 +35,7 @@ export function keepSecure(
   pair: Pair,
 ): void {
   const endHandshakes = boundHandshakes(server)
-  // Who has not said hello by now has no request on its way.
+  // A connection without a finished handshake has no request on its way.
   deps.stopping.addEventListener('abort', () => setTimeout(endHandshakes, 1000).unref())
   tellAge(deps, pair)
   const renew = renewing(server, deps, settings, pair)
@@ -78,7 +78,7 @@ function must<T>(make: () => T, otherwise: string): T {
   }
 }
 
-/** Connections that are open go on as they are; new ones get the new certificate. Half a pair changes nothing, and is told once. */
+/** Open connections keep the old certificate, new ones get the new one. A pair that does not fit changes nothing and is logged once. */
 function renewing(server: Server, deps: Pick<Deps, 'log'>, settings: TlsSettings, first: Pair): () => Promise<void> {
   let used = first
   let lastMessage = ''
@@ -107,7 +107,7 @@ function tellAge({ log }: Pick<Deps, 'log'>, { leaf }: Pair): void {
     log.warn({ validTo: leaf.validToDate }, `the certificate ${leftMs < 0 ? 'has expired' : 'expires soon'}`)
 }
 
-/** Gives what ends those that are open. */
+/** Ends the oldest handshake when there are too many. Gives a function that ends all of them. */
 function boundHandshakes(server: Server): () => void {
   const open = new Map<string, Socket>()
   const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`

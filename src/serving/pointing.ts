@@ -41,7 +41,7 @@ export async function loseDomain(ctx: Writing, domain: Domain): Promise<void> {
   if (alias) await foldDeployments(ctx, domain.project_id)
 }
 
-/** True when there was one. A claim that is not verified never touches the alias of who holds the name. */
+/** True when there was one. A claim that is not verified never touches the alias of the account that holds the name. */
 async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id'>): Promise<boolean> {
   const rows = await ctx.db
     .deleteFrom('alias')

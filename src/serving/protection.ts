@@ -33,7 +33,7 @@ export type Visit = {
   bypass?: string | undefined
 }
 
-/** What would let a visitor in who is not. */
+/** What would let in a visitor who is not let in. */
 export type Verdict = 'admitted' | 'trusted-ip' | 'password' | 'sign-in'
 
 export type Guarded = Pick<Row<'project'>, 'settings_json' | 'password_hash' | 'bypass_json'>

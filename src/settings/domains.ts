@@ -47,7 +47,7 @@ export const IPV4_ADDRESSES: Kind<string[]> = {
 
 /** Addresses only: a resolver that is given by its name would need another resolver. Undefined where the text holds none. */
 export const RESOLVERS: Kind<string[] | undefined> = {
-  values: '`address:port`, comma-separated; the port is 53 when not said',
+  values: '`address:port`, comma-separated; the port is 53 by default',
   read(name, text) {
     const servers = listed(text)
     for (const server of servers) {

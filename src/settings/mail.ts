@@ -5,7 +5,7 @@ export type SmtpSetting = { host: string; port: number; secure: boolean; user?: 
 
 /** The URL may hold a password, so messages never repeat it. */
 export const SMTP: Kind<SmtpSetting> = {
-  values: '`smtp://user:password@host:port` (587 when not said) or `smtps://…` (465)',
+  values: '`smtp://user:password@host:port` (587 by default) or `smtps://…` (465)',
   read(name, text) {
     const url = URL.parse(text)
     const secure = url?.protocol === 'smtps:'

@@ -135,7 +135,7 @@ async function mustNotBeTooMany({ db, account }: Ctx): Promise<void> {
 }
 
 /**
- * Changes what is said of each variable. `projectId` is all projects that have it then; `projectIdUpdates` adds and takes away.
+ * Changes the given fields of each variable. `projectId` is all projects that have it then; `projectIdUpdates` adds and takes away.
  * Refuses: not_found 404, env_stays_sensitive 400, WRITE_REFUSALS.
  */
 export async function updateShared(

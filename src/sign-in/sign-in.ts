@@ -53,16 +53,16 @@ export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, 
  * user's id, or undefined: wrong, locked and unknown are one.
  */
 export async function admitUser(ctx: DbCtx, checked: Checked): Promise<string | undefined> {
-  const admitted = checked?.matches ? await openDoor(ctx, checked) : undefined
+  const admitted = checked?.matches ? await unlock(ctx, checked) : undefined
   if (admitted === undefined) await countFailure(ctx, checked?.userId ?? NOBODY)
   return admitted
 }
 
-async function openDoor(ctx: DbCtx, { userId, passwordHash }: NonNullable<Checked>): Promise<string | undefined> {
-  // Read in the transaction of the session: who is suspended meanwhile gets none.
+async function unlock(ctx: DbCtx, { userId, passwordHash }: NonNullable<Checked>): Promise<string | undefined> {
+  // Read in the transaction of the session: whoever was suspended meanwhile gets none.
   const user = await ctx.db.selectFrom('account').select('suspended_at').where('id', '=', userId).executeTakeFirst()
   if (user?.suspended_at !== null) return undefined
-  const opened = await ctx.db
+  const row = await ctx.db
     .updateTable('sign_in')
     .set({ failures: 0, locked_until: null })
     .where('user_id', '=', userId)
@@ -70,7 +70,7 @@ async function openDoor(ctx: DbCtx, { userId, passwordHash }: NonNullable<Checke
     .where(notLocked(ctx))
     .returning('user_id')
     .executeTakeFirst()
-  return opened?.user_id
+  return row?.user_id
 }
 
 /** Counts one more. Tries while the lock holds are not counted: they learn nothing, and nobody could lock a user for good. */

@@ -1,4 +1,4 @@
-/** The sweep that moves projects to the accounts that took them over. What is to be done is said by the rows alone, so it goes on wherever it was cut off. */
+/** The sweep that moves projects to the accounts that took them over. The rows alone say what is to be done, so it goes on wherever it was cut off. */
 import type { EventOwner, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { EventPayload } from '../events.ts'

@@ -53,7 +53,7 @@ function counted(statuses: number[]): Record<number, number> {
 }
 
 onBothEngines(
-  'wrong client secrets: ten a minute for a client and address, then 429; another address, and who is right, is not affected',
+  'wrong client secrets: ten a minute for a client and address, then 429; other addresses and right secrets are not affected',
   async (world) => {
     const app = await makeIntegration(world)
     const form = (client_secret: string, client_id = app.clientId) => ({ client_id, client_secret, token: 'x' })
@@ -97,7 +97,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'codes that nobody gave: 60 a minute for a client and address, and a good one is exchanged all the same',
+  'unknown codes: 60 a minute for a client and address, and a good code is exchanged all the same',
   async (world) => {
     const app = await makeIntegration(world)
     const { code } = await install(world, app)
@@ -117,7 +117,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'unknown tokens: 100 a minute for an address, at either door; good tokens go on from there',
+  'unknown tokens: 100 a minute for an address, over both APIs together; good tokens from there still work',
   async (world) => {
     const guess = (address: string) => from(world, address, 'GET', '/v2/user', `berth_${'g'.repeat(40)}`)
     const statuses = (await Promise.all(Array.from({ length: 120 }, () => guess(ATTACKER)))).map(({ status }) => status)
@@ -176,7 +176,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'wrong passwords of users who exist take as much of an address as those of users who do not',
+  'wrong passwords count for an address whether the user exists or not',
   async (world) => {
     const names = ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay', 'gus', 'hal']
     for (const name of names) await givePassword(world, (await world.user(name)).id)

@@ -6,7 +6,7 @@ import { onBothEngines } from '../support/world.ts'
 const YEAR_MS = 365 * 86_400_000
 const HOUR_MS = 3_600_000
 
-onBothEngines('whoever was last seen more than a year ago is forgotten, and nobody else', async (world) => {
+onBothEngines('users and tokens last seen more than a year ago are forgotten, and no others', async (world) => {
   const { deps } = world
   const lastSeen = openLastSeen()
   const now = deps.clock.now()

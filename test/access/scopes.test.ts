@@ -380,32 +380,42 @@ onBothEngines(
   },
 )
 
-onBothEngines('who may read all variables and write its own writes none of others', async (world) => {
-  const { teamId } = world.credentials
-  const url = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
-  await world.call('POST', url('/v10/projects'), { name: 'web' })
-  const body = { key: 'PEOPLES', value: 'clear', type: 'encrypted', target: ['preview'] }
-  const { id } = (await world.call('POST', url('/v10/projects/web/env'), body)).body.created
-  await world.call('PATCH', url(`/v9/projects/web/env/${id}`), { value: 'later' })
-  const scopes = ['read:project', 'read:global-project-env-vars', 'read-write:project-env-vars']
-  const { call } = await madeWith(world, 'mixed', { scopes })
-  assert.equal((await call('GET', url(`/v1/projects/web/env/${id}`))).body.value, 'later')
-  const own = await call('POST', url('/v10/projects/web/env'), { ...body, key: 'OWN' })
-  assert.equal(own.status, 201)
-  for (const [method, path, sent] of [
-    ['PATCH', `/v9/projects/web/env/${id}`, { value: 'taken' }],
-    ['DELETE', `/v9/projects/web/env/${id}`, undefined],
-    ['DELETE', '/v1/projects/web/env', { ids: [own.body.created.id, id] }],
-    ['POST', '/v10/projects/web/env?upsert=true', { ...body, value: 'taken' }],
-    ['POST', `/v1/projects/web/env/${id}/history/1/restore`, undefined],
-    ['PUT', '/v1/projects/web/env?target=preview', new Blob(['PEOPLES=taken'], { type: 'text/plain' })],
-  ] as const) {
-    const answer = await call(method, url(path), sent)
-    assert.deepEqual([answer.status, answer.body?.error?.code], [403, 'forbidden'], `${method} ${path} ${answer.text}`)
-  }
-  assert.equal((await world.call('GET', url(`/v1/projects/web/env/${id}`))).body.value, 'later')
-  assert.equal((await call('PATCH', url(`/v9/projects/web/env/${own.body.created.id}`), { value: 'new' })).status, 200)
-})
+onBothEngines(
+  'an installation that reads all variables and writes its own does not write those of others',
+  async (world) => {
+    const { teamId } = world.credentials
+    const url = <const U extends string>(path: U) => withQuery(path, `teamId=${teamId}`)
+    await world.call('POST', url('/v10/projects'), { name: 'web' })
+    const body = { key: 'PEOPLES', value: 'clear', type: 'encrypted', target: ['preview'] }
+    const { id } = (await world.call('POST', url('/v10/projects/web/env'), body)).body.created
+    await world.call('PATCH', url(`/v9/projects/web/env/${id}`), { value: 'later' })
+    const scopes = ['read:project', 'read:global-project-env-vars', 'read-write:project-env-vars']
+    const { call } = await madeWith(world, 'mixed', { scopes })
+    assert.equal((await call('GET', url(`/v1/projects/web/env/${id}`))).body.value, 'later')
+    const own = await call('POST', url('/v10/projects/web/env'), { ...body, key: 'OWN' })
+    assert.equal(own.status, 201)
+    for (const [method, path, sent] of [
+      ['PATCH', `/v9/projects/web/env/${id}`, { value: 'taken' }],
+      ['DELETE', `/v9/projects/web/env/${id}`, undefined],
+      ['DELETE', '/v1/projects/web/env', { ids: [own.body.created.id, id] }],
+      ['POST', '/v10/projects/web/env?upsert=true', { ...body, value: 'taken' }],
+      ['POST', `/v1/projects/web/env/${id}/history/1/restore`, undefined],
+      ['PUT', '/v1/projects/web/env?target=preview', new Blob(['PEOPLES=taken'], { type: 'text/plain' })],
+    ] as const) {
+      const answer = await call(method, url(path), sent)
+      assert.deepEqual(
+        [answer.status, answer.body?.error?.code],
+        [403, 'forbidden'],
+        `${method} ${path} ${answer.text}`,
+      )
+    }
+    assert.equal((await world.call('GET', url(`/v1/projects/web/env/${id}`))).body.value, 'later')
+    assert.equal(
+      (await call('PATCH', url(`/v9/projects/web/env/${own.body.created.id}`), { value: 'new' })).status,
+      200,
+    )
+  },
+)
 
 async function madeWith(world: World, slug: string, wanted: object): Promise<{ call: Call; installationId: string }> {
   const app = await makeIntegration(world, { slug, ...wanted })

@@ -152,7 +152,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what is added to an account is an apex that may be had, once, and nothing is bought',
+  'an apex is added to an account once, if it is allowed, and nothing is bought',
   async ({ call, user, operator, credentials }) => {
     const mine = owner(call)
     for (const name of ['www.one.com', '*.one.com', 'com', '10.0.0.1', 'one.com/x'])
@@ -173,7 +173,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a name that was proven before is proof enough for the account, and stays so when the name goes',
+  'an earlier proof of a name counts for the account, also after the name is removed',
   async ({ call }) => {
     const mine = owner(call)
     const apex = freshApex()
@@ -410,7 +410,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('domains of another account are not there, and roles say who changes one', async (world) => {
+onBothEngines('domains of another account answer 404, and roles say who changes a domain', async (world) => {
   const { call, user, credentials, operator } = world
   await withDomains(world, ['www.one.com'])
   await call('POST', '/v7/domains', { name: 'two.com' })

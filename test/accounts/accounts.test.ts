@@ -40,7 +40,7 @@ onBothEngines('a user and a team are made, and their owner is OWNER', async ({ o
 })
 
 onBothEngines(
-  'of 20 simultaneous users or teams with one slug or one email one wins and nineteen are told 409',
+  'of 20 users or teams made at once with one slug or one email, one is made and 19 answer 409',
   async (world) => {
     const { operator, credentials } = world
     const races: [string, (at: number) => object, RegExp][] = [
@@ -76,7 +76,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a reference to what does not exist is refused and named; nothing is written', async (world) => {
+onBothEngines('a reference to an unknown id is refused with its name, and nothing is written', async (world) => {
   const { operator, credentials, user } = world
   const { userId, teamId } = credentials
   const other = await user('other')
@@ -245,36 +245,42 @@ onBothEngines('teams are listed newest first with pages, and found by id and slu
   }
 })
 
-onBothEngines('the owner of a personal project is found as a team is, and only by who acts for it', async (world) => {
-  const { call, credentials, operator } = world
-  const { accountId } = (await call('POST', '/v10/projects', { name: 'mine' })).body
-  assert.equal(accountId, credentials.userId)
-  const { body } = await call('GET', `/teams/${accountId}`)
-  assert.deepEqual([body.id, body.slug, body.name, body.membership.role], [accountId, 'admin', 'Admin', 'OWNER'])
-  assert.deepEqual(
-    (await call('GET', '/v2/teams')).body.teams.map((team: { id: string }) => team.id),
-    [credentials.teamId],
-  )
-  const bound = await world.token({ teamId: credentials.teamId })
-  const other = await world.user('other')
-  await operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${other.id}`, { role: 'OWNER' })
-  for (const asked of [
-    bound('GET', `/teams/${accountId}`),
-    other.call('GET', `/teams/${accountId}`),
-    call('GET', `/teams/${accountId}?teamId=${credentials.teamId}`),
-  ]) {
-    assert.equal((await asked).status, 404)
-  }
-})
+onBothEngines(
+  'the owner of a personal project is found like a team, by requests that act for it alone',
+  async (world) => {
+    const { call, credentials, operator } = world
+    const { accountId } = (await call('POST', '/v10/projects', { name: 'mine' })).body
+    assert.equal(accountId, credentials.userId)
+    const { body } = await call('GET', `/teams/${accountId}`)
+    assert.deepEqual([body.id, body.slug, body.name, body.membership.role], [accountId, 'admin', 'Admin', 'OWNER'])
+    assert.deepEqual(
+      (await call('GET', '/v2/teams')).body.teams.map((team: { id: string }) => team.id),
+      [credentials.teamId],
+    )
+    const bound = await world.token({ teamId: credentials.teamId })
+    const other = await world.user('other')
+    await operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${other.id}`, { role: 'OWNER' })
+    for (const asked of [
+      bound('GET', `/teams/${accountId}`),
+      other.call('GET', `/teams/${accountId}`),
+      call('GET', `/teams/${accountId}?teamId=${credentials.teamId}`),
+    ]) {
+      assert.equal((await asked).status, 404)
+    }
+  },
+)
 
-onBothEngines('who acts for a team without naming it is told so, and nobody else is', async (world) => {
-  const { credentials, operator, call } = world
-  const made = await operator('POST', '/operator/v1/teams', { slug: 'new', name: 'New', ownerId: credentials.userId })
-  const bound = await world.token({ teamId: made.body.id })
-  const { user } = (await bound('GET', '/v2/user')).body
-  assert.deepEqual([user.version, user.defaultTeamId], ['northstar', made.body.id])
-  assert.equal((await bound('POST', '/v10/projects', { name: 'web' })).body.accountId, made.body.id)
-  const person = (await call('GET', '/v2/user')).body.user
-  assert.deepEqual([person.version, person.defaultTeamId], ['northstar', null])
-  assert.equal((await call('POST', '/v10/projects', { name: 'web' })).body.accountId, credentials.userId)
-})
+onBothEngines(
+  'a request that acts for a team without naming it says so in its answer, and no other does',
+  async (world) => {
+    const { credentials, operator, call } = world
+    const made = await operator('POST', '/operator/v1/teams', { slug: 'new', name: 'New', ownerId: credentials.userId })
+    const bound = await world.token({ teamId: made.body.id })
+    const { user } = (await bound('GET', '/v2/user')).body
+    assert.deepEqual([user.version, user.defaultTeamId], ['northstar', made.body.id])
+    assert.equal((await bound('POST', '/v10/projects', { name: 'web' })).body.accountId, made.body.id)
+    const person = (await call('GET', '/v2/user')).body.user
+    assert.deepEqual([person.version, person.defaultTeamId], ['northstar', null])
+    assert.equal((await call('POST', '/v10/projects', { name: 'web' })).body.accountId, credentials.userId)
+  },
+)

@@ -116,7 +116,7 @@ onBothEngines(
 /** Renames the first team. */
 const rename = (world: World, slug: string) => world.call('PATCH', `/v2/teams/${world.credentials.teamId}`, { slug })
 
-onBothEngines('a name that was given up is kept for 90 days for who had it', async (world) => {
+onBothEngines('a name that was given up is reserved for 90 days for the account that had it', async (world) => {
   const { operator, credentials } = world
   const rival = await world.user('rival')
   await operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
@@ -152,7 +152,7 @@ onBothEngines('one account keeps 10 names from others at the most', async (world
   assert.equal((await rename(world, 'name-3')).status, 200, 'one of its own is no further one')
 })
 
-onBothEngines('of those who take a name while it is given up none gets it, round after round', async (world) => {
+onBothEngines('nobody gets a name in the moment in which it is given up, in many rounds', async (world) => {
   const rivals = await Promise.all(['r0', 'r1', 'r2', 'r3'].map((name) => world.user(name)))
   for (const { id } of rivals)
     await world.operator('POST', '/operator/v1/teams', {

@@ -28,29 +28,35 @@ const operations = (call: Call) => ({
   remove: () => call('DELETE', '/v9/projects/web'),
 })
 
-onBothEngines('an account that owes is told 402 by operations 1, 4 and 6, and by no other', async (world) => {
-  for (const [flag, code] of [
-    ['softBlocked', 'account_soft_blocked'],
-    ['paymentMissing', 'payment_method_missing'],
-  ] as const) {
-    await makeProject(world, 'web')
-    await account(world, { [flag]: true })
-    const before = await digest(world)
-    const all = operations(world.call)
-    for (const name of ['create', 'update', 'pause'] as const)
-      assert.deepEqual(said(await all[name]()), [402, code], name)
-    assert.equal(await digest(world), before)
-    for (const name of ['list', 'get', 'unpause', 'dataCache'] as const)
-      assert.equal((await all[name]()).status, 200, name)
-    await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: flag.toLowerCase() })
-    assert.equal((await world.call('GET', '/v9/projects?slug=team&limit=1')).body.projects[0].name, flag.toLowerCase())
-    assert.equal((await all.remove()).status, 204)
-    await account(world, { [flag]: false })
-    assert.equal((await all.create()).status, 200)
-  }
-  await account(world, { softBlocked: true, paymentMissing: true })
-  assert.deepEqual(said(await operations(world.call).create()), [402, 'account_soft_blocked'])
-})
+onBothEngines(
+  'an account with a missing payment gets 402 from operations 1, 4 and 6, and from no other',
+  async (world) => {
+    for (const [flag, code] of [
+      ['softBlocked', 'account_soft_blocked'],
+      ['paymentMissing', 'payment_method_missing'],
+    ] as const) {
+      await makeProject(world, 'web')
+      await account(world, { [flag]: true })
+      const before = await digest(world)
+      const all = operations(world.call)
+      for (const name of ['create', 'update', 'pause'] as const)
+        assert.deepEqual(said(await all[name]()), [402, code], name)
+      assert.equal(await digest(world), before)
+      for (const name of ['list', 'get', 'unpause', 'dataCache'] as const)
+        assert.equal((await all[name]()).status, 200, name)
+      await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: flag.toLowerCase() })
+      assert.equal(
+        (await world.call('GET', '/v9/projects?slug=team&limit=1')).body.projects[0].name,
+        flag.toLowerCase(),
+      )
+      assert.equal((await all.remove()).status, 204)
+      await account(world, { [flag]: false })
+      assert.equal((await all.create()).status, 200)
+    }
+    await account(world, { softBlocked: true, paymentMissing: true })
+    assert.deepEqual(said(await operations(world.call).create()), [402, 'account_soft_blocked'])
+  },
+)
 
 onBothEngines('password protection needs the add-on or the enterprise plan, else 428', async (world) => {
   await makeProject(world, 'web')

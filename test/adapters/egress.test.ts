@@ -137,7 +137,7 @@ test('the address that is really connected to is checked once more, before anyth
   await egress.close()
 })
 
-test('what is no http URL, names somebody, has no address or no name server is a sentence, not a throw', async (t) => {
+test('a URL that is not http, has credentials, or leads to no address gives a sentence and throws nothing', async (t) => {
   const dns = await dnsServer(t)
   dns.zones.set('empty.test', { txt: [['x']] })
   dns.zones.set('silent.test', { rcode: 'SERVFAIL' })

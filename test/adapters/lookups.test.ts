@@ -12,7 +12,7 @@ const dns = await startDnsServer()
 after(() => dns.close())
 
 onBothEngines(
-  'every look-up is counted, for a domain and for an account, and told',
+  'every look-up is counted for its domain and its account, and is in the metrics',
   async (world) => {
     const config = (call: typeof world.call, name: string) => call('GET', `/v6/domains/${name}/config`)
     for (let at = 0; at < 20; at++) assert.equal((await config(world.call, 'www.example.com')).status, 200)
@@ -28,7 +28,7 @@ onBothEngines(
   },
   { BERTH_RATE_LIMITS: 'on' },
 )
-test('an account with 48 endpoints of silent names leaves room for what is sent for another', async (t) => {
+test('an account with 48 endpoints of silent names leaves room for the deliveries of another', async (t) => {
   const hook = await receiver(t)
   const egress = openEgress(openDns([dns.address]), () => true)
   const giveUp = new AbortController()

@@ -14,7 +14,7 @@ const dns = await startDnsServer()
 after(() => dns.close())
 
 onBothEngines(
-  'while all places of look-ups wait for silent name servers, what is sent asks DNS at once',
+  'deliveries ask DNS at once while all slots of look-ups wait for silent name servers',
   async (world) => {
     const heard = new Set<string>()
     silent.on('message', (question) => heard.add(question.toString('latin1')))
@@ -61,7 +61,7 @@ onBothEngines(
   { BERTH_DNS_SERVERS: dns.address },
 )
 
-test('one asker takes half of the places, and the next half of what is left; they come back, and turns are taken', async () => {
+test('one account takes half of the slots, the next takes half of the rest; slots come back, and accounts take turns', async () => {
   const { readTxt } = openDns([dns.address])
   dns.zones.set('slow.org', { txt: [['yes']], delayMs: 100 })
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -23,7 +23,7 @@ function newFolder(t: TestContext): string {
   return folder
 }
 
-test('what waits under old names of partial files is left alone, and nothing partial stays', async (t) => {
+test('files under the former names of partial files are not touched, and no partial file stays', async (t) => {
   const folder = newFolder(t)
   const victim = join(folder, 'victim')
   writeFileSync(victim, 'kept')
@@ -59,7 +59,7 @@ test('a file that cannot take its place leaves nothing behind', async (t) => {
   assert.deepEqual(readdirSync(folder), ['taken'])
 })
 
-test('a file is written whose name is as long as a name may be', (t) => {
+test('a file whose name has 255 bytes is written', (t) => {
   const file = join(newFolder(t), 'x'.repeat(255))
   writeWhole(file, 'one')
   assert.equal(readFileSync(file, 'utf8'), 'one')

@@ -19,7 +19,7 @@ const assignBy =
     call('POST', `/v2/deployments/${id}/aliases`, { alias, ...more })
 
 onBothEngines(
-  'a domain of the project leads where it is said, the edge follows, and the next take-over undoes it',
+  'an alias leads a domain of the project to a deployment, the edge follows, and the next production deployment undoes it',
   async (world) => {
     const web = await openWeb(world)
     const assign = assignBy(world.call)
@@ -89,7 +89,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what cannot be assigned is refused, never with the 409 that the CLI takes for success, and changes nothing',
+  'an alias that cannot be assigned is refused, but not with the 409 that the CLI takes for success, and nothing changes',
   async (world) => {
     const { call, user, deps, operator } = world
     const web = await openWeb(world)

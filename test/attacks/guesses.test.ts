@@ -13,7 +13,7 @@ const ATTACKER = '198.51.100.7'
 const CUSTOMER = '203.0.113.9'
 
 onBothEngines(
-  'of many guessed client secrets none is right, those who guess are told 429, and who is right is let in from everywhere',
+  'guessed client secrets are refused and then answered 429, and the right secret works from every address',
   async (world) => {
     const app = await makeIntegration(world)
     const ask = async (remoteAddress: string, client_secret: string) => {

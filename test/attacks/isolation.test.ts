@@ -186,7 +186,7 @@ const OF_PERSONS = /^\/(v\d+\/)?(user|teams)\b/
 
 type Case = { route: Route; principal: Principal; team: Team; addressing: Addressing }
 
-onBothEngines("nobody reaches what is another team's", async (world) => {
+onBothEngines('no request reaches anything of another team', async (world) => {
   const own = await openTenant(world, 'alpha')
   const foreign = await openTenant(world, 'omega')
   const principals = await principalsOf(world, own, foreign)

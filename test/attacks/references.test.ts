@@ -38,7 +38,7 @@ function environment({ byId }: Tenant): string {
   return byId.environmentSlugOrId!
 }
 
-onBothEngines('a body that names what another team has is answered as one that names nothing', async (world) => {
+onBothEngines('a body with an id of another team is answered like one with an unknown id', async (world) => {
   const own = await openTenant(world, 'alpha')
   const foreign = await openTenant(world, 'omega')
   const before = await foreignRows(world, foreign)
@@ -134,7 +134,7 @@ function forgedOf({ type }: Shape): unknown {
   return one === 'boolean' ? true : 'forged'
 }
 
-onBothEngines('what only Berth says of a thing cannot be said in a body', async (world) => {
+onBothEngines('a field that only Berth sets cannot be set by a body', async (world) => {
   const place = await openPlace(world)
   let fields = 0
   for (const route of PUBLIC) {

@@ -24,7 +24,7 @@ type Kind = { name: string; requests: Request[]; spinUs?: number }
 
 if (FULL)
   onBothEngines(
-    'time does not tell a token that is nearly right, a nearly right secret, or what another team has from what nobody has',
+    'the time of an answer tells nothing about nearly right tokens and secrets, nor about ids of another team',
     async (world) => {
       world.deps.log.level = 'silent'
       const { slow, pairs } = await kindsOf(world)

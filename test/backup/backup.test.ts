@@ -66,7 +66,7 @@ async function tablesThere({ env }: Home, engine: Engine): Promise<string[]> {
 }
 
 processOnBothEngines(
-  'a key that the keyring lacks is told by its id, and the store waits for it',
+  'a key that the keyring lacks is named by its id, and the store waits for it',
   async (t, engine) => {
     const { file, home, token, told } = await backedUp(t, engine)
     const [id] = told.manifest.keyIds

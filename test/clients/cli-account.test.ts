@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { assertSaid, onBothClis } from './cli-world.ts'
 
-onBothClis('who one is, and for whom one acts', async (world) => {
+onBothClis('the user of a token, and the account that it acts for', async (world) => {
   const { cli, works, at, credentials } = world
   const own = { token: credentials.token }
 

@@ -133,7 +133,7 @@ processOnBothEngines('users, teams, members, tokens and integrations are made an
   assert.deepEqual([late.code, /days or a moment/.test(late.err)], [64, true])
 })
 
-test('a command that is told to wait waits ten times, and then says what it was told', {
+test('a command that gets 429 waits ten times, and then prints the answer', {
   timeout: 60_000,
 }, async (t) => {
   let asked = 0
@@ -151,7 +151,7 @@ test('a command that is told to wait waits ten times, and then says what it was 
   assert.match(err, /Too many requests/)
 })
 
-test('what cannot be understood ends with 64, says what was meant, and does nothing', async () => {
+test('a command line that cannot be read ends with 64, suggests a command, and does nothing', async () => {
   const cases: [string[], RegExp][] = [
     [['kyes'], /there is no "berth kyes"; did you mean "berth keys"\?/],
     [['bakcup', 'x'], /did you mean "berth backup"\?/],
@@ -192,7 +192,7 @@ test('what cannot be understood ends with 64, says what was meant, and does noth
   )
   const wordless = await berth(['--json'])
   assert.equal(wordless.code, 64)
-  assert.match(JSON.parse(wordless.out).error.message, /^no command was said; see berth --help$/)
+  assert.match(JSON.parse(wordless.out).error.message, /^no command was given; see berth --help$/)
   const { code, out } = await berth(['keys', 'rotaet', '--json'])
   assert.deepEqual([code, JSON.parse(out).error.exitCode], [64, 64])
   const bad = await berthProcess(['migrate'], { PORT: 'x' })
@@ -210,7 +210,7 @@ test('no word that was typed makes the path of another thing', () => {
     assert.equal(new URL(`http://berth${pathOf('/v1', [part, 'env'])}`).pathname, `/v1/${encodeURIComponent(part)}/env`)
 })
 
-test('a stdout that takes nothing is said in one sentence, and one that was closed early not at all', async () => {
+test('a stdout that cannot be written gives one sentence, and one that was closed early gives none', async () => {
   const entry = join(root, 'bin', 'berth.mjs')
   const run = async (stdout: number | 'pipe', ...words: string[]) => {
     const child = spawn(process.execPath, [entry, ...words], { stdio: ['ignore', stdout, 'pipe'] })

@@ -33,7 +33,7 @@ async function doctor(env: Record<string, string>): Promise<(about: string) => F
   return (about) => findings.find((finding) => finding.about === about)
 }
 
-test('a variable that begins with BERTH_ and means nothing is told once, with what was meant, and refuses nothing', async (t) => {
+test('an unknown BERTH_ variable is reported once, with the setting it may mean, and does not stop the start', async (t) => {
   const home = await newHome(t, 'sqlite')
   const env = { BERTH_PORT: 'tcp://10.0.0.1:80', BERTH_OPERATR_TOKEN: 'hunter2', BERTH_XYZZY: '1' }
   const running = await start(t, home, env)
@@ -60,7 +60,7 @@ test('each setting of the table is known', async (t) => {
   assert.equal((await doctor({ ...env, ...home.env }))('settings')!.is, 'well')
 })
 
-test('BERTH_DATA that is a file, and a backup that is not there, are told as that', async (t) => {
+test('a BERTH_DATA that is a file and a backup that is missing are named in the error', async (t) => {
   const home = await newHome(t, 'sqlite')
   mkdirSync(home.folder)
   const file = join(home.folder, 'file')
@@ -84,7 +84,7 @@ test('a keyring that is none ends the start with 78 and names BERTH_KEYS', async
   }
 })
 
-test('pages of the store that are damaged are told by the doctor, and by a start that meets them', async (t) => {
+test('damaged pages of the store are reported by the doctor, and by a start that reads them', async (t) => {
   const home = await newHome(t, 'sqlite')
   assert.equal(await (await start(t, home)).kill('SIGTERM'), 0)
   const file = join(home.folder, 'berth.db')
@@ -123,7 +123,7 @@ function smallDisk(t: TestContext, kib: number): string | undefined {
   return folder
 }
 
-test('a disk that is full at the first start, or at a later one, is told as that', async (t) => {
+test('a disk that is full at the first start or at a later one is named in the error', async (t) => {
   const disk = smallDisk(t, 4096)
   if (disk === undefined) return
   const home = { folder: join(disk, 'data'), env: { BERTH_DATA: join(disk, 'data'), PORT: '0', BERTH_EDGE_PORT: '0' } }
@@ -148,7 +148,7 @@ test('a disk that is full at the first start, or at a later one, is told as that
   assert.match(err, /^berth: the disk of .* is full/)
 })
 
-test('a PostgreSQL that takes connections and says nothing is told in seconds (a bound on time)', async (t) => {
+test('a PostgreSQL that accepts connections and never answers is reported within seconds (a bound on time)', async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await new Promise((resolve) => silent.once('listening', resolve))
   t.after(() => void silent.close())
@@ -166,7 +166,7 @@ test('a PostgreSQL that takes connections and says nothing is told in seconds (a
   assert.deepEqual([found('database')!.is, /cannot be used/.test(found('database')!.found)], ['wrong', true])
 })
 
-test('the doctor says when nobody finds the public address, and when tokens travel in clear', async () => {
+test('the doctor reports a public address that does not resolve, and tokens that travel in clear', async () => {
   const at = async (env: Record<string, string>) =>
     (await doctor({ PORT: '0', BERTH_EDGE_PORT: 'off', BERTH_DATA: join(tmpdir(), 'berth-nowhere'), ...env }))(
       'address',

@@ -91,7 +91,7 @@ processOnBothEngines('a name of Berth that a project has is told, with whose it 
   }
 })
 
-test('a bad setting is told, and nothing else is checked', async (t) => {
+test('a bad setting is reported, and nothing else is checked', async (t) => {
   const home = await newHome(t, 'sqlite')
   const { well, findings } = await doctor({ ...home.env, PORT: 'many' })
   assert.deepEqual([well, findings.length, findings[0]!.about], [false, 1, 'settings'])

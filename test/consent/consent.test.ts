@@ -80,7 +80,7 @@ async function person(world: World, name: string): Promise<{ id: string; client:
 }
 
 onBothEngines(
-  'who approves is sent back with a code, the installation, and what was sent along, exactly',
+  'after the approval the browser is sent back with a code, the installation and the given parameters',
   async (world) => {
     await integration(world, { redirectUrl: `${REDIRECT}?kept=1%202&b=` })
     const { id, client } = await person(world, 'anna')
@@ -114,7 +114,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('on a team its owner chooses the account first, and the team is told', async (world) => {
+onBothEngines('the owner of a team chooses the account first, and the answer names the team', async (world) => {
   await integration(world)
   const { teamId } = world.credentials
   const client = await signedIn(world)
@@ -149,7 +149,7 @@ onBothEngines('on a team its owner chooses the account first, and the team is to
   }
 })
 
-onBothEngines('an owner who was put down while the page was open approves nothing', async (world) => {
+onBothEngines('an owner who was demoted while the page was open approves nothing', async (world) => {
   await integration(world)
   const { teamId } = world.credentials
   const { id, client } = await person(world, 'fallen')
@@ -184,48 +184,51 @@ onBothEngines('two approvals at once make one installation', async (world) => {
   assert.equal((await configurations(world)).length, 1)
 })
 
-onBothEngines('a selection of projects is kept as it was ticked, and what is unclear is asked again', async (world) => {
-  await integration(world)
-  const { client, call } = await person(world, 'anna')
-  const made = await Promise.all(['one', 'two', 'three'].map((name) => call('POST', '/v10/projects', { name })))
-  const [one, two] = made.map((answer) => answer.body.id as string)
-  const foreign = await makeProject(world, 'foreign')
-  const page = await client.get('/integrations/app/new')
-  assert.match(page.text, /<input type="checkbox" name="project" value="prj_\w+"> <span>three<\/span>/)
-  assert.doesNotMatch(page.text, /foreign/)
-  const url = '/integrations/app/new'
-  for (const [fields, said] of [
-    [{ selection: 'selected' }, /Tick at least one project/],
-    [{ selection: 'selected', project: [] }, /Tick at least one project/],
-    [{ selection: 'all', project: [one!] }, /Choose one of the two/],
-    [{ selection: 'selected', project: [one!, foreign] }, /no longer exists/],
-    [{ selection: 'selected', project: ['prj_unknown'] }, /no longer exists/],
-    [{ scope: ['read:project'] }, /has changed since you opened/],
-    [{ scope: [...SCOPES, 'read:user'] }, /has changed since you opened/],
-    [{ redirect: 'https://elsewhere.example/callback' }, /has changed since you opened/],
-  ] as const) {
-    const asked = await client.post(url, approve(fields))
-    assert.equal(asked.status, 422, JSON.stringify(fields))
-    assert.match(asked.text, said)
-    assert.match(asked.text, /role="alert"><a href="#projects">/)
-  }
-  const { selection: _, ...undecided } = approve()
-  assert.match((await client.post(url, undecided)).text, /Choose whether it may use all projects/)
-  assert.equal((await client.post(url, approve({ selection: 'some' }))).status, 400)
-  assert.deepEqual(await configurations(world), [])
+onBothEngines(
+  'a selection of projects is stored as it was ticked, and an unclear one is asked again',
+  async (world) => {
+    await integration(world)
+    const { client, call } = await person(world, 'anna')
+    const made = await Promise.all(['one', 'two', 'three'].map((name) => call('POST', '/v10/projects', { name })))
+    const [one, two] = made.map((answer) => answer.body.id as string)
+    const foreign = await makeProject(world, 'foreign')
+    const page = await client.get('/integrations/app/new')
+    assert.match(page.text, /<input type="checkbox" name="project" value="prj_\w+"> <span>three<\/span>/)
+    assert.doesNotMatch(page.text, /foreign/)
+    const url = '/integrations/app/new'
+    for (const [fields, said] of [
+      [{ selection: 'selected' }, /Tick at least one project/],
+      [{ selection: 'selected', project: [] }, /Tick at least one project/],
+      [{ selection: 'all', project: [one!] }, /Choose one of the two/],
+      [{ selection: 'selected', project: [one!, foreign] }, /no longer exists/],
+      [{ selection: 'selected', project: ['prj_unknown'] }, /no longer exists/],
+      [{ scope: ['read:project'] }, /has changed since you opened/],
+      [{ scope: [...SCOPES, 'read:user'] }, /has changed since you opened/],
+      [{ redirect: 'https://elsewhere.example/callback' }, /has changed since you opened/],
+    ] as const) {
+      const asked = await client.post(url, approve(fields))
+      assert.equal(asked.status, 422, JSON.stringify(fields))
+      assert.match(asked.text, said)
+      assert.match(asked.text, /role="alert"><a href="#projects">/)
+    }
+    const { selection: _, ...undecided } = approve()
+    assert.match((await client.post(url, undecided)).text, /Choose whether it may use all projects/)
+    assert.equal((await client.post(url, approve({ selection: 'some' }))).status, 400)
+    assert.deepEqual(await configurations(world), [])
 
-  assert.equal((await client.post(url, approve({ selection: 'selected', project: [one!, two!, one!] }))).status, 303)
-  const rows = await world.deps.db.read.selectFrom('configuration_project').select('project_id').execute()
-  assert.deepEqual(rows.map((row) => row.project_id).sort(), [one, two].sort())
-  const again = await client.get(url)
-  assert.match(again.text, /installed here already/)
-  assert.match(again.text, new RegExp(`value="${one}" checked`))
-  const list = await client.get('/integrations/installed')
-  assert.match(list.text, /Projects: one, two</)
-})
+    assert.equal((await client.post(url, approve({ selection: 'selected', project: [one!, two!, one!] }))).status, 303)
+    const rows = await world.deps.db.read.selectFrom('configuration_project').select('project_id').execute()
+    assert.deepEqual(rows.map((row) => row.project_id).sort(), [one, two].sort())
+    const again = await client.get(url)
+    assert.match(again.text, /installed here already/)
+    assert.match(again.text, new RegExp(`value="${one}" checked`))
+    const list = await client.get('/integrations/installed')
+    assert.match(list.text, /Projects: one, two</)
+  },
+)
 
 onBothEngines(
-  'of many projects a hundred are offered, a search finds the others, and what is ticked stays ticked',
+  'a hundred projects are offered, a search finds the others, and ticked projects stay ticked',
   async (world) => {
     await integration(world)
     const { id, client } = await person(world, 'anna')
@@ -344,7 +347,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('what others named is text and nothing else, on every page', async (world) => {
+onBothEngines('names that others chose are plain text on every page', async (world) => {
   const client = await signedIn(world)
   const { userId } = world.credentials
   for (const [at, payload] of HOSTILE.entries()) {
@@ -417,7 +420,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('the page of what is installed shows the logos, from the hosts that its policy names', async (world) => {
+onBothEngines('the page of installations shows logos from the hosts that its policy names', async (world) => {
   const { client } = await person(world, 'anna')
   const LOGOS = ['https://cdn.example/a.png', 'https://img.example:8443/b.png', "https://x;script-src 'none'/c.png"]
   for (const [at, logoUrl] of LOGOS.entries()) {

@@ -12,7 +12,7 @@ const MOST_FILES = 80
 const CALLERS = 120
 
 processOnBothEngines(
-  'out of file descriptors, what is taken is served and the rest closed, and then all is as before',
+  'without free file descriptors accepted connections are served, others are closed, and then all works as before',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const limited = ['bash', '-c', `ulimit -n ${MOST_FILES}; exec "$0" "$1"`, process.execPath, PROGRAM]

@@ -33,7 +33,7 @@ onBothEngines('of jobs that commit together, one that throws is undone alone', a
   assert.deepEqual(rows.map((row) => row.name).sort(), wanted.sort())
 })
 
-test('when the commit of a group fails, every writer of it hears that, and the next group goes on', async () => {
+test('when the commit of a group fails, every write in it fails, and the next group is committed', async () => {
   const said: string[] = []
   let open = false
   let fails = true
@@ -155,7 +155,7 @@ test('a full disk refuses writes with 507, serves reads, keeps what it acknowled
   })
 })
 
-test('connections that PostgreSQL cuts in the middle give 200 or 503, never a 500, and the service goes on [postgres]', async (t) => {
+test('requests whose PostgreSQL connection is cut answer 200 or 503, never 500, and the service goes on [postgres]', async (t) => {
   await inWorld('postgres', async (world) => {
     const { call } = world
     assert.equal((await call('POST', '/v10/projects', { name: 'web' })).status, 200)

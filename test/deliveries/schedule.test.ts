@@ -45,7 +45,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'while an attempt may still be answered, nobody makes another one',
+  'no other attempt begins while one may still be answered',
   async (world, t) => {
     const hook = await receiver(t)
     let release = () => {}

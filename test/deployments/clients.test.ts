@@ -23,7 +23,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'events are the states that Berth was told of, as a list or as lines, and end by saying who has the log',
+  'events are the reported states, as a list or as lines, and the last one says where the log is',
   async (world) => {
     const web = await openWeb(world)
     const id = await web.deploy({ readyState: 'BUILDING' })
@@ -80,7 +80,7 @@ onBothEngines(
   SETTINGS,
 )
 
-onBothEngines('what is not here says who does it, without a token and whatever the body', async (world) => {
+onBothEngines('paths that Berth does not have say who has them, without a token and with any body', async (world) => {
   const stranger = world.as(undefined)
   const says = async (method: Method, path: string, status: number, sentence: RegExp) => {
     const answer = await stranger(method, path, method === 'POST' ? 'x'.repeat(100_000) : undefined)

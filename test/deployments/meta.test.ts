@@ -75,7 +75,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a list is of the projects and people that are said, and none is of a custom environment',
+  'a list is narrowed by projects and people, and is empty for an unknown custom environment',
   async (world) => {
     const web = await openWeb(world, [])
     const mine = await web.deploy({})
@@ -99,7 +99,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what a deployment is found by moves with its project, and goes with it',
+  'the meta of a deployment moves with its project and is removed with it',
   async (world) => {
     const web = await openWeb(world, [])
     const id = await web.deploy({ meta: commit(1) })

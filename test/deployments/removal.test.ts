@@ -87,7 +87,7 @@ onBothEngines(
   SETTINGS,
 )
 
-onBothEngines('who may not promote removes nothing, and neither does anybody during a transfer', async (world) => {
+onBothEngines('a deployment is not removed without the right to promote, and not during a transfer', async (world) => {
   const { teamId } = world.credentials
   const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })).body
   const made = (url: string) =>
@@ -113,7 +113,7 @@ onBothEngines('who may not promote removes nothing, and neither does anybody dur
 })
 
 onBothEngines(
-  'of two who remove one deployment at once, one does, and a promote beside them never leads to what is gone',
+  'of two simultaneous removals of a deployment one succeeds, and a promote beside them never leads to a removed one',
   async (world) => {
     const web = await openWeb(world)
     for (let round = 0; round < 5; round++) {

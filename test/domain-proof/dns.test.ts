@@ -78,7 +78,7 @@ test('a dead first resolver does not keep the second from answering', async () =
   assert.deepEqual((await readTxt('_berth.several.com', 'one'))?.sort(), ['ab', 'c'])
 })
 
-test('the three outcomes are told apart, at most 100 records are read, and a name asked for is asked for as it is', async () => {
+test('DNS has three outcomes, at most 100 records are read, and a name is asked for as it is written', async () => {
   const { readTxt, readA } = openDns([dns.address])
   dns.zones.set('many.com', { overTcp: true, txt: Array.from({ length: 200 }, (_, at) => [`record ${at}`]) })
   dns.zones.set('bare.com', { a: ['192.0.2.1'] })
@@ -93,7 +93,7 @@ test('the three outcomes are told apart, at most 100 records are read, and a nam
   assert.equal(await openDns([`127.0.0.1:${await freePort()}`]).readTxt('bare.com', 'one'), undefined)
 })
 
-test('who waits too long for a turn is told that nothing answered, and the turns come back (a bound on time)', async () => {
+test('a look-up that waits too long for its turn gets no answer, and the slots come back (a bound on time)', async () => {
   const { readTxt } = openDns([dns.address])
   dns.zones.set('stuck.com', { silent: true })
   dns.zones.set('fine.com', { txt: [['yes']] })
@@ -119,7 +119,7 @@ dns.zones.set('edge.berth.net', { a: ['192.0.2.10'], aaaa: ['2001:db8::10'] })
 const UNTOLD = { serviceType: 'external', nameservers: [], cnames: [], aValues: [], conflicts: [] }
 
 onBothEngines(
-  'config says by looking whether a domain points here, and what to set',
+  'the config of a domain says from DNS whether it points here, and which records to set',
   async ({ call }) => {
     dns.zones.set('by-cname.com', { cname: 'edge.berth.net' })
     dns.zones.set('by-a.com', { a: ['192.0.2.11'] })

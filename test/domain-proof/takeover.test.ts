@@ -11,7 +11,7 @@ after(() => dns.close())
 const settings = { BERTH_DNS_SERVERS: dns.address }
 
 onBothEngines(
-  "a record that carries another account's token is told apart, and does not verify",
+  'a record with the token of another account has an error of its own, and does not verify',
   async ({ call, user }) => {
     const name = freshApex()
     const eve = await user('eve')
@@ -30,7 +30,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a second account that proves a name takes it; the first becomes unverified with a fresh challenge and is told',
+  'a second account that proves a name takes it; the first becomes unverified, gets a fresh challenge and hears an event',
   async ({ call, user, deps }) => {
     const name = freshApex()
     const eve = await user('eve')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { events, named, withDomains } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
 
-onBothEngines('an added domain is answered whole, as it is read, and told of', async (world) => {
+onBothEngines('an added domain is answered as it is read, and gives an event', async (world) => {
   const { call } = world
   const project = await withDomains(world, [])
   const { status, body } = await call('POST', '/v10/projects/web/domains', {
@@ -49,7 +49,7 @@ onBothEngines('an added domain is answered whole, as it is read, and told of', a
 })
 
 onBothEngines(
-  'what is not there is 404, and 400 at verify; another account sees neither project nor domain',
+  'an unknown domain is 404, and 400 at verify; another account sees neither project nor domain',
   async (world) => {
     const { call, user } = world
     await withDomains(world, ['example.com'])
@@ -78,7 +78,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('an update tells what it was and what it is', async (world) => {
+onBothEngines('the event of an update has the former domain and the new one', async (world) => {
   await withDomains(world, ['a.example.com'])
   await world.call('PATCH', '/v9/projects/web/domains/a.example.com', { gitBranch: 'next' })
   const updated = (await events(world)).at(-1)!

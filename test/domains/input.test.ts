@@ -49,57 +49,63 @@ onBothEngines('every spelling of one name is one domain, in the body and in the 
   assert.equal((await call('GET', '/v9/projects/web/domains')).body.domains.length, 2)
 })
 
-onBothEngines('what is no domain is 400 in body and path, and writes nothing', async ({ call, deps }) => {
-  await call('POST', '/v10/projects', { name: 'web' })
-  const state = async () => [
-    await deps.db.read.selectFrom('project_domain').selectAll().execute(),
-    await deps.db.read.selectFrom('event').select('id').execute(),
-    await deps.db.read.selectFrom('audit').select('stamp').execute(),
-  ]
-  const before = await state()
-  for (const name of BAD) {
-    const added = await call('POST', '/v10/projects/web/domains', { name })
-    assert.equal(added.status, 400, name)
-    if (name !== '') assert.equal(added.body.error.code, 'invalid_domain', name)
-    if (/^\.*$/.test(name) || name.length > 500) continue
-    const path = `/v9/projects/web/domains/${encodeURIComponent(name)}`
-    for (const method of ['GET', 'DELETE'] as const) {
-      const read = await call(method, path)
-      assert.equal(read.status, 404, `${method} ${name}`)
-      assert.equal(read.body.error.code, 'not_found')
+onBothEngines(
+  'a name that cannot be a domain is 400 in body and path, and nothing is written',
+  async ({ call, deps }) => {
+    await call('POST', '/v10/projects', { name: 'web' })
+    const state = async () => [
+      await deps.db.read.selectFrom('project_domain').selectAll().execute(),
+      await deps.db.read.selectFrom('event').select('id').execute(),
+      await deps.db.read.selectFrom('audit').select('stamp').execute(),
+    ]
+    const before = await state()
+    for (const name of BAD) {
+      const added = await call('POST', '/v10/projects/web/domains', { name })
+      assert.equal(added.status, 400, name)
+      if (name !== '') assert.equal(added.body.error.code, 'invalid_domain', name)
+      if (/^\.*$/.test(name) || name.length > 500) continue
+      const path = `/v9/projects/web/domains/${encodeURIComponent(name)}`
+      for (const method of ['GET', 'DELETE'] as const) {
+        const read = await call(method, path)
+        assert.equal(read.status, 404, `${method} ${name}`)
+        assert.equal(read.body.error.code, 'not_found')
+      }
+      assert.equal((await call('PATCH', path, {})).status, 404)
+      assert.equal((await call('POST', `${path}/verify`)).status, 400)
     }
-    assert.equal((await call('PATCH', path, {})).status, 404)
-    assert.equal((await call('POST', `${path}/verify`)).status, 400)
-  }
-  const bodies: unknown[] = [
-    {},
-    { name: null },
-    { name: 5 },
-    { name: ['a.example.com'] },
-    { name: { a: 1 } },
-    'null',
-    '[]',
-    '{"name":"a.example.com\\u0000"}',
-    '{"name":"\\ud800.example.com"}',
-    '{"__proto__":{"x":1},"name":"a.example.com"}',
-    '{"name":"__proto__"}',
-    { name: 'a.example.com', gitBranch: '' },
-    { name: 'a.example.com', gitBranch: 'b'.repeat(251) },
-    { name: 'a.example.com', gitBranch: 7 },
-    { name: 'a.example.com', gitBranch: 'a\0b' },
-    { name: 'a.example.com', redirect: '' },
-    { name: 'a.example.com', redirect: 1 },
-    { name: 'a.example.com', redirectStatusCode: 303 },
-    { name: 'a.example.com', redirectStatusCode: '301' },
-    { name: 'a.example.com', redirectStatusCode: 301 },
-    { name: 'a.example.com', redirect: null, redirectStatusCode: 301 },
-    { name: 'a.example.com', redirect: 'javascript:alert(1)' },
-    { name: 'a.example.com', redirect: 'constructor' },
-  ]
-  for (const body of bodies)
-    assert.equal((await call('POST', '/v10/projects/web/domains', body)).status, 400, JSON.stringify(body))
-  assert.equal((await call('GET', '/v9/projects/web/domains/a%00b.example.com')).status, 400)
-  assert.deepEqual(await state(), before)
-  const longest = await call('POST', '/v10/projects/web/domains', { name: 'a.example.com', gitBranch: 'b'.repeat(250) })
-  assert.equal(longest.status, 200)
-})
+    const bodies: unknown[] = [
+      {},
+      { name: null },
+      { name: 5 },
+      { name: ['a.example.com'] },
+      { name: { a: 1 } },
+      'null',
+      '[]',
+      '{"name":"a.example.com\\u0000"}',
+      '{"name":"\\ud800.example.com"}',
+      '{"__proto__":{"x":1},"name":"a.example.com"}',
+      '{"name":"__proto__"}',
+      { name: 'a.example.com', gitBranch: '' },
+      { name: 'a.example.com', gitBranch: 'b'.repeat(251) },
+      { name: 'a.example.com', gitBranch: 7 },
+      { name: 'a.example.com', gitBranch: 'a\0b' },
+      { name: 'a.example.com', redirect: '' },
+      { name: 'a.example.com', redirect: 1 },
+      { name: 'a.example.com', redirectStatusCode: 303 },
+      { name: 'a.example.com', redirectStatusCode: '301' },
+      { name: 'a.example.com', redirectStatusCode: 301 },
+      { name: 'a.example.com', redirect: null, redirectStatusCode: 301 },
+      { name: 'a.example.com', redirect: 'javascript:alert(1)' },
+      { name: 'a.example.com', redirect: 'constructor' },
+    ]
+    for (const body of bodies)
+      assert.equal((await call('POST', '/v10/projects/web/domains', body)).status, 400, JSON.stringify(body))
+    assert.equal((await call('GET', '/v9/projects/web/domains/a%00b.example.com')).status, 400)
+    assert.deepEqual(await state(), before)
+    const longest = await call('POST', '/v10/projects/web/domains', {
+      name: 'a.example.com',
+      gitBranch: 'b'.repeat(250),
+    })
+    assert.equal(longest.status, 200)
+  },
+)

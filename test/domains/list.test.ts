@@ -5,7 +5,7 @@ import { named, withDomains } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines(
-  'the list is newest first, filters by all it names, and refuses what is no value of it',
+  'the list is newest first, filters by each of its fields, and refuses values that a field cannot have',
   async (world) => {
     const { call } = world
     await withDomains(world, ['one.apps.example.net', 'two.example.com', 'three.example.com', 'four.example.com'])

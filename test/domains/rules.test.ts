@@ -92,7 +92,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a removed project releases the proofs of its names, and what came to it by a transfer proves nothing',
+  'a removed project releases the proofs of its names, but not of names that came by a transfer',
   async (world) => {
     const [mine] = await two(dns, world)
     const apex = freshApex()

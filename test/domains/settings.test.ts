@@ -10,7 +10,7 @@ after(() => dns.close())
 const settings = { BERTH_DNS_SERVERS: dns.address }
 
 onBothEngines(
-  'names one label under the platform suffix need no proof and go to who comes first',
+  'names directly under the platform suffix need no proof and go to the first account that adds them',
   async (world) => {
     const [mine, theirs] = await two(dns, world)
     const added = await mine.add('web.apps.example.net')

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024
 const LINES = Array.from({ length: 4 }, () => ({ timestamp: 1, message: 'x'.repeat(240_000), source: 'lambda' }))
 
 onBothEngines(
-  'at most 16 MiB of lines wait for a drain; more are dropped, counted and told once, until the drain takes lines again',
+  'at most 16 MiB of lines wait for a drain; more are dropped, counted and reported by one letter, until the drain takes lines again',
   async (world, t) => {
     const hook = await receiver(t)
     hook.answer((response) => response.writeHead(500).end())

@@ -207,7 +207,7 @@ onBothEngines('whoever gives a drain a new address is its maker from then on', a
 })
 
 onBothEngines(
-  'what of the newer shape Berth has nothing for is refused by name, and nothing is made',
+  'fields of the newer shape that Berth does not have are refused by name, and nothing is made',
   async (world) => {
     const web = await makeProject(world, 'web')
     const basic = (filter: object) => ({ version: 'v2', filter: { type: 'basic', ...filter } })

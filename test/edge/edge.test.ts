@@ -74,7 +74,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a host that DNS cannot hold is none, also under a wildcard, and a deployment without an upstream lets nobody in',
+  'a host that cannot be in DNS is unknown, also under a wildcard, and a deployment without an upstream is not served',
   async (world) => {
     const projectId = await makeProject(world, 'web')
     await makeDeployment(world, projectId, { url: 'web-1.example.net', upstream: UPSTREAM })
@@ -193,7 +193,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'with a token only who has it may ask, as a bearer or in the query',
+  'where a token is set, the edge answers only requests with it, as a bearer or in the query',
   async (world) => {
     const { ask } = await openEdgeOf(world)
     const paths = ['ask?domain=a.com', 'check?x=1', 'page?', 'snapshot?', 'ready?', 'none?']
@@ -349,7 +349,7 @@ test('the program says where proxies ask; a port that was chosen and is taken en
   assert.equal(await first.kill('SIGTERM'), 0)
 })
 
-test('who listens to the database can be stopped while it connects (a bound on time)', {
+test('the listener of the database can be stopped while it connects (a bound on time)', {
   timeout: 10_000,
 }, async (t) => {
   // Somebody who accepts connections and says nothing.

@@ -67,7 +67,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'many that try passwords at once are told to come again, and nobody else waits for them',
+  'many simultaneous password attempts are told to try again, and other visitors do not wait',
   async (world) => {
     const { ask, status } = await openProtected(world, {
       passwordProtection: { deploymentType: 'all', password: PASSWORD },
@@ -118,7 +118,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'trusted addresses come in by the address that the proxy in front names last, and nobody by one that is claimed',
+  'trusted addresses are compared with the last address that the proxy names, never with one that a visitor claims',
   async (world) => {
     const { status, protect } = await openProtected(world, {
       trustedIps: { deploymentType: 'all', protectionMode: 'exclusive', addresses: [{ value: '192.0.2.0/24' }] },

@@ -46,7 +46,7 @@ test('within double quotes an escaped quote does not close and stays as it is wr
   assert.deepEqual(values('A="say \\"hi\\" now"'), { A: 'say \\"hi\\" now' })
 })
 
-test('every bad line is told by its number, and none of its text', () => {
+test('every bad line is reported by its number, without its text', () => {
   const { entries, bad } = parseDotenv('A=1\nnot a line secret\n=5\nB="ok" secret\nA=2\n\nC="never closed\nsecret')
   assert.deepEqual(entries, [{ key: 'A', value: '1', line: 1 }])
   assert.deepEqual(
@@ -57,7 +57,7 @@ test('every bad line is told by its number, and none of its text', () => {
   assert.match(bad[3]!.message, /says A again, as line 1 does/)
 })
 
-test('what is written is read back, whatever the value', () => {
+test('every value that is written is read back', () => {
   const parts = ['a', ' ', "'", '`', '#', '\n', '$x', '=', 'ü', '🚢', ',']
   let seed = 11
   for (let round = 0; round < 2000; round++) {

@@ -62,7 +62,7 @@ test('an upsert of a thousand variables is done while another account writes on 
   await upsertBeside(world, callerOf(second, other.token))
 })
 
-test('who lost three races runs alone: nobody begins meanwhile, and who waits for it goes on afterwards', async () => {
+test('a transaction that lost three races runs alone: no other begins meanwhile, and those that wait go on afterwards', async () => {
   let lost = 0
   const untilWon = openRaces(() => void lost++)
   let [running, loserRuns, met] = [0, false, 0]

@@ -257,7 +257,7 @@ onBothEngines('each custom environment has a limit of its own', async (world) =>
 })
 
 onBothEngines(
-  'variables leave a removed environment: they stay without one, or go when that is said',
+  'variables of a removed environment stay without it, or are removed when the request asks for that',
   async (world) => {
     const { staging, qa } = await open(world)
     const alone = await put(world.call, { ...SECRET, target: [], customEnvironmentIds: [staging] })
@@ -380,7 +380,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('nobody copies out of production what they may not read there', async (world) => {
+onBothEngines('a person copies no variables out of production without the right to read them there', async (world) => {
   const { teamId } = world.credentials
   const query = `?teamId=${teamId}`
   await open(world, query)
@@ -428,7 +428,7 @@ onBothEngines('a developer works on a custom environment as on preview, and a vi
   assert.equal((await call('GET', `${URL}${query}&customEnvironmentId=staging`)).body.envs.length, 1)
 })
 
-onBothEngines('who removes an environment deletes with it only variables that are theirs to change', async (world) => {
+onBothEngines('removing an environment deletes only the variables that the caller may change', async (world) => {
   const { teamId } = world.credentials
   const query = `?teamId=${teamId}`
   const { staging } = await open(world, query)

@@ -357,7 +357,7 @@ onBothEngines('a removed project leaves no variable, history or key behind', asy
   }
 })
 
-onBothEngines('every request tells one event of what it did, with key and target and never a value', async (world) => {
+onBothEngines('every request gives one event for its change, with key and target and never a value', async (world) => {
   const { url, id } = await project(world)
   const { created } = (await world.call('POST', url, [SECRET, WRITE_ONLY])).body
   await world.call('PATCH', `/v9/projects/web/env/${created[0].id}`, { value: 'hunter3' })

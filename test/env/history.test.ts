@@ -72,19 +72,22 @@ onBothEngines('a restore never makes a write-only variable readable', async (wor
   assert.doesNotMatch((await world.call('GET', one)).text, /first-value/)
 })
 
-onBothEngines('what was write-only in between comes back write-only, also when it is readable today', async (world) => {
-  const { one } = await made(world)
-  await world.call('PATCH', one, { type: 'sensitive' })
-  const { key, target } = SECRET
-  const open = await world.call('POST', `${URL}?upsert=true`, { key, target, type: 'plain', value: 'open now' })
-  assert.deepEqual(
-    [open.status, open.body.created.type, open.body.created.value],
-    [201, 'plain', 'open now'],
-    open.text,
-  )
-  const back = await world.call('POST', `${one}/history/1/restore`)
-  assert.deepEqual([back.status, back.body.type, back.body.value], [200, 'sensitive', ''])
-})
+onBothEngines(
+  'a variable that was write-only in between comes back write-only, also when it is readable today',
+  async (world) => {
+    const { one } = await made(world)
+    await world.call('PATCH', one, { type: 'sensitive' })
+    const { key, target } = SECRET
+    const open = await world.call('POST', `${URL}?upsert=true`, { key, target, type: 'plain', value: 'open now' })
+    assert.deepEqual(
+      [open.status, open.body.created.type, open.body.created.value],
+      [201, 'plain', 'open now'],
+      open.text,
+    )
+    const back = await world.call('POST', `${one}/history/1/restore`)
+    assert.deepEqual([back.status, back.body.type, back.body.value], [200, 'sensitive', ''])
+  },
+)
 
 onBothEngines('a restore into a taken place is 400, and a developer restores no production', async (world) => {
   const { one } = await made(world)
@@ -102,31 +105,34 @@ onBothEngines('a restore into a taken place is 400, and a developer restores no 
   assert.equal((await call('GET', `${team}/history?teamId=${teamId}`)).status, 200)
 })
 
-onBothEngines('a deleted variable keeps who and when for 30 days, and no value at all', async (world) => {
-  const { one } = await made(world)
-  await world.call('PATCH', one, { value: 'second-value' })
-  await world.call('DELETE', one)
-  const { history } = (await world.call('GET', `${one}/history`)).body
-  assert.deepEqual(
-    history.map((row: { action: string; restorable: boolean }) => [row.action, row.restorable]),
-    [
-      ['deleted', false],
-      ['updated', false],
-      ['created', false],
-    ],
-  )
-  assert.equal((await world.call('POST', `${one}/history/1/restore`)).status, 404)
-  const sealed = await world.deps.db.read.selectFrom('env_history').select('sealed_value').execute()
-  assert.deepEqual(
-    sealed.map((row) => row.sealed_value),
-    [null, null, null],
-  )
-  const sweep = '/operator/v1/timers/deleted-variables/run'
-  const now = world.deps.clock.now()
-  assert.equal((await world.operator('POST', sweep, { now: now + 29 * 86_400_000 })).body.swept, 0)
-  assert.equal((await world.operator('POST', sweep, { now: now + 31 * 86_400_000 })).body.swept, 3)
-  assert.equal((await world.call('GET', `${one}/history`)).status, 404)
-})
+onBothEngines(
+  'the history of a deleted variable keeps who changed it and when for 30 days, and no value',
+  async (world) => {
+    const { one } = await made(world)
+    await world.call('PATCH', one, { value: 'second-value' })
+    await world.call('DELETE', one)
+    const { history } = (await world.call('GET', `${one}/history`)).body
+    assert.deepEqual(
+      history.map((row: { action: string; restorable: boolean }) => [row.action, row.restorable]),
+      [
+        ['deleted', false],
+        ['updated', false],
+        ['created', false],
+      ],
+    )
+    assert.equal((await world.call('POST', `${one}/history/1/restore`)).status, 404)
+    const sealed = await world.deps.db.read.selectFrom('env_history').select('sealed_value').execute()
+    assert.deepEqual(
+      sealed.map((row) => row.sealed_value),
+      [null, null, null],
+    )
+    const sweep = '/operator/v1/timers/deleted-variables/run'
+    const now = world.deps.clock.now()
+    assert.equal((await world.operator('POST', sweep, { now: now + 29 * 86_400_000 })).body.swept, 0)
+    assert.equal((await world.operator('POST', sweep, { now: now + 31 * 86_400_000 })).body.swept, 3)
+    assert.equal((await world.call('GET', `${one}/history`)).status, 404)
+  },
+)
 
 onBothEngines('of a variable the last 100 versions are kept', async (world) => {
   const { one } = await made(world)
@@ -166,7 +172,7 @@ onBothEngines('a .env text is merged, and the plan is what then happens', async 
   assert.doesNotMatch(done.text + dry.text, /NEW=|first-value|=changed/)
 })
 
-onBothEngines('a .env text replaces what is there, for its targets and branch only', async (world) => {
+onBothEngines('a .env text replaces the variables of its targets and branch, and no others', async (world) => {
   await made(world)
   await world.call('POST', URL, [
     { key: 'GONE', value: 'g', target: ['preview'] },

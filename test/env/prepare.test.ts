@@ -72,7 +72,7 @@ async function web(world: World): Promise<string> {
   return (await world.call('POST', '/v10/projects', { name: 'web' })).body.id
 }
 
-onBothEngines('what is changed, removed or made before the transaction begins is seen by an upsert', async (world) => {
+onBothEngines('an upsert sees changes, removals and creations from before its transaction', async (world) => {
   const id = await web(world)
   const made = (await world.call('POST', URL, items('first'))).body.created as Shown[]
   before(world, async () => {
@@ -155,7 +155,7 @@ onBothEngines('a right that ends, or a rule that begins, before the transaction 
   assert.deepEqual(new Set(made.body.created.map(({ type }: Shown) => type)), new Set(['sensitive']), made.text)
 })
 
-onBothEngines('an import and a copy see what is changed before the transaction begins', async (world) => {
+onBothEngines('an import and a copy see changes from before their transaction', async (world) => {
   const id = await web(world)
   const made = (await world.call('POST', URL, items('first'))).body.created as Shown[]
   const text = items('second')

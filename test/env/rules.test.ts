@@ -17,7 +17,7 @@ async function stored({ deps }: World): Promise<number> {
 
 const told = ({ status, body }: Answer) => [status, body.error?.code]
 
-onBothEngines('what no variable may be is 400 with a code, and nothing is written', async (world) => {
+onBothEngines('an invalid variable is 400 with a code, and nothing is written', async (world) => {
   await web(world)
   const bad: [string, object | string][] = [
     ['KEY_INVALID_LENGTH', { key: '' }],
@@ -148,7 +148,7 @@ onBothEngines('a project has at most 1,000 variables in an environment', async (
   )
 })
 
-onBothEngines('what the counters say is what is there, after a walk of many changes', async (world) => {
+onBothEngines('the counters match the variables after many random changes', async (world) => {
   await web(world)
   let seed = 7
   const pick = <T>(from: readonly T[]): T => {
@@ -226,7 +226,7 @@ onBothEngines('upsert changes in place, keeps the id, and takes only the targets
   assert.equal((await world.call('GET', `/v9/projects/web/env/${twice.body.created[0].id}`)).body.value, '2')
 })
 
-onBothEngines('an upsert that keeps the type of what is there refuses what that type refuses', async (world) => {
+onBothEngines('an upsert that keeps the type of a variable refuses values that this type refuses', async (world) => {
   await web(world)
   const made = await world.call('POST', URL, [
     { ...PLAIN, key: 'SYS', value: 'VERCEL_URL', type: 'system' },
@@ -381,7 +381,7 @@ onBothEngines('a viewer reads names and never a decrypted value, and writes noth
   assert.equal((await stranger.call('GET', url)).status, 403)
 })
 
-onBothEngines('a token with project-env-vars alone sees and touches only what is its own', async (world) => {
+onBothEngines('a token with project-env-vars alone sees and changes only the variables that it made', async (world) => {
   await web(world)
   const made = (await world.call('POST', URL, [PLAIN, { ...PLAIN, key: 'OTHER', value: 'foreign-value' }])).body.created
   const foreign = made[1].id

@@ -79,7 +79,7 @@ onBothEngines('an environment is made, listed, got by slug and id, changed and r
   assert.deepEqual((await world.call('GET', '/v9/projects/web')).body.customEnvironments, [])
 })
 
-onBothEngines('what no environment may be is 400 or 409, and nothing is written', async (world) => {
+onBothEngines('an invalid environment is 400 or 409, and nothing is written', async (world) => {
   await web(world)
   await create(world.call, { slug: 'staging' })
   await create(world.call, { slug: 'qa' })
@@ -139,7 +139,7 @@ onBothEngines('of many simultaneous creates a slug is given once, and 12 are the
   assert.deepEqual((await world.call('GET', URL)).body.environments, [])
 })
 
-onBothEngines('who may change the project may change its environments, and others may not', async (world) => {
+onBothEngines('whoever may change the project may change its environments, and others may not', async (world) => {
   const { teamId } = world.credentials
   const team = (path: string) => `${path}?teamId=${teamId}`
   await world.call('POST', team('/v10/projects'), { name: 'web' })

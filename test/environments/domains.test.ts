@@ -22,7 +22,7 @@ async function add({ call }: World, label: string, said: object) {
 }
 
 onBothEngines(
-  'a domain keeps and answers its environment, said by id or slug, and serves nothing else beside it',
+  'a domain has an environment, named by id or slug, and serves nothing else beside it',
   async (world) => {
     const { call } = world
     await openWeb(world, ['one'])

@@ -18,7 +18,7 @@ const turns = async (count: number) => {
   for (let n = 0; n < count; n++) await nextTurn()
 }
 
-test('in a line owners take turns, each has its own in order, and who may not go is passed over', () => {
+test('owners in a queue take turns, items of one keep their order, and an owner who may not run is skipped', () => {
   const line = openFairQueue<string>()
   for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) line.push(item[0]!, item)
   line.remove('a', 'a2')
@@ -90,7 +90,7 @@ test('after a long turn all wait for the next, in which accounts take turns', as
   assert.equal(gate.enter('a'), undefined)
 })
 
-test('who waits for 10 s is refused and takes no place; what may go on is looked at when something has changed', async (t) => {
+test('a request that waited for 10 s is refused and takes no slot; the gate looks again when something has changed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let hasRoom = false
   const gate = openGate({ mostOfOne: 1, mostOfAll: 1, mayEnter: () => hasRoom })
@@ -193,7 +193,7 @@ test("writes take turns by account, and a long group is committed before the nex
   assert.ok(verbs.length >= 4, said.join())
 })
 
-test('what is short shares one commit, up to the limit', async () => {
+test('short writes share one commit, up to the limit', async () => {
   const { writer, said } = openWriter()
   const write = groupCommit(writer, 3, { onDone: () => {}, onFailed: () => {} })
   await Promise.all(Array.from({ length: 4 }, (_, at) => write(async () => void said.push(String(at)), 'a')))

@@ -76,7 +76,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what is refused for being too much changes nothing, and its window ends',
+  'a request above the limit changes nothing, and the window of the limit ends',
   async (world) => {
     await makeProject(world)
     const put = (key: string) => world.call('POST', '/v10/projects/web/env', variable(key))
@@ -127,7 +127,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'who is not let in takes nothing from the share; the operator has no limit',
+  'a refused caller uses nothing of the limit, and the operator has none',
   async (world) => {
     await makeProject(world)
     const stranger = await world.token({ scopes: [] })
@@ -213,7 +213,7 @@ test('the setting is on, off or figures for known limits; anything else ends the
   }
 })
 
-test('who is known is bounded: a million owners take no more memory than ten thousand, and each is counted right', () => {
+test('the number of counted owners is bounded: a million take no more memory than ten thousand, and each is counted right', () => {
   const limiter = openLimiter({ 'env-create': { total: 2, seconds: 60 } })
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -35,7 +35,7 @@ onBothEngines(
   },
 )
 
-onBothEngines("an unknown token is told so, and neither door opens to the other's token", async (world) => {
+onBothEngines('an unknown token is 401, and neither API takes the token of the other', async (world) => {
   const place = await openPlace(world)
   const unknown = world.as(`berth_${'a'.repeat(400)}`)
   for (const route of PUBLIC) {
@@ -65,7 +65,7 @@ onBothEngines("an unknown token is told so, and neither door opens to the other'
   }
 })
 
-onBothEngines('a token whose scopes open nothing is told 403 before its body is read', async (world) => {
+onBothEngines('a token whose scopes allow nothing gets 403 before its body is read', async (world) => {
   const place = await openPlace(world)
   for (const scopes of [[], ['read-write:edge-config', 'read:deployment-check']]) {
     const call = await world.token({ scopes })

@@ -29,6 +29,8 @@ test('every list says its most rows and the heaviest of them, and the greatest a
   assert.deepEqual(
     ROUTES.filter((route) => route.list !== undefined).map((route) => route.operationId),
     lists.map((route) => route.operationId),
+    'A route that answers a list says `list: { rows, rowBytes }`: its most rows, and the bytes of the heaviest one. ' +
+      'Add it to a route of the second list that the first one lacks, and take it from one that answers no list.',
   )
   for (const { operationId, list, query } of lists) {
     const { rows, rowBytes } = list!
@@ -60,7 +62,7 @@ test('a field of any shape is found by its schema, at whatever depth', () => {
 const weighing = (bytes: number) => ({ note: 'x'.repeat(bytes - '{"note":""}'.length) })
 
 onBothEngines(
-  'free-form settings weigh at most 16 KiB; what is larger from before stays readable and can be made smaller',
+  'free-form settings have at most 16 KiB; larger ones from before stay readable and can be made smaller',
   async ({ call, deps }) => {
     const most = weighing(16 * KIB)
     const over = weighing(16 * KIB + 1)

@@ -12,7 +12,7 @@ import { onBothEngines } from '../support/world.ts'
 const letters = lettersOf
 
 onBothEngines(
-  'who falls below MEMBER, or leaves, has what they installed there disabled, and nothing else',
+  'the installations of a person who falls below MEMBER or leaves are disabled, and no others',
   async (world) => {
     const { userId, teamId } = world.credentials
     for (const [role, reason] of [
@@ -200,7 +200,7 @@ onBothEngines('an owner takes a disabled installation over: its tokens act again
 })
 
 onBothEngines(
-  'the answer of taking over is the installation; one that is gone, foreign or told by an app is refused',
+  'taking over answers the installation; one that is removed, of another account or asked for by an app is refused',
   async (world) => {
     const { installed, as, account } = await openTeam(world)
     const place = await openPlace(world)

@@ -70,7 +70,7 @@ async function furnish(world: World, { configuration, token }: Installed, call: 
 }
 
 onBothEngines(
-  '30 days less a minute after it was disabled it is there; then it goes with all that was its own, once',
+  'a disabled installation is there for 30 days less a minute; then it is removed with all that it owned, once',
   async (world) => {
     const { ada, call, installed, integration, as } = await openTeam(world)
     const { teamId } = world.credentials
@@ -166,7 +166,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('an installation on selected projects tells them when it goes, and is found by no one', async (world) => {
+onBothEngines('the removal of an installation names its selected projects, and then nobody finds it', async (world) => {
   const { ada, account } = await openTeam(world)
   const made = await world.call('POST', `/v10/projects?teamId=${account.id}`, { name: 'chosen' })
   const selected = await install(world, await makeIntegration(world, SCOPES), {

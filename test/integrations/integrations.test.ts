@@ -116,7 +116,7 @@ onBothEngines('only the OWNER of its team manages an integration; to other teams
   )
 })
 
-onBothEngines('what an integration may not be is refused by name, and nothing is left', async (world) => {
+onBothEngines('an invalid integration is refused by the name of the field, and nothing is written', async (world) => {
   const { teamId } = world.credentials
   const wrong: [object, RegExp][] = [
     ...['', 'A', 'a b', 'a.b', '-a', 'a-', 'ä', 'apps', 'configuration', 'configurations', 'new', 'x'.repeat(49)].map(
@@ -191,7 +191,7 @@ onBothEngines('what an integration may not be is refused by name, and nothing is
   }
 })
 
-onBothEngines('of 20 who want one slug at once one gets it', async (world) => {
+onBothEngines('of 20 simultaneous requests for one slug one gets it', async (world) => {
   const { teamId } = world.credentials
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => world.operator('POST', '/operator/v1/integrations', { ...NEW, teamId })),
@@ -254,7 +254,7 @@ onBothEngines('the list pages, and the operator sees all teams or one', async (w
   )
 })
 
-onBothEngines('who may not install, and where, is told so, and nothing is left', async (world: World) => {
+onBothEngines('a person without the right to install is refused, and nothing is written', async (world: World) => {
   const { userId, teamId } = world.credentials
   const app = await makeIntegration(world)
   const other = await world.user('other')

@@ -230,25 +230,22 @@ function isStale(error: unknown): boolean {
   throw error
 }
 
-onBothEngines(
-  'random edits, installs and confirmations of what is shown, or was shown before, follow a model',
-  async (world) => {
-    const [lanes, lives] = world.engine === 'sqlite' ? [25, rounds(6, 84)] : [4, rounds(15, 100)]
-    const tally: Tally = { confirmed: 0, stale: 0 }
-    const run = async (lane: number) => {
-      const user = await world.user(`lane${lane}`)
-      const wanted = { slug: `team${lane}`, name: 'T', ownerId: user.id }
-      const { id: teamId } = (await world.operator('POST', '/operator/v1/teams', wanted)).body
-      for (let n = 0; n < lives; n++) await live(world, user.id, teamId, tally)
-    }
-    await Promise.all(Array.from({ length: lanes }, (_, lane) => run(lane)))
-    const sequences = lanes * lives
-    assert.ok(tally.confirmed > sequences / 4 && tally.stale >= rounds(0, sequences / 50), JSON.stringify(tally))
-  },
-)
+onBothEngines('random edits, installs and confirmations of present and former pages follow a model', async (world) => {
+  const [lanes, lives] = world.engine === 'sqlite' ? [25, rounds(6, 84)] : [4, rounds(15, 100)]
+  const tally: Tally = { confirmed: 0, stale: 0 }
+  const run = async (lane: number) => {
+    const user = await world.user(`lane${lane}`)
+    const wanted = { slug: `team${lane}`, name: 'T', ownerId: user.id }
+    const { id: teamId } = (await world.operator('POST', '/operator/v1/teams', wanted)).body
+    for (let n = 0; n < lives; n++) await live(world, user.id, teamId, tally)
+  }
+  await Promise.all(Array.from({ length: lanes }, (_, lane) => run(lane)))
+  const sequences = lanes * lives
+  assert.ok(tally.confirmed > sequences / 4 && tally.stale >= rounds(0, sequences / 50), JSON.stringify(tally))
+})
 
 onBothEngines(
-  'consent given again confirms what waits: the installation hears of it, and of nothing when nothing waits',
+  'a renewed consent confirms pending scopes: the installation hears of it, and of nothing when none are pending',
   async (world) => {
     const { teamId } = world.credentials
     const app = await makeApp(world, { scopes: ['read:project'] })
@@ -280,40 +277,44 @@ onBothEngines(
   },
 )
 
-onBothEngines('a person confirms by the API what was seen, after an edit by the door of the team', async (world) => {
-  const { userId, teamId } = world.credentials
-  const app = await makeApp(world, { scopes: ['read:project'] })
-  const { installationId } = await installApp(world, app)
-  const edit = (scopes: string[]) => world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
-  assert.equal((await edit(['read-write:project', 'read:user'])).status, 200)
-  const path = `/v1/integrations/configuration/${installationId}/confirm?teamId=${teamId}` as const
-  const confirmed = (scopes: unknown) => world.call('POST', path, { scopes })
-  for (const [scopes, status, code] of [
-    [['read:user'], 409, 'conflict'],
-    [[], 409, 'conflict'],
-    [undefined, 400, 'bad_request'],
-    [['read:nothing'], 400, 'bad_request'],
-    ['read:user', 400, 'bad_request'],
-  ] as const) {
-    const answer = await confirmed(scopes)
-    assert.deepEqual([answer.status, answer.body.error.code], [status, code])
-  }
-  const member = await world.user('mia')
-  await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${member.id}`, { role: 'MEMBER' })
-  const seen = { scopes: ['read:user', 'read-write:project'] }
-  assert.equal((await member.call('POST', path, seen)).status, 403)
-  const [first, second] = await Promise.all([world.call('POST', path, seen), world.call('POST', path, seen)])
-  for (const answer of [first, second]) {
-    assert.deepEqual([answer.status, answer.body.scopes], [200, ['read-write:project', 'read:user']], answer.text)
-  }
-  const told = await eventsOf(world, 'integration-configuration.')
-  assert.deepEqual(
-    told.map(({ payload }) => payload),
-    [
-      {
-        ...{ team: { id: teamId }, user: { id: userId } },
-        configuration: { id: installationId, scopes: ['read-write:project', 'read:user'] },
-      },
-    ],
-  )
-})
+onBothEngines(
+  'a person confirms by the API the scopes that were shown, after the team edited the integration',
+  async (world) => {
+    const { userId, teamId } = world.credentials
+    const app = await makeApp(world, { scopes: ['read:project'] })
+    const { installationId } = await installApp(world, app)
+    const edit = (scopes: string[]) =>
+      world.call('PATCH', `/v1/integrations/apps/${app.id}?teamId=${teamId}`, { scopes })
+    assert.equal((await edit(['read-write:project', 'read:user'])).status, 200)
+    const path = `/v1/integrations/configuration/${installationId}/confirm?teamId=${teamId}` as const
+    const confirmed = (scopes: unknown) => world.call('POST', path, { scopes })
+    for (const [scopes, status, code] of [
+      [['read:user'], 409, 'conflict'],
+      [[], 409, 'conflict'],
+      [undefined, 400, 'bad_request'],
+      [['read:nothing'], 400, 'bad_request'],
+      ['read:user', 400, 'bad_request'],
+    ] as const) {
+      const answer = await confirmed(scopes)
+      assert.deepEqual([answer.status, answer.body.error.code], [status, code])
+    }
+    const member = await world.user('mia')
+    await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${member.id}`, { role: 'MEMBER' })
+    const seen = { scopes: ['read:user', 'read-write:project'] }
+    assert.equal((await member.call('POST', path, seen)).status, 403)
+    const [first, second] = await Promise.all([world.call('POST', path, seen), world.call('POST', path, seen)])
+    for (const answer of [first, second]) {
+      assert.deepEqual([answer.status, answer.body.scopes], [200, ['read-write:project', 'read:user']], answer.text)
+    }
+    const told = await eventsOf(world, 'integration-configuration.')
+    assert.deepEqual(
+      told.map(({ payload }) => payload),
+      [
+        {
+          ...{ team: { id: teamId }, user: { id: userId } },
+          configuration: { id: installationId, scopes: ['read-write:project', 'read:user'] },
+        },
+      ],
+    )
+  },
+)

@@ -107,7 +107,7 @@ onBothEngines('members are listed in pages and narrowed by role, text, ids and t
   }
 })
 
-onBothEngines('what is asked wrongly is refused with a sentence, and nothing is written', async (world) => {
+onBothEngines('an invalid request is refused with a sentence, and nothing is written', async (world) => {
   const { path, join } = teamOf(world)
   const ada = await join('ada', 'MEMBER')
   const uid = (await world.user('bob')).id
@@ -170,22 +170,25 @@ onBothEngines('only an OWNER changes who is in a team; everybody else may leave 
   assert.deepEqual(await roles(), { admin: 'OWNER', victim: 'VIEWER' })
 })
 
-onBothEngines('a token of one team ends with the place in it, and is nothing to who comes back', async (world) => {
-  const { teamId } = world.credentials
-  const { path, join } = teamOf(world)
-  const ada = await join('ada', 'DEVELOPER')
-  const made = await ada.call('POST', `/v3/user/tokens?teamId=${teamId}`, { name: 'ci' })
-  const bound = world.as(made.body.bearerToken)
-  const list = `/v9/projects?teamId=${teamId}` as const
-  assert.equal((await bound('GET', list)).status, 200)
-  assert.equal((await world.call('DELETE', `${path}/${ada.id}`)).status, 200)
-  assert.equal((await bound('GET', list)).status, 401)
-  await world.join(ada, 'VIEWER')
-  assert.equal((await bound('GET', list)).status, 401)
-  assert.equal((await ada.call('GET', list)).status, 200, 'what acts for more than the team stays')
-})
+onBothEngines(
+  'the token of a team ends when its person leaves, and does not come back with the person',
+  async (world) => {
+    const { teamId } = world.credentials
+    const { path, join } = teamOf(world)
+    const ada = await join('ada', 'DEVELOPER')
+    const made = await ada.call('POST', `/v3/user/tokens?teamId=${teamId}`, { name: 'ci' })
+    const bound = world.as(made.body.bearerToken)
+    const list = `/v9/projects?teamId=${teamId}` as const
+    assert.equal((await bound('GET', list)).status, 200)
+    assert.equal((await world.call('DELETE', `${path}/${ada.id}`)).status, 200)
+    assert.equal((await bound('GET', list)).status, 401)
+    await world.join(ada, 'VIEWER')
+    assert.equal((await bound('GET', list)).status, 401)
+    assert.equal((await ada.call('GET', list)).status, 200, 'what acts for more than the team stays')
+  },
+)
 
-onBothEngines('a team of others is not there, and a narrowed token manages nobody', async (world) => {
+onBothEngines('a team without the caller is 404, and a limited token manages no members', async (world) => {
   const { teamId, userId } = world.credentials
   const rival = await world.user('rival')
   const team = await world.operator('POST', '/operator/v1/teams', { slug: 'rivals', name: 'R', ownerId: rival.id })
@@ -285,7 +288,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('of ten times that a user is invited at once, one is 200 and nine are told of it', async (world) => {
+onBothEngines('of ten simultaneous invitations of a user one is 200 and nine are refused', async (world) => {
   const { path } = teamOf(world)
   const { id: uid } = await world.user('ada')
   const add = () => world.call('POST', path, { uid, role: 'MEMBER' })
@@ -294,7 +297,7 @@ onBothEngines('of ten times that a user is invited at once, one is 200 and nine 
 })
 
 onBothEngines(
-  'who leaves or is demoted leaves what they installed disabled, as when the operator does it',
+  'installations of a person who leaves or is demoted are disabled, as when the operator does it',
   async (world) => {
     const { teamId } = world.credentials
     const { path, join } = teamOf(world)
@@ -319,7 +322,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('who sees a project is listed with what their role is worth there', async (world) => {
+onBothEngines('the people who see a project are listed with the role that they have there', async (world) => {
   const { teamId, userId } = world.credentials
   const { join } = teamOf(world)
   for (const role of ROLES.slice(1)) await join(role.toLowerCase(), role)
@@ -395,7 +398,7 @@ onBothEngines('the settings of a team are changed by an OWNER, and what Berth ha
   assert.equal(await digest(world), before)
 })
 
-onBothEngines('where a team says so, what is of production and preview is made sensitive', async (world) => {
+onBothEngines('where a team sets so, new variables of production and preview are sensitive', async (world) => {
   const { teamId } = world.credentials
   const query = `?teamId=${teamId}`
   const policy = async (sensitiveEnvironmentVariablePolicy: string) => {

@@ -66,7 +66,7 @@ onBothEngines('form, JSON, HTTP Basic, grant_type and any version are taken', as
 })
 
 onBothEngines(
-  'what is missing, said twice or of another grant is invalid_request, and changes nothing',
+  'a parameter that is missing, given twice or of another grant is invalid_request, and nothing changes',
   async (world) => {
     const app = await makeIntegration(world)
     const { code } = await install(world, app)
@@ -108,7 +108,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'an unknown client and a wrong secret are told the same, and a second secret overlaps the first',
+  'an unknown client and a wrong secret get the same answer, and a second secret overlaps the first',
   async (world) => {
     const app = await makeIntegration(world)
     const other = await makeIntegration(world, { slug: 'other' })
@@ -182,7 +182,7 @@ onBothEngines('a code is good for 30 minutes and not a moment longer', async (wo
 })
 
 onBothEngines(
-  'PKCE, once begun, is asked for; and nobody may bring a verifier to a code that began without',
+  'a code that began with PKCE needs its verifier, and one that began without refuses a verifier',
   async (world) => {
     const app = await makeIntegration(world)
     const verifier = 'abcdefghijklmnopqrstuvwxyz0123456789-._~ABCDEFG'

@@ -45,7 +45,7 @@ test('each pattern has words, which is what a message says in its place', () => 
   for (const one of patterns) assert.ok(typeof one.description === 'string', JSON.stringify(one))
 })
 
-test('each reference leads somewhere, and what a resource has is said in words', () => {
+test('each reference is resolved, and the fields of a resource have descriptions', () => {
   for (const { $ref } of objectsIn(document))
     if (typeof $ref === 'string')
       assert.ok($ref.slice('#/components/schemas/'.length) in document.components.schemas, $ref)

@@ -82,7 +82,7 @@ onBothEngines(
 )
 
 processOnBothEngines(
-  'told to stop, it is not ready at once, and takes what is on its way until the door closes',
+  'after SIGTERM it is not ready at once, and answers what is on its way until the listener closes',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const running = await start(t, home)

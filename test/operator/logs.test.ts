@@ -216,7 +216,7 @@ const FAULTS = {
 }
 
 for (const [kind, code] of Object.entries(FAULTS)) {
-  test(`${kind} that nobody catches is told at level fatal, and the process ends with 1`, {
+  test(`${kind} that nobody catches is logged at level fatal, and the process ends with 1`, {
     timeout: 60_000,
   }, async (t) => {
     const hook = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(code)}})`

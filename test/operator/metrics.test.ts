@@ -134,7 +134,7 @@ onBothEngines('commits, sweeps, letters, deliveries, checks and what waits are c
   assert.equal(figures.has('berth_db_connections{state="idle"}'), world.engine === 'postgres')
 })
 
-onBothEngines('a store that is away keeps nobody from the other figures', async (world) => {
+onBothEngines('a store that does not answer leaves the other metrics readable', async (world) => {
   const executor = world.deps.db.read.getExecutor() as { executeQuery: (...said: unknown[]) => Promise<unknown> }
   const real = executor.executeQuery
   executor.executeQuery = () => Promise.reject(new Error('gone'))

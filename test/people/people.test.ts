@@ -178,7 +178,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a token is ended by its value, and nobody is told whether there was one', async (world) => {
+onBothEngines('a token is ended by its value, and the answer does not tell whether there was one', async (world) => {
   const ada = await world.user('ada')
   const revoke = (token: string) => world.operator('POST', '/operator/v1/tokens/revoke', { token })
   for (const token of ['nonsense', `berth_${'a'.repeat(40)}`, ada.token, ada.token]) {
@@ -195,7 +195,7 @@ onBothEngines('a token is ended by its value, and nobody is told whether there w
 })
 
 onBothEngines(
-  'a team is removed with all that it has, where that is said, and its name is kept for its OWNERs',
+  'a team is removed with all that it has when forced, and its name is reserved for its OWNERs',
   async (world) => {
     const { operator } = world
     const [ada, eve] = [await world.user('ada'), await world.user('eve')]

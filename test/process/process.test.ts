@@ -160,7 +160,7 @@ processOnBothEngines(
   },
 )
 
-test('once the door is closed, a connection that was inside before gets its first request answered', async (t) => {
+test('after the listener is closed, an open connection gets its first request answered', async (t) => {
   const home = await newHome(t, 'sqlite')
   const running = await start(t, home)
   const { hostname, port } = new URL(running.address)
@@ -185,7 +185,7 @@ test('once the door is closed, a connection that was inside before gets its firs
 })
 
 for (const engine of ['sqlite', 'postgres'] as const) {
-  test(`another data folder on a store that was started before is told so, and gets no dead credentials [${engine}]`, async (t) => {
+  test(`another data folder on a store that was started before is reported, and gets no dead credentials [${engine}]`, async (t) => {
     const home = await newHome(t, engine)
     const first = await start(t, home)
     assert.equal(await first.kill('SIGTERM'), 0)
@@ -201,7 +201,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   })
 }
 
-test('a PostgreSQL that is not there, or lets nobody in, is told as that', async (t) => {
+test('a PostgreSQL that is not there or refuses the login is named in the error', async (t) => {
   const home = await newHome(t, 'postgres')
   const wrong = home.env.DATABASE_URL!.replace('berth:berth@', 'berth:no@')
   for (const [DATABASE_URL, why] of [

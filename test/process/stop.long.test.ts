@@ -59,7 +59,7 @@ for (const { way, words, signal, code } of WAYS)
     assert.equal(await again.kill('SIGTERM'), 0)
   })
 
-test('who finds the store in use is told by which process, and what to do', async (t) => {
+test('a start that finds the store in use names the process and says what to do', async (t) => {
   const home = await newHome(t, 'sqlite')
   const first = await start(t, home)
   const { code, err } = await ended(t, home)

@@ -50,7 +50,7 @@ test('the lock file is of this package.json, whose dependencies are versions and
     assert.match(range, /^(npm:@?[\w/-]+@)?\^?\d+\.\d+\.\d+(-[\w.]+)?$/, name)
 })
 
-test('what the service runs with is what was argued for', () => {
+test('the run-time dependencies are the ones that the page argues for', () => {
   const run = Object.keys({ ...declared.dependencies, ...declared.optionalDependencies })
   assert.deepEqual(run.sort(), arguedFor('1. Run-time dependencies'))
 })

@@ -48,7 +48,7 @@ test('every folder and file right below src has its place in the order, once', (
   assert.deepEqual([...there].sort(), ORDER.toSorted())
 })
 
-test('nothing imports what stands behind it, so no folders import each other; what does is named with its reason', () => {
+test('no folder imports one that comes later in the order, so none import each other; exceptions are named with a reason', () => {
   const place = new Map(ORDER.map((entry, at) => [entry, at]))
   const up = imports().filter(({ from, to }) => place.get(to)! > place.get(from)!)
   const unnamed = up.filter(({ from }) => !(from in BACK_UP)).map(({ file, to }) => `${file} imports ${to}`)

@@ -155,7 +155,7 @@ test('a part of a name that no test file has is refused with the names there are
   }
 })
 
-test('a program that is missing is said loudly, and in CI it is a failure', (t) => {
+test('a missing program is reported loudly, and is a failure in CI', (t) => {
   const before = process.env.CI
   t.after(() => {
     if (before === undefined) delete process.env.CI

@@ -82,7 +82,7 @@ onBothEngines('none of ten secrets that are made at once is lost', async ({ call
 })
 
 onBothEngines(
-  'who may only read a project is not shown its secrets, and the store does not hold them',
+  'a caller who may only read a project does not see its secrets, and the store does not hold them',
   async (world) => {
     const { teamId } = world.credentials
     await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
@@ -110,7 +110,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a secret goes with its project to another account, and there opens still', async (world) => {
+onBothEngines('a bypass secret moves with its project to another account, and still works there', async (world) => {
   await world.call('POST', '/v10/projects', { name: 'web' })
   const { protectionBypass } = (await world.call('PATCH', PATH, { generate: {} })).body
   const { code } = (await world.call('POST', '/projects/web/transfer-request')).body
@@ -121,7 +121,7 @@ onBothEngines('a secret goes with its project to another account, and there open
   assert.deepEqual((await taker.call('GET', '/v9/projects/web')).body.protectionBypass, protectionBypass)
 })
 
-onBothEngines('what guards a project is read from what was set', async (world) => {
+onBothEngines('the protection of a project is read from its settings', async (world) => {
   await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
   await world.call('POST', '/v10/projects', { name: 'web' })
   const row = () => world.deps.db.read.selectFrom('project').selectAll().executeTakeFirstOrThrow()

@@ -24,18 +24,21 @@ onBothEngines('pause and unpause follow the table, by id and by name, and repeat
   }
 })
 
-onBothEngines('pausing what is paused changes nothing, also not what was switched on meanwhile', async (world) => {
-  await makeProject(world, 'web')
-  await world.call('POST', '/v1/projects/web/pause')
-  const on = await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
-  assert.deepEqual([on.status, on.body.paused, on.body.autoAssignCustomDomains], [200, true, true])
-  const again = await world.call('POST', '/v1/projects/web/pause')
-  assert.equal(again.status, 200)
-  assert.deepEqual(again.body, on.body)
-  assert.deepEqual((await world.call('GET', '/v9/projects/web')).body, on.body)
-})
+onBothEngines(
+  'pausing a paused project changes nothing, also not a setting that was switched on meanwhile',
+  async (world) => {
+    await makeProject(world, 'web')
+    await world.call('POST', '/v1/projects/web/pause')
+    const on = await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: true })
+    assert.deepEqual([on.status, on.body.paused, on.body.autoAssignCustomDomains], [200, true, true])
+    const again = await world.call('POST', '/v1/projects/web/pause')
+    assert.equal(again.status, 200)
+    assert.deepEqual(again.body, on.body)
+    assert.deepEqual((await world.call('GET', '/v9/projects/web')).body, on.body)
+  },
+)
 
-onBothEngines('unpausing what was never paused changes nothing', async (world) => {
+onBothEngines('unpausing a project that is not paused changes nothing', async (world) => {
   await makeProject(world, 'web')
   await world.call('PATCH', '/v9/projects/web', { autoAssignCustomDomains: false })
   const answer = await world.call('POST', '/v1/projects/web/unpause')

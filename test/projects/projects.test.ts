@@ -126,7 +126,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('of 20 simultaneous creates of one name one wins and nineteen are told 409', async ({ call }) => {
+onBothEngines('of 20 simultaneous creates with one name one succeeds and 19 answer 409', async ({ call }) => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => call('POST', '/v10/projects', { name: 'web' })))
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [200, ...Array(19).fill(409)])
   assert.equal((await call('GET', '/v9/projects')).body.projects.length, 1)

@@ -159,7 +159,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'a rollback goes to what was live before, holds new deployments back, and a promote ends that',
+  'a rollback goes to a former production deployment and holds new ones back until a promote',
   async (world) => {
     const web = await openWeb(world)
     const first = await web.deploy()
@@ -202,7 +202,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'promote refuses what cannot serve, what is paused and what is not there, and changes nothing',
+  'promote refuses deployments that cannot serve, paused projects and unknown ids, and changes nothing',
   async (world) => {
     const web = await openWeb(world)
     const live = await web.deploy()

@@ -91,7 +91,7 @@ async function guardedBy(world: World, name: string): Promise<Guarded> {
 }
 
 onBothEngines(
-  'a password that is said at create protects from the first moment, where the plan allows it',
+  'a password in the create request protects from the first moment, where the plan allows it',
   async (world) => {
     const { call } = world
     const passwordProtection = { deploymentType: 'all', password: 'secret' }

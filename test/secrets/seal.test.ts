@@ -246,7 +246,7 @@ test('a service whose keyring does not fit ends with 1 and one line that says wh
   assert.equal((stdout + stderr).includes(other.keys[0]!.key), false)
 })
 
-test('a keyring that has an id twice is refused: which key it means is not said', () => {
+test('a keyring that has an id twice is refused: it does not say which key it means', () => {
   const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
   const ring = (...ids: string[]) => ({ text: JSON.stringify({ keys: ids.map((id, at) => ({ id, key: key(at) })) }) })
   assert.throws(() => openKeyring(ring('rk_a', 'rk_b', 'rk_a'), () => true), /has an id twice/)

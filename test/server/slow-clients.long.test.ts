@@ -38,7 +38,7 @@ async function beSlow(t: TestContext, engine: Engine): Promise<void> {
 }
 
 processOnBothEngines(
-  'stalled bodies of more than the budget: those that came first are let go and told, and others are served',
+  'stalled bodies above the budget: the oldest are refused, and other requests are served',
   async (t, engine) => {
     const home = await newHome(t, engine)
     const running = await start(t, home)
@@ -71,7 +71,7 @@ async function create(running: Running, token: string, status: number): Promise<
 /** What reading a body ended with. */
 type End = { error: Error | null; body: Buffer | undefined }
 
-test('the body that has been arriving for longest gives way, what is whole does not, and all of it comes back', async () => {
+test('the body that has been arriving for longest is refused, whole bodies are not, and the budget comes back', async () => {
   const bodies = openBodies(100)
   const begin = (limit = 90) => {
     const stream = new PassThrough()

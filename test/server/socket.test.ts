@@ -34,7 +34,7 @@ async function alive(world: World, address: string): Promise<void> {
   assert.equal(statusOf(await send(address, request('GET /v2/user HTTP/1.1', [bearer]))), 200)
 }
 
-onBothEngines('what is not HTTP is answered in JSON with 400 or 431, and the service lives', async (world) => {
+onBothEngines('bytes that are not HTTP are answered in JSON with 400 or 431, and the service lives', async (world) => {
   const address = await world.listen()
   const token = world.credentials.token
   const garbage: [string | Buffer, number, string][] = [
@@ -80,7 +80,7 @@ onBothEngines('what is not HTTP is answered in JSON with 400 or 431, and the ser
   await alive(world, address)
 })
 
-onBothEngines('an expectation that nobody knows is passed over, and the answer is as any other', async (world) => {
+onBothEngines('an unknown Expect header is ignored, and the answer is the usual one', async (world) => {
   const address = await world.listen()
   const answer = await send(address, request('GET /nowhere HTTP/1.1', ['Expect: 200-ok']))
   assert.equal(statusOf(answer), 404)
@@ -88,7 +88,7 @@ onBothEngines('an expectation that nobody knows is passed over, and the answer i
   assert.equal(errorOf(answer).code, 'not_found')
 })
 
-onBothEngines('a request with two Authorization headers is nobody, whichever of them is good', async (world) => {
+onBothEngines('a request with two Authorization headers is 401, whichever of them is good', async (world) => {
   const address = await world.listen()
   const good = `Authorization: Bearer ${world.credentials.token}`
   for (const pair of [
@@ -142,7 +142,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('clients that hang up in the middle of anything leave nothing and hurt nobody', async (world) => {
+onBothEngines('clients that hang up at any moment leave nothing behind and disturb no other', async (world) => {
   const address = await world.listen()
   const { hostname, port } = new URL(address)
   const bearer = `Authorization: Bearer ${world.credentials.token}`

@@ -39,7 +39,7 @@ test('with a certificate the API speaks https, says so, and its pages and answer
   assert.match(made.out(), /verified/)
 })
 
-test('a browser is told to stay with https where the operator says that the name is reached so', about, async (t) => {
+test('Strict-Transport-Security is sent where BERTH_PUBLIC_URL is https', about, async (t) => {
   const told = await openSecure(t, { BERTH_PUBLIC_URL: 'https://berth.test' })
   const untold = await openSecure(t)
   for (const [{ service }, expected] of [
@@ -65,7 +65,7 @@ test('TLS 1.2 and 1.3 are spoken and nothing older, and inside it HTTP/1.1', abo
   await assert.rejects(shake(service, { ALPNProtocols: ['h2'] }))
   await ask(service)
 })
-test('what is no TLS is cut off, and the service lives and stops (a bound on time)', about, async (t) => {
+test('bytes that are not TLS are cut off, and the service lives and stops (a bound on time)', about, async (t) => {
   const { service } = await openSecure(t)
   const { hostname, port } = new URL(service.address)
   for (const bytes of ['GET / HTTP/1.1\r\nHost: x\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00', '\0'.repeat(5000)]) {

@@ -63,7 +63,7 @@ const isEnded = (socket: Socket) => {
   return until(() => socket.destroyed)
 }
 
-test('over the budget the one who is owed most gives way, and of its connections the one that has waited longest', async (t) => {
+test('over the budget the account with most unsent bytes loses a connection: the one that has waited for longest', async (t) => {
   const { server, unsent, ended } = await openServer(t, { budget: 100 * MIB })
   const small = askAndWait(server, `/small/${20 * MIB}`)
   await until(() => unsent.bytes() === 20 * MIB)
@@ -127,7 +127,7 @@ test('what many requests on one connection are owed is held, and comes back when
   read.destroy()
 })
 
-test('a short answer to who waits for one is not held at all', async (t) => {
+test('a short answer on a connection that waits for it is not counted', async (t) => {
   const { server, left } = await openServer(t, {})
   const socket = askAndWait(server, '/a/100')
   await once(socket, 'readable')
@@ -135,7 +135,7 @@ test('a short answer to who waits for one is not held at all', async (t) => {
   socket.destroy()
 })
 
-test('whoever is owed most gives way, also where the answer that is one too many is of another', async (t) => {
+test('the account with most unsent bytes loses a connection, also where the newest answer is of another', async (t) => {
   const { server, unsent, ended } = await openServer(t, { budget: 60 * MIB })
   const small = askAndWait(server, `/small/${5 * MIB}`)
   await until(() => unsent.bytes() === 5 * MIB)

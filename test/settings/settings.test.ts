@@ -58,13 +58,13 @@ const TOGETHER: Record<string, string> = {
 /** Every text is one of these: it is checked where it is used. */
 const ANY_TEXT: Name[] = ['HOST', 'BERTH_DATA', 'BERTH_KEYS', 'BERTH_TLS_CERT', 'BERTH_TLS_KEY']
 
-test('each setting of the table changes what the program is told', () => {
+test('each setting of the table changes the configuration', () => {
   const before = readConfig(TOGETHER)
   for (const [name] of rows)
     assert.notDeepEqual(readConfig({ ...TOGETHER, [name]: SAMPLES[name] }), before, `${name} changes nothing`)
 })
 
-test('the default that the table names is what holds when nothing is set', () => {
+test('the default in the table is the value when nothing is set', () => {
   const unset = readConfig({})
   for (const [name, row] of rows) {
     assert.notEqual(row.default === undefined, row.unset === undefined, `${name} has a default, or words in its place`)
@@ -92,7 +92,7 @@ test('a bad value is refused by a message that begins with the name, and that ne
   }
 })
 
-test('what the table calls a secret holds one, and what is called otherwise shows no password', () => {
+test('settings marked as secret hold a secret, and the others show no password', () => {
   const secrets = rows.filter(([, row]) => row.secret).map(([name]) => name)
   const shaped = rows
     .filter(([name, { kind }]) => /TOKEN$/.test(name) || /password/.test(kind.values))

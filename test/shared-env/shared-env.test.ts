@@ -200,7 +200,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('who may what: as for the variables of a project', async (world) => {
+onBothEngines('permissions are those of the variables of a project', async (world) => {
   const team = `teamId=${world.credentials.teamId}`
   const inTeam = (call: Call) => callWith(call, team)
   const owner = inTeam(world.call)

@@ -91,39 +91,42 @@ onBothEngines('a password is the same however its characters are composed', asyn
   assert.equal(await tryPassword(world, 'cafe\u0301 fine and long', 'ADMIN@berth.localhost'), 303)
 })
 
-onBothEngines('ten wrong passwords lock the user, for longer each time; nobody is told who exists', async (world) => {
-  await givePassword(world, world.credentials.userId)
-  const said = new Set<string>()
-  const attempt = async (name: string, password: string) => {
-    const client = openClient(world)
-    await client.get('/sign-in')
-    const seen = await client.post('/sign-in', { name, password })
-    if (seen.status === 403)
-      said.add(seen.text.replaceAll(client.token(), 'TOKEN').replace(/(name="name" value=")[^"]*/, '$1NAME'))
-    return seen.status
-  }
-  await world.user('passwordless')
-  for (const name of ['nosuch', 'nosuch@example.com', 'passwordless', 'team', '', '%']) {
-    assert.equal(await attempt(name, PASSWORD), 403, name)
-  }
-  // Of thirty guesses at once ten are counted, and the right one among the rest opens nothing.
-  for (const lockMs of [15 * 60_000, 30 * 60_000, HOUR_MS]) {
-    const guesses = Array.from({ length: 30 }, (_, at) => attempt('admin', `wrong number ${at}`))
-    assert.deepEqual(new Set(await Promise.all(guesses)), new Set([403]))
-    assert.equal(await attempt('admin', PASSWORD), 403)
-    world.deps.clock.set(world.deps.clock.now() + lockMs - 20_000)
-    assert.equal(await attempt('admin', PASSWORD), 403)
-    world.deps.clock.set(world.deps.clock.now() + 30_000)
-  }
-  assert.equal(await attempt('admin', PASSWORD), 303)
-  const { failures } = await world.deps.db.read
-    .selectFrom('sign_in')
-    .select('failures')
-    .where('user_id', '=', world.credentials.userId)
-    .executeTakeFirstOrThrow()
-  assert.equal(failures, 0)
-  assert.equal(said.size, 1, 'one answer for all')
-})
+onBothEngines(
+  'ten wrong passwords lock the user, for longer each time; no answer tells whether a user exists',
+  async (world) => {
+    await givePassword(world, world.credentials.userId)
+    const said = new Set<string>()
+    const attempt = async (name: string, password: string) => {
+      const client = openClient(world)
+      await client.get('/sign-in')
+      const seen = await client.post('/sign-in', { name, password })
+      if (seen.status === 403)
+        said.add(seen.text.replaceAll(client.token(), 'TOKEN').replace(/(name="name" value=")[^"]*/, '$1NAME'))
+      return seen.status
+    }
+    await world.user('passwordless')
+    for (const name of ['nosuch', 'nosuch@example.com', 'passwordless', 'team', '', '%']) {
+      assert.equal(await attempt(name, PASSWORD), 403, name)
+    }
+    // Of thirty guesses at once ten are counted, and the right one among the rest opens nothing.
+    for (const lockMs of [15 * 60_000, 30 * 60_000, HOUR_MS]) {
+      const guesses = Array.from({ length: 30 }, (_, at) => attempt('admin', `wrong number ${at}`))
+      assert.deepEqual(new Set(await Promise.all(guesses)), new Set([403]))
+      assert.equal(await attempt('admin', PASSWORD), 403)
+      world.deps.clock.set(world.deps.clock.now() + lockMs - 20_000)
+      assert.equal(await attempt('admin', PASSWORD), 403)
+      world.deps.clock.set(world.deps.clock.now() + 30_000)
+    }
+    assert.equal(await attempt('admin', PASSWORD), 303)
+    const { failures } = await world.deps.db.read
+      .selectFrom('sign_in')
+      .select('failures')
+      .where('user_id', '=', world.credentials.userId)
+      .executeTakeFirstOrThrow()
+    assert.equal(failures, 0)
+    assert.equal(said.size, 1, 'one answer for all')
+  },
+)
 
 onBothEngines('a session begins with a new secret, whatever the browser brought', async (world) => {
   await givePassword(world, world.credentials.userId)
@@ -332,7 +335,7 @@ onBothEngines('signing in leads back to where one was, and never out', async (wo
 })
 
 onBothEngines(
-  'pages shut out script, frames, caches and Referers; what goes wrong is a page with the right status',
+  'pages allow no script, frames, caches or Referers; an error is a page with the right status',
   async (world) => {
     const client = openClient(world)
     const seen = await client.get('/sign-in')

@@ -5,7 +5,7 @@ import { type Answer, onBothEngines } from '../support/world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 
-onBothEngines('a token is shown once, kept as a hash, and never said again', async (world) => {
+onBothEngines('a token is shown once, stored as a hash, and never shown again', async (world) => {
   const made = await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId, name: 'ci' })
   assert.equal(made.status, 201)
   const { id, token } = made.body

@@ -65,7 +65,7 @@ onBothEngines('pages of tokens come newest first and meet every token once', asy
   assert.deepEqual(seen.toSorted(), [...names, 'first token'].sort())
 })
 
-onBothEngines('what others have is not there, and the token of an installation is nobody\u2019s', async (world) => {
+onBothEngines('tokens of others are 404, and the token of an installation belongs to no person', async (world) => {
   const other = await world.user('other')
   const theirs = (await other.call('GET', '/v5/user/tokens/current')).body.token.id
   const app = await makeIntegration(world)
@@ -194,7 +194,7 @@ onBothEngines('a narrower token makes no wider one', async (world) => {
 })
 
 onBothEngines(
-  'of ten times that a token ends itself at once, one is told so and nine that it is gone',
+  'of ten simultaneous requests in which a token ends itself one succeeds and nine are refused',
   async (world) => {
     for (let round = 0; round < 3; round++) {
       const { bearerToken } = (await world.call('POST', '/v3/user/tokens', { name: 'brief' })).body

@@ -47,7 +47,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what was proven elsewhere makes nothing else verified: neither for who received the name, nor for an earlier owner',
+  'a proof of another name verifies nothing: neither for the account that received a name, nor for an earlier owner',
   async (world) => {
     const { giver, taker, offer, take, sweep } = await openSides(world)
     const apex = freshApex()
@@ -126,7 +126,7 @@ onBothEngines(
   settings,
 )
 
-onBothEngines('domains whose stamps two instances gave alike stand beside each other after the move', async (world) => {
+onBothEngines('domains with equal stamps from two instances are both there after the move', async (world) => {
   const { giver, taker, offer, take, sweep } = await openSides(world)
   await taker.call('POST', '/v10/projects', { name: 'own' })
   for (const at of [0, 1, 2]) {

@@ -10,7 +10,7 @@ function refused(answer: Answer, status: number, code: string): void {
 }
 
 onBothEngines(
-  'a code takes a project over: locked at once, moved by the sweep, told to both accounts',
+  'a code transfers a project: locked at once, moved by the sweep, with events for both accounts',
   async (world) => {
     const { giver, taker, projectId, offer, take, sweep } = await openSides(world)
     await giver.call('PATCH', '/v9/projects/web', { framework: 'nextjs' })
@@ -120,7 +120,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'only who may read and remove all of a project gives it away; who may create one takes it',
+  'giving a project away needs the right to read and remove all of it; taking it needs the right to create one',
   async (world) => {
     const { teamId } = world.credentials
     await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'team-web' })
@@ -149,7 +149,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('a code ends with the right of who made it', async (world) => {
+onBothEngines('a code ends when its maker loses the right to give it', async (world) => {
   const { teamId } = world.credentials
   const { taker } = await openSides(world)
   const member = await world.user('member')
@@ -193,7 +193,7 @@ onBothEngines(
   },
 )
 
-onBothEngines('of many who use one code at once one takes the project, and it is moved once', async (world) => {
+onBothEngines('of many simultaneous uses of one code one takes the project, and it is moved once', async (world) => {
   const { offer, sweep } = await openSides(world)
   const users = await Promise.all(Array.from({ length: 12 }, (_, at) => world.user(`u${at}`)))
   const code = await offer()

@@ -31,7 +31,7 @@ async function openEndpoints(world: World, url: string) {
 }
 
 onBothEngines(
-  'events for the endpoints of a person who left wait, and are sent in order after an OWNER takes them over',
+  'events for endpoints of a person who left wait, and are sent in order after an OWNER takes them over',
   async (world, t) => {
     const target = await receiver(t)
     const { eve, on, make, log, hookId, drainId } = await openEndpoints(world, target.url)

@@ -172,7 +172,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the end of an installation is told to it and to the account, to no other installation, and what waited for it is dropped',
+  'the end of an installation is an event for it and its account, for no other installation, and its waiting events are dropped',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
     const [leaving, staying, people] = await Promise.all([receiver(t), receiver(t), receiver(t)])

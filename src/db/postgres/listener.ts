@@ -5,7 +5,7 @@ import pg from 'pg'
 const RETRY_MS = 1000
 
 /**
- * Calls `listener` at every notification of `channel`, and each time it listens anew: what was said meanwhile was missed.
+ * Calls `listener` at every notification of `channel`, and each time it listens anew: notifications of the time between were missed.
  * `onLost` hears of connections that ended. Gives the way to stop.
  */
 export function listenOnPostgres(

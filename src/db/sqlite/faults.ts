@@ -1,4 +1,4 @@
-/** What keeps a store from being opened, said as what it is: SQLite's words name neither the file nor what to do. */
+/** Why a store cannot be opened, in a sentence that names the file and what to do. SQLite's own message names neither. */
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CORRUPT, FULL, familyOf, NO_DATABASE } from './result.ts'

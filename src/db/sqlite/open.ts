@@ -101,7 +101,7 @@ export function openSqliteFile(file: string, readOnly: boolean): Queries {
 }
 
 /**
- * Runs `work` while no service can have the file, waiting `patienceMs` for who has it. Throws when somebody still has it then.
+ * Runs `work` while no service can have the file, and waits `patienceMs` for a process that has it. Throws when a process still has it then.
  */
 export async function aloneWithFile<T>(
   url: string,
