@@ -7,6 +7,7 @@ import { runTimer, TIMERS, type TimerName } from '../../src/timers.ts'
 import { withQuery } from '../support/call.ts'
 import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
 import { callerOf, openPlace, type Place, sampleOf, teamQuery } from '../support/place.ts'
+import { disableInstallation } from '../support/states.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 
 const REMEMBERED = ROUTES.filter((route) => route.remember !== undefined)
@@ -18,12 +19,15 @@ async function questionsOf(world: World, place: Place): Promise<(() => Promise<A
   const made = await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'of-team' })
   assert.equal(made.status, 200, made.text)
   const app = await makeIntegration(world, { slug: 'reader' })
-  const installed = await makeInstallation(world, { app })
+  const installed = await makeInstallation(world, { app }, { teamId: undefined })
   const variable = { key: 'OF_APP', value: 'v', target: ['preview'] }
-  await installed.call('POST', '/v10/projects/web/env', variable)
+  assert.equal((await installed.call('POST', '/v10/projects/web/env', variable)).status, 201)
   const member = await world.user('member')
   await world.join(member, 'MEMBER')
+  const { token } = (await world.operator('POST', '/operator/v1/tokens', { userId: place.mateId })).body
   const callers: [Call, string, string[]][] = [
+    // Whose role the table changes, and whom it removes.
+    [world.as(token), `&teamId=${teamId}`, ['of-team']],
     [world.call, '', ['web', 'other', 'sample', 'gift']],
     [world.call, `&teamId=${teamId}`, ['of-team']],
     [member.call, `&teamId=${teamId}`, ['of-team']],
@@ -109,6 +113,40 @@ onSqlite('no sweep does, and nothing that ends by the clock', async (world) => {
     }
   }
   assert.equal((await soon('GET', '/v9/projects/web')).status, 401)
+})
+
+onSqlite('what says who may see what ends with a change of it, each by itself', async (world) => {
+  const place = await openPlace(world)
+  const app = await makeIntegration(world, { slug: 'reader' })
+  const installed = await makeInstallation(world, { app }, { teamId: undefined, projects: [place.projectId] })
+  const variable = { key: 'OF_APP', value: 'v', target: ['preview'] }
+  assert.equal((await installed.call('POST', '/v10/projects/web/env', variable)).status, 201)
+  const asApp = (path: string) => installed.call('GET', path)
+  const bySlug = () => world.call('GET', '/v9/projects?slug=team')
+  const count = async () => JSON.parse((await asApp('/v9/projects')).text).projects.length
+  const shown = async () => (await world.call('GET', '/v9/projects/web/env')).text
+
+  assert.equal((await bySlug()).status, 200)
+  assert.equal((await world.call('PATCH', `/v2/teams/${place.teamId}`, { slug: 'renamed-team' })).status, 200)
+  assert.equal((await bySlug()).status, 403, 'a slug that is given up (account)')
+
+  assert.ok((await shown()).includes('"name":"Helper"'))
+  const renamed = await world.operator('PATCH', `/operator/v1/integrations/${app.id}`, { name: 'Renamed' })
+  assert.equal(renamed.status, 200, renamed.text)
+  assert.ok((await shown()).includes('"name":"Renamed"'), 'the name of an integration (integration)')
+
+  assert.equal(await count(), 1)
+  const other = (await world.call('GET', '/v9/projects/other')).body.id
+  const path = `/v1/integrations/configuration/${installed.installationId}`
+  const allowed = await world.call('POST', `${path}/project/${other}`, { allowed: true })
+  assert.equal(allowed.status, 200, allowed.text)
+  assert.equal(await count(), 2, 'a project more (configuration_project)')
+
+  assert.equal((await asApp('/v9/projects')).status, 200)
+  await disableInstallation(world, installed.installationId)
+  assert.equal((await asApp('/v9/projects')).status, 403, 'an installation that is disabled (configuration)')
+  assert.ok((await world.call('DELETE', path)).status < 300)
+  assert.equal((await asApp('/v9/projects')).status, 401, 'an installation that is removed')
 })
 
 onSqlite('this test can fail: where no stamp is raised, answers are stale', async (world) => {

@@ -22,3 +22,9 @@ export async function setInTransfer(
     tx.updateTable('project').set({ transfer_started_at: at }).where('id', '=', projectId).execute(),
   )
 }
+
+/** Disables an installation by itself. Operations do it only together with a change of its owner's place in the team. */
+export async function disableInstallation({ deps }: Pick<World, 'deps'>, id: string): Promise<void> {
+  const disabled_at = deps.clock.now()
+  await deps.db.write((tx) => tx.updateTable('configuration').set({ disabled_at }).where('id', '=', id).execute())
+}
