@@ -21,7 +21,7 @@ export async function recall(
   const { authorization, teamId, slug } = credentials
   const token = bearerOf(authorization)
   const several = teamId !== undefined && slug !== undefined
-  if (memory === undefined || token === undefined || several) return authenticate(db.read, credentials, now, idOrName)
+  if (memory === undefined || token === undefined || several) return readActing(db.read, credentials, now, idOrName)
   const account = slug === undefined ? `t${teamId ?? ''}` : `s${slug}`
   const key = `who ${fingerprint(token)} ${account}`
   const known = memory.find(key) as Who | undefined

@@ -79,7 +79,7 @@ export async function answerByState(
   make: Make,
 ): Promise<Written> {
   const known = knownOf.getOrInsertComputed(db, () => openKnownAnswers())
-  const key = [who.actor.tokenId, who.role, ...who.permissions, url].join(' ')
+  const key = [who.actor.tokenId ?? who.userId, who.role, ...who.permissions, url].join(' ')
   const former = known.find(who.account.id, key, state)
   if (former !== undefined) return former
   const { written, clear } = await make()
