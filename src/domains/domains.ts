@@ -128,10 +128,13 @@ export async function updateDomain(
   return showDomain(row, ctx.deps.config.domains)
 }
 
+/** How many redirects one request takes along: each row is a statement of its own. docs/limits.md. */
+const MOST_REDIRECTS = 100
+
 /**
  * Removes a domain. Domains that redirected to it stop redirecting, or go too when the body says `removeRedirects`, and so
  * on with those that redirected to them. Its challenge goes with it: the next attachment gets a new one. What was proven by it
- * speaks for the account for 30 days more.
+ * speaks for the account for 30 days more. Refuses: too_many_names 409 (more than 100 would go along).
  */
 export async function removeDomain(
   ctx: Ctx,
@@ -175,13 +178,19 @@ export async function stopRedirects(
 /** Engines bound the values of one query. */
 const NAMES_A_QUERY = 500
 
-/** Every domain whose redirects end at this one. There are no circles to be caught in. */
+/**
+ * Every domain whose redirects end at this one. There are no circles to be caught in. Refuses: too_many_names 409 (more than 100).
+ */
 export async function leadingTo(ctx: Ctx, domain: Row<'project_domain'>): Promise<Row<'project_domain'>[]> {
   const domains: Row<'project_domain'>[] = []
   const open = [domain.name]
   while (open.length > 0) {
     const next = await redirectingTo(ctx, domain, open.splice(0, NAMES_A_QUERY))
     domains.push(...next)
+    if (domains.length > MOST_REDIRECTS) {
+      const message = `More than ${MOST_REDIRECTS} domains redirect to ${domain.name}. Remove some first, or leave out \`removeRedirects\`.`
+      refuse('too_many_names', message)
+    }
     open.push(...next.map((row) => row.name))
   }
   return domains

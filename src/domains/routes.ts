@@ -110,7 +110,7 @@ export const domainRoutes = [
     guards: [notInTransfer],
     run: removeDomain,
     emits: ['project.domain.deleted', 'project.domain.updated'],
-    refuses: ['not_found'],
+    refuses: ['not_found', 'too_many_names'],
     status: 200,
     reply: Type.Object({}),
   }),

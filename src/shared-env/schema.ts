@@ -23,6 +23,9 @@ const fields = {
     Type.Union([OneOf(...TARGETS), Type.Array(OneOf(...TARGETS), { minItems: 1, maxItems: 20 }), Type.Null()]),
   ),
   projectId: Type.Optional(Nullable(Projects)),
+  applyToAllCustomEnvironments: Type.Optional(
+    Type.Boolean({ description: 'only false: shared variables are in production, preview and development' }),
+  ),
 }
 const Comment = Type.Optional(Nullable(Type.String({ maxLength: 500 })))
 

@@ -47,6 +47,7 @@ export async function createShared(
   _: undefined,
   { body }: Input<unknown, CreateShared>,
 ): Promise<Static<typeof CreatedShared>> {
+  mustNotBeInCustom(body)
   await ctx.countRows(body.evs.length * (1 + (body.projectId?.length ?? 0)))
   const box = await openSecretBoxToWrite(ctx, ctx.account.id)
   const created = []
@@ -69,6 +70,15 @@ function targetsOf(ctx: Ctx, { target, type }: Pick<CreateShared, 'target' | 'ty
   const list = target === undefined || target === null ? undefined : [target].flat()
   const secret = type === 'sensitive' || ctx.account.sensitiveEnv
   return TARGETS.filter((one) => list?.includes(one) ?? !(secret && one === 'development'))
+}
+
+/** Refuses: bad_request 400. */
+function mustNotBeInCustom({ applyToAllCustomEnvironments }: Pick<CreateShared, 'applyToAllCustomEnvironments'>): void {
+  if (applyToAllCustomEnvironments !== true) return
+  refuse(
+    'bad_request',
+    'Invalid request: `applyToAllCustomEnvironments` cannot be true. Shared variables are in production, preview and development.',
+  )
 }
 
 /** As `typeIn`: a team may say that all of production and preview is sensitive. */
@@ -146,6 +156,7 @@ export async function updateShared(
   const box = await openSecretBoxToWrite(ctx, ctx.account.id)
   const updated = []
   for (const [id, update] of Object.entries(body.updates)) {
+    mustNotBeInCustom(update)
     const row = await findShared(ctx, { id })
     mustChange(ctx.who, row)
     const projectIds = (await projectsOf(ctx, ctx.account.id, [id])).get(id)!

@@ -122,8 +122,8 @@ export async function listWebhooks(
 
 /**
  * Changes what the body names, and enables a webhook that was disabled. Whoever changes a webhook must be allowed to see all that it then
- * hears, because a new URL is a new reader. Refuses as `createWebhook`, and besides: endpoint_held 409 (a new URL for a webhook that is held:
- * an OWNER decides where the events that wait are sent).
+ * hears, because a new URL is a new reader. Refuses as `createWebhook`, and besides: endpoint_held 409 (a new URL, other
+ * events or other projects for a webhook that is held: an OWNER decides what is sent where once they take it over).
  */
 export async function updateWebhook(
   ctx: Ctx,
@@ -135,9 +135,11 @@ export async function updateWebhook(
   const events = mustBeEvents(ctx, body.events ?? JSON.parse(row.events_json ?? '[]'))
   const projectIds = body.projectIds === undefined ? before : await mustBeProjects(ctx, body.projectIds)
   const moved = body.url !== undefined && body.url !== row.url
-  if (moved && row.held_at !== null) {
+  const isOther =
+    moved || JSON.stringify(events) !== row.events_json || JSON.stringify(projectIds) !== JSON.stringify(before)
+  if (isOther && row.held_at !== null) {
     const takeOver = `POST /v1/webhooks/${row.id}/transfer-ownership`
-    refuse('endpoint_held', `The webhook is held: an OWNER has to take it over (${takeOver}) before it gets a new URL.`)
+    refuse('endpoint_held', `The webhook is held: an OWNER has to take it over (${takeOver}) before it is changed.`)
   }
   const changed = await ctx.db
     .updateTable('webhook')

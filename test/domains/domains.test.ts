@@ -145,6 +145,23 @@ onBothEngines('removing a domain ends the redirects to it, or removes those doma
   )
 })
 
+onBothEngines('a domain takes at most 100 redirects with it, and one more changes nothing', async ({ call }) => {
+  await call('POST', '/v10/projects', { name: 'web' })
+  const path = '/v10/projects/web/domains'
+  await call('POST', path, { name: 'end.example.com' })
+  const add = (at: number) => call('POST', path, { name: `r${at}.example.com`, redirect: 'end.example.com' })
+  for (let at = 0; at < 101; at++) assert.equal((await add(at)).status, 200)
+  const count = async () => (await call('GET', '/v9/projects/web/domains?limit=100')).body.domains.length
+  const remove = () => call('DELETE', '/v9/projects/web/domains/end.example.com', { removeRedirects: true })
+  const refused = await remove()
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
+  assert.match(refused.body.error.message, /More than 100 domains redirect to end\.example\.com/)
+  assert.equal((await call('GET', '/v9/projects/web/domains/end.example.com')).status, 200)
+  assert.equal((await call('DELETE', '/v9/projects/web/domains/r0.example.com')).status, 200)
+  assert.equal((await remove()).status, 200)
+  assert.equal(await count(), 0)
+})
+
 onBothEngines('an empty body with a JSON content type is none', async (world) => {
   await withDomains(world, ['a.example.com', 'b.example.com'])
   const json = { 'content-type': 'application/json' }

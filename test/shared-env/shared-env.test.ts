@@ -84,6 +84,22 @@ onBothEngines('a shared variable is made, listed, read, changed and deleted, who
   assert.deepEqual([await usage(world, web), await usage(world, other)], [{}, {}])
 })
 
+onBothEngines(
+  'a shared variable is in no custom environment: whoever asks for all of them is told so',
+  async (world) => {
+    const { call } = world
+    const web = await makeProject(world, 'web')
+    const asked = { applyToAllCustomEnvironments: true }
+    const refused = await call('POST', '/v1/env', { ...token('x', [web]), ...asked })
+    assert.equal(refused.status, 400)
+    assert.match(refused.body.error.message, /`applyToAllCustomEnvironments` cannot be true/)
+    const { id } = (await call('POST', '/v1/env', { ...token('x', [web]), applyToAllCustomEnvironments: false })).body
+      .created[0]
+    assert.equal((await call('PATCH', '/v1/env', { updates: { [id]: { value: 'y', ...asked } } })).status, 400)
+    assert.equal((await call('GET', `/v1/env/${id}`)).body.value, 'x')
+  },
+)
+
 onBothEngines('the list has no values, and is narrowed by what the SDK says', async (world) => {
   const { call } = world
   const [web, other] = [await makeProject(world, 'web'), await makeProject(world, 'other')]

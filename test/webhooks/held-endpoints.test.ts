@@ -124,7 +124,7 @@ onBothEngines('whoever gives a webhook another URL is its maker from then on', a
 })
 
 onBothEngines(
-  'a held webhook gets no new URL before an OWNER takes it over, and a suspended person finds it as it was',
+  'a held webhook gets no new URL, events or projects before an OWNER takes it over, and a suspended person finds it as it was',
   async (world) => {
     const { eve, on, hookId } = await openEndpoints(world, 'https://hooks.example.com/')
     const member = await world.user('mel')
@@ -134,14 +134,17 @@ onBothEngines(
     assert.equal((await suspend(true)).status, 200)
     const before = (await world.call('GET', path)).body
     assert.equal(before.heldReason, 'disabled-by-admin')
-    for (const { call } of [member, world]) {
-      const refused = await call('PATCH', path, { url: 'https://mel.example.com/' })
-      assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
-      assert.ok(refused.body.error.message.includes(`POST /v1/webhooks/${hookId}/transfer-ownership`))
-    }
+    const { body: project } = await world.call('POST', on('/v10/projects'), { name: 'web' })
+    const changes = [{ url: 'https://mel.example.com/' }, { events: ['project.removed'] }, { projectIds: [project.id] }]
+    for (const { call } of [member, world])
+      for (const change of changes) {
+        const refused = await call('PATCH', path, change)
+        assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'], JSON.stringify(change))
+        assert.ok(refused.body.error.message.includes(`POST /v1/webhooks/${hookId}/transfer-ownership`))
+      }
     assert.deepEqual((await world.call('GET', path)).body, before, 'a refused request changes nothing')
-    // The URL that it has is no new URL, and other fields may be changed.
-    const kept = await member.call('PATCH', path, { url: before.url, events: ['project.removed'] })
+    // What it has is nothing new: clients that send the whole webhook again change nothing.
+    const kept = await member.call('PATCH', path, { url: before.url, events: before.events })
     assert.deepEqual([kept.status, kept.body.heldAt], [200, before.heldAt])
     assert.equal((await suspend(false)).status, 200)
     assert.deepEqual(
