@@ -392,13 +392,17 @@ const TABLES = [
   'mail',
 ] as const
 
-/** One hash over every row of every table: equal digests, nothing written. */
+/** Reads: one that gave clear values leaves an audit line a moment later. */
+const READS = new Set(ROUTES.filter(({ method }) => method === 'GET').map(({ operationId }) => operationId))
+
+/** One hash over every row of every table but the audit lines of reads: equal digests, nothing written. */
 export async function digest({ deps }: World): Promise<string> {
   const hash = createHash('sha256')
   for (const table of TABLES) {
     const rows = await deps.db.read.selectFrom(table).selectAll().execute()
     hash.update(
       rows
+        .filter((row) => table !== 'audit' || !READS.has((row as { type: string }).type))
         .map((row) => JSON.stringify(row))
         .sort()
         .join('\n'),
