@@ -1,5 +1,12 @@
-/** TABLE what is refused about users, teams and their members: rows of `REFUSALS` (../errors.ts). */
+/** TABLE what is refused about users, teams, their members and who acts for a team: rows of `REFUSALS` (../errors.ts). */
 export const ACCOUNT_REFUSALS = {
+  team_forbidden: [403, 'forbidden', 'You do not have access to the team that teamId or slug names.'],
+  team_id_required: [
+    403,
+    'forbidden',
+    'The token belongs to an installation on a team: every request must name the team by the query parameter teamId.',
+  ],
+  sign_in_again: [403, 'forbidden', 'Give your password again: this asks for a sign-in within the last hour.'],
   owner_only: [403, 'forbidden', 'Only an OWNER of the team can do this.'],
   password_link_spent: [404, 'not_found', 'The link was used, replaced, or is older than 24 hours. Ask for a new one.'],
   invitation_over: [

@@ -10,12 +10,6 @@ export const REFUSALS = {
   invalid_token: [401, 'forbidden', 'The token is unknown, expired or revoked.'],
   operator_only: [401, 'forbidden', 'This path takes the operator token and no other.'],
   metrics_only: [401, 'forbidden', 'This path takes the token of BERTH_METRICS_TOKEN or the operator token.'],
-  team_forbidden: [403, 'forbidden', 'You do not have access to the team that teamId or slug names.'],
-  team_id_required: [
-    403,
-    'forbidden',
-    'The token belongs to an installation on a team: every request must name the team by the query parameter teamId.',
-  ],
   integration_configuration_disabled: [
     403,
     'integration_configuration_disabled',
@@ -29,7 +23,6 @@ export const REFUSALS = {
     'The code is unknown, used, older than 30 minutes, of another client, or was given for another redirect_uri.',
   ],
   invalid_request: [400, 'invalid_request', 'A parameter is missing or given twice.'],
-  sign_in_again: [403, 'forbidden', 'Give your password again: this asks for a sign-in within the last hour.'],
   form_not_ours: [403, 'forbidden', 'The page was too old, or the form was not ours. Go back, reload it, try again.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],

@@ -61,6 +61,8 @@ async function startChild(folder: string, database: string) {
     DATABASE_URL: database,
     PORT: '0',
     BERTH_LOG_LEVEL: 'error',
+    // On PostgreSQL what was asked counts on over a kill.
+    BERTH_RATE_LIMITS: 'off',
   }
   const child = spawn(process.execPath, [join(root, 'bin', 'berth.mjs')], { env })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))

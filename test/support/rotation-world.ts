@@ -22,7 +22,8 @@ export async function everyValueOpens({ call }: Pick<World, 'call'>, count: numb
   while (projects.length > 0) {
     const some = projects.splice(0, 25)
     const answers = await Promise.all(some.map((at) => call('GET', `/v9/projects/p${at}/env?decrypt=true`)))
-    for (const [index, { body }] of answers.entries()) {
+    for (const [index, { status, text, body }] of answers.entries()) {
+      assert.equal(status, 200, text)
       assert.deepEqual([body.envs[0].value, body.envs[0].decrypted], [`of p${some[index]}`, true])
     }
   }
