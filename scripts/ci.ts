@@ -20,6 +20,6 @@ const long = npm('test:long')
 const check: Part = { ...npm('check'), env: { BERTH_TEST_ROUNDS: 'many' } }
 
 process.exitCode = await runParts(
-  [[[attacks]], [[clients, long], [check]], [[faults], [failover]]],
+  [[[attacks]], [[clients, long], [check]], [[faults]], [[failover]]],
   [attacks, clients, faults, failover, long, check],
 )
