@@ -272,14 +272,16 @@ test('what the second instance did outside is undone: a webhook at the git host 
   const set = await operator('PUT', `/operator/v1/accounts/${userId}/git-credentials/gitlab`, credential)
   assert.equal(set.status, 200, set.text)
   const gitRepository = { type: 'gitlab', repo: 'acme/web' }
-  for (let round = 0; round < 6; round++) {
+  const made = () => gitlab.asked.filter((asked) => asked.startsWith('POST')).length
+  let round = 0
+  // Until both instances made one for the same project: on a busy machine one may be done before the other begins.
+  for (; round < 6 || (made() === round && round < 60); round++) {
     const body = { name: `web${round}`, gitRepository }
     const [a, b] = await Promise.all(calls.map((call) => call('POST', '/v10/projects', body, key(`k${round}`))))
     assert.deepEqual([a!.status, a!.text], [200, b!.text])
   }
   const again = await calls[1]!('POST', '/v10/projects', { name: 'web0', gitRepository }, key('k0'))
   assert.ok(isReplay(again))
-  const made = gitlab.asked.filter((asked) => asked.startsWith('POST')).length
-  assert.ok(made > 6, 'both instances made one at times')
-  assert.equal(gitlab.hooks.length, 6)
+  assert.ok(made() > round, 'both instances made one at times')
+  assert.equal(gitlab.hooks.length, round)
 })
