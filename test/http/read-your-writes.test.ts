@@ -13,7 +13,7 @@ import { callerOf, type Engine, newDatabase, openWorld, type World } from '../su
 const WORKERS = 8
 const LATE_MS = 5000
 /** BERTH_TEST_ROUNDS=most: ten thousand, some ten minutes on PostgreSQL. */
-const READS = process.env.BERTH_TEST_ROUNDS === 'most' ? 10_000 : rounds(200, 1000)
+const READS = process.env.BERTH_TEST_ROUNDS === 'most' ? 10_000 : rounds(200, 500)
 
 type Ask = (
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
