@@ -1,5 +1,6 @@
 /**
- * What `.ci/run` does once everything is installed: the parts of `PARTS`, side by side where none measures time. Prints what each
+ * What `.ci/run` does once everything is installed: its parts, one after another. Side by side the clients and the check took as long as
+ * one after the other on two cores, and tests that wait for luck failed. Prints what each
  * said when it has ended, one after another, the check last: its last lines are the summary of `npm test`. Ends with 1 when a part failed.
  */
 import { type Part, runParts } from './ci/parts.ts'
@@ -20,6 +21,6 @@ const long = npm('test:long')
 const check: Part = { ...npm('check'), env: { BERTH_TEST_ROUNDS: 'many' } }
 
 process.exitCode = await runParts(
-  [[[attacks]], [[clients, long], [check]], [[faults]], [[failover]]],
+  [[[attacks]], [[clients]], [[long]], [[check]], [[faults]], [[failover]]],
   [attacks, clients, faults, failover, long, check],
 )
