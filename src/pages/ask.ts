@@ -3,10 +3,11 @@
  * token. So the same permissions, guards, limits, events and audit lines hold. docs/console.md: How it is built.
  */
 import type { Deps, Params } from '../context.ts'
+import type { RefusalKey } from '../errors.ts'
 import type { Peer } from '../http/failure-limits.ts'
 import type { Gates } from '../http/gate.ts'
 import { answerRequest } from '../http/handle-request.ts'
-import { type Route, routed } from '../http/route.ts'
+import { type Route, refusalsOf, routed } from '../http/route.ts'
 
 /** What a page asks of a route. `account`: the one that it acts for; the person's own where none is named. */
 export type Wish = {
@@ -25,26 +26,33 @@ export type Ask = <A>(operationId: string, wish?: Wish) => Promise<A>
 /** Who asks from where. */
 type Asker = { secret: string; userId: string; peer: Peer }
 
-/** Makes what asks for one request of a page. `operations`: the routes that its page declares; another one is a bug and throws. */
-export type Bridge = (asker: Asker, operations: readonly string[]) => Ask
+export type Bridge = {
+  /** Makes what asks for one request of a page. `operations`: the routes that its page declares; another one is a bug and throws. */
+  askerOf(asker: Asker, operations: readonly string[]): Ask
+  /** What these routes refuse with: their page may refuse with it too. */
+  refusalsOf(operations: readonly string[]): RefusalKey[]
+}
 
 /** Opens the bridge over the routes. */
 export function openBridge(deps: Deps, routes: readonly Route[], gates: Gates): Bridge {
   const byName = new Map(routes.map((route) => [route.operationId, route]))
-  return ({ secret, userId, peer }, operations) => {
-    return async <A>(operationId: string, wish: Wish = {}) => {
-      const route = byName.get(operationId)
-      if (route === undefined || !operations.includes(operationId))
-        throw new Error(`a page asks ${operationId}, which it does not declare`)
-      const { body } = await answerRequest(deps, route, {
-        ...writeWish(route, wish),
-        headers: [],
-        session: { secret, userId },
-        peer,
-        gates,
-      })
-      return (body === undefined ? undefined : JSON.parse(body.toString())) as A
-    }
+  return {
+    refusalsOf: (operations) => operations.flatMap((name) => refusalsOf(byName.get(name)!)),
+    askerOf({ secret, userId, peer }, operations) {
+      return async <A>(operationId: string, wish: Wish = {}) => {
+        const route = byName.get(operationId)
+        if (route === undefined || !operations.includes(operationId))
+          throw new Error(`a page asks ${operationId}, which it does not declare`)
+        const { body } = await answerRequest(deps, route, {
+          ...writeWish(route, wish),
+          headers: [],
+          session: { secret, userId },
+          peer,
+          gates,
+        })
+        return (body === undefined ? undefined : JSON.parse(body.toString())) as A
+      }
+    },
   }
 }
 

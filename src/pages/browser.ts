@@ -72,7 +72,7 @@ export async function answerBrowser(
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
     const refusal = refusalToTell(deps, fault as Error, at)
-    if (!refusalsOfScreen(screen).includes(refusal.key)) {
+    if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(screen.asks ?? [])].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
     const answer = reply(deps, guest, shownFault(refusal))
@@ -107,7 +107,7 @@ async function answerConsole(
     throw new Error(`${screen.name} tells nothing by itself`)
   }
   const ctx = { ...contextFor(deps, deps.db.read, guest), now, stamp: 0, emit }
-  return screen.run({ ...ctx, ask: bridge(asker, screen.asks!) }, readInput(screen, request, fields), undefined)
+  return screen.run({ ...ctx, ask: bridge.askerOf(asker, screen.asks!) }, readInput(screen, request, fields), undefined)
 }
 
 async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<Guest> {

@@ -87,3 +87,15 @@ onBothEngines('a page allows what the role of its person allows, in this account
   assert.equal((await owner.post(`${path}/pause`)).location, path)
   assert.match((await owner.get(path)).text, /Paused/)
 })
+
+onBothEngines('a page that a route refuses says so, and it is no fault', async (world) => {
+  const guest = await world.user('guest')
+  const client = await signedIn(world, guest.id, 'guest')
+  await world.join(guest, 'BILLING')
+  const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body as { slug: string }
+  await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+  const refused = await client.get(`/console/t/${slug}/projects/web/variables`)
+  assert.equal(refused.status, 403)
+  assert.match(refused.text, /env:read/)
+  assert.doesNotMatch(world.logged(), /does not declare this refusal/)
+})
