@@ -1,7 +1,7 @@
 /**
  * What `.ci/run` does once everything is installed: its parts, one after another. Side by side the clients and the check took as long as
- * one after the other on two cores, and tests that wait for luck failed. Prints what each
- * said when it has ended, one after another, the check last: its last lines are the summary of `npm test`. Ends with 1 when a part failed.
+ * one after the other on two cores, and tests that wait for luck failed. The check is
+ * the last: the last lines are the summary of `npm test`. Ends with 1 when a part failed.
  */
 import { type Part, runParts } from './ci/parts.ts'
 
@@ -20,7 +20,4 @@ const long = npm('test:long')
 /** What waits for rare luck is tried often here, and a few times in npm test; docs/testing.md. */
 const check: Part = { ...npm('check'), env: { BERTH_TEST_ROUNDS: 'many' } }
 
-process.exitCode = await runParts(
-  [[[attacks]], [[clients]], [[long]], [[check]], [[faults]], [[failover]]],
-  [attacks, clients, faults, failover, long, check],
-)
+process.exitCode = await runParts([attacks, clients, long, faults, failover, check])

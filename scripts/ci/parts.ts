@@ -1,90 +1,90 @@
-/** Runs commands in lanes beside each other, and prints what each said as a whole and in order. Used by scripts/ci.ts. */
+/** Runs commands one after another, and says at the end which failed and what they said last. Used by scripts/ci.ts. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export type Part = { name: string; words: [string, ...string[]]; env?: Record<string, string> }
-/** Parts that run one after another. */
-export type Lane = readonly Part[]
 
-type Ended = { failed: boolean; verdict: string; file: string }
+type Failure = { name: string; how: string; why: string }
 
 const root = join(import.meta.dirname, '..', '..')
+/** Lines that tell why a part failed: a failed test, a broken promise, a step of the check, or an error. */
+const TELLS = /✖|^not ok|BROKEN|FAILED|^failed:|\berror\b|Error:|^\s+[+-] |took \d+ s:/i
+const LINES_OF_A_FAILURE = 40
 
 /**
- * Runs the stages one after another, the lanes of a stage beside each other, and every part whatever came of the others. Prints
- * the parts in `order`, each as soon as it and those before it have ended; above the last one stand those that failed. Gives the exit code.
- * A signal ends the parts that run, and what they said so far is printed.
+ * Runs the parts one after another, each whatever came of the others, and prints what they say. Gives the exit code: 1 when one failed.
+ * Whoever reads only the end of a long log has to learn why: after the last part stand what told of the failures, and its summary again.
+ * A signal ends the part that runs, and no other begins.
  */
 export async function runParts(
-  stages: readonly (readonly Lane[])[],
-  order: readonly Part[],
+  parts: readonly Part[],
   print: (text: string) => void = (text) => void process.stdout.write(text),
 ): Promise<0 | 1> {
-  const scratch = mkdtempSync(join(tmpdir(), 'berth-ci-'))
-  const running = new Set<ChildProcess>()
-  const ended = new Map<Part, Ended>()
   const began = performance.now()
-  const unprinted = [...order]
+  const failures: Failure[] = []
+  let running: ChildProcess | undefined
   let stopped: NodeJS.Signals | undefined
+  let said = ''
   const stop = (signal: NodeJS.Signals) => {
     stopped = signal
-    for (const child of running) child.kill(signal)
+    running?.kill(signal)
   }
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.on(signal, stop)
 
-  const runOne = async (part: Part) => {
+  for (const { name, words, env } of parts) {
     if (stopped !== undefined) {
-      ended.set(part, { failed: true, verdict: `was not begun: ${stopped}`, file: '' })
-      return
+      failures.push({ name, how: `was not begun: ${stopped}`, why: '' })
+      continue
     }
-    const file = join(scratch, String(order.indexOf(part)))
-    const log = openSync(file, 'w')
     const since = performance.now()
-    // Without a word for minutes a run seems to hang.
-    print(`${minutes(since - began)} ${part.name} begins\n`)
-    const child = spawn(part.words[0], part.words.slice(1), {
+    print(`\n== ${name} begins at ${minutes(since - began)}\n`)
+    said = ''
+    running = spawn(words[0], words.slice(1), {
       cwd: root,
-      stdio: ['ignore', log, log],
-      env: { ...process.env, ...part.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
     })
-    running.add(child)
-    const how = await new Promise<string>((resolve) => {
-      child.on('error', ({ message }) => resolve(message))
-      child.on('exit', (code, signal) => resolve(signal ?? String(code)))
-    })
-    running.delete(child)
-    closeSync(log)
-    const failed = how !== '0'
-    const verdict = `${failed ? `FAILED (${how})` : 'passed'} after ${minutes(performance.now() - since)}`
-    ended.set(part, { failed, verdict, file })
-    printEnded()
+    for (const stream of [running.stdout!, running.stderr!])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+        print(text)
+      })
+    const how = await endOf(running)
+    running = undefined
+    print(`\n== ${name} ${how === '0' ? 'passed' : `FAILED (${how})`} after ${minutes(performance.now() - since)}\n`)
+    if (how !== '0') failures.push({ name, how, why: whyFailed(said) })
   }
-
-  const printEnded = () => {
-    for (let next = unprinted[0]; next !== undefined; next = unprinted[0]) {
-      const end = ended.get(next)
-      if (end === undefined) return
-      unprinted.shift()
-      const failed = [...ended].filter((one) => one[1].failed).map(([{ name }]) => name)
-      if (unprinted.length === 0 && failed.length > 0) print(`\nfailed: ${failed.join(', ')}\n`)
-      print(`\n== ${next.name}: ${end.verdict}\n${end.file === '' ? '' : readFileSync(end.file, 'utf8')}`)
-    }
-  }
-
-  for (const lanes of stages) {
-    await Promise.all(
-      lanes.map(async (lane) => {
-        for (const part of lane) await runOne(part)
-      }),
-    )
-  }
-  printEnded()
   for (const signal of signals) process.off(signal, stop)
-  rmSync(scratch, { recursive: true })
-  return [...ended.values()].some(({ failed }) => failed) ? 1 : 0
+  if (failures.length === 0) {
+    print(summaryOf(said))
+    return 0
+  }
+  print(`\nfailed: ${failures.map(({ name }) => name).join(', ')}\n`)
+  for (const { name, how, why } of failures) print(`\n== why ${name} failed (${how}):\n${why}`)
+  print(summaryOf(said))
+  return 1
+}
+
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.on('error', ({ message }) => resolve(message))
+    child.on('close', (code, signal) => resolve(signal ?? String(code)))
+  })
+}
+
+/** What tells of the failure, and the last lines. */
+function whyFailed(said: string): string {
+  const lines = said.trimEnd().split('\n')
+  const last = lines.slice(-10)
+  const telling = lines.slice(0, -10).filter((line) => TELLS.test(line))
+  return `${[...telling.slice(0, LINES_OF_A_FAILURE), '…', ...last].map((line) => line.slice(0, 300)).join('\n')}\n`
+}
+
+/** The counts with which node's test runner closes; nothing where there are none. */
+function summaryOf(said: string): string {
+  const lines = said.split('\n').filter((line) => /^ℹ \w+ [\d.]+$/.test(line))
+  return lines.length === 0 ? '' : `\n${lines.slice(-8).join('\n')}\n`
 }
 
 function minutes(ms: number): string {

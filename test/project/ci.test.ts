@@ -1,4 +1,4 @@
-/** How `.ci/run` runs its parts: beside each other where it may, printed in order, and a failure is said and ends it with 1. */
+/** How `.ci/run` runs its parts: one after another, and a failure is told at the end of the log and makes the exit code 1. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,73 +7,62 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Part, runParts } from '../../scripts/ci/parts.ts'
 
-/** A part that is a line of JavaScript. `at(name)` is a file that marks something; `until(name)` waits for it. */
-function part(folder: string, name: string, line: string): Part {
-  const helpers = `
-    const { existsSync, writeFileSync } = require('node:fs')
-    const at = (name) => ${JSON.stringify(folder)} + '/' + name
-    const until = async (name) => { while (!existsSync(at(name))) await new Promise((done) => setTimeout(done, 10)) }
-  `
-  return { name, words: [process.execPath, '-e', `${helpers};(async () => { ${line} })()`] }
+/** A part that is a line of JavaScript. */
+function part(name: string, line: string): Part {
+  return { name, words: [process.execPath, '-e', line] }
 }
 
-test('lanes run beside each other and stages one after another; what they say is printed in order, the last part last', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-ci-test-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const one = part(folder, 'one', "console.log('said one'); await until('two'); writeFileSync(at('one'), '')")
-  const two = part(folder, 'two', "writeFileSync(at('two'), ''); await until('one'); console.error('said two')")
-  const three = part(
-    folder,
-    'three',
-    "console.log('said three', existsSync(at('three'))); writeFileSync(at('three'), '')",
-  )
-  const four = part(folder, 'four', "console.log('said four', existsSync(at('three')), process.env.ROUNDS)")
+async function run(parts: readonly Part[]): Promise<{ code: 0 | 1; said: string }> {
   let said = ''
-  const print = (text: string) => {
+  const code = await runParts(parts, (text) => {
     said += text
-  }
-  const stages = [[[three]], [[one], [two, { ...four, env: { ROUNDS: 'many' } }]]] as const
-  const last = stages[1][1][1]
-  assert.equal(await runParts(stages, [one, two, three, last], print), 0, said)
-  assert.match(
-    said,
-    /== one: passed after 0:\d\d\nsaid one\n.*== two: passed .*\nsaid two\n.*== three: .*\nsaid three false\n.*== four: .*\nsaid four true many\n$/s,
-  )
+  })
+  return { code, said }
+}
+
+test('the parts run one after another, each in its environment, and the counts of the last one close the log', async () => {
+  const one = part('one', "setTimeout(() => console.log('said one'), 300)")
+  const two: Part = { ...part('two', "console.error('said', process.env.ROUNDS)"), env: { ROUNDS: 'many' } }
+  const three = part('three', "console.log('ℹ tests 7\\nℹ pass 7\\nℹ fail 0\\nℹ duration_ms 12.5\\nand more')")
+  const { code, said } = await run([one, two, three])
+  assert.equal(code, 0, said)
+  assert.match(said, /== one begins .*\nsaid one\n\n== one passed .*== two begins .*\nsaid many\n.*== three begins /s)
+  assert.match(said, /and more\n\n== three passed .*\n\nℹ tests 7\nℹ pass 7\nℹ fail 0\nℹ duration_ms 12\.5\n$/)
   assert.doesNotMatch(said, /failed/)
 })
 
-test('a part that fails holds up no other, is named above the last part, and makes the exit code 1', async () => {
-  const bad = part('', 'bad', "console.log('said bad'); process.exit(3)")
-  const killed = part('', 'killed', "process.kill(process.pid, 'SIGKILL')")
+test('a part that fails holds up no other, why it failed stands at the end of the log, and the exit code is 1', async () => {
+  const bad = part(
+    'bad',
+    "console.log('  ✖ a test that fails (3ms)'); for (let i = 0; i < 90; i++) console.log('line', i); process.exitCode = 3",
+  )
+  const killed = part('killed', "process.kill(process.pid, 'SIGKILL')")
   const missing: Part = { name: 'missing', words: ['/no/such/program'] }
-  const good = part('', 'good', "console.log('ℹ fail 0')")
-  let said = ''
-  const print = (text: string) => {
-    said += text
-  }
-  assert.equal(await runParts([[[bad, killed, missing, good]]], [bad, killed, missing, good], print), 1)
-  assert.match(said, /== bad: FAILED \(3\) .*\nsaid bad\n/)
-  assert.match(said, /== killed: FAILED \(SIGKILL\) /)
-  assert.match(said, /== missing: FAILED \(.*ENOENT.*\) /)
-  assert.match(said, /\nfailed: bad, killed, missing\n\n== good: passed .*\nℹ fail 0\n$/)
-  assert.equal(await runParts([[[good]]], [good], print), 0)
+  const good = part('good', "console.log('ℹ fail 0')")
+  const { code, said } = await run([bad, killed, missing, good])
+  assert.equal(code, 1)
+  const end = said.slice(said.indexOf('\nfailed: bad, killed, missing\n'))
+  assert.match(end, /== why bad failed \(3\):\n {2}✖ a test that fails \(3ms\)\n…\nline 80\n/)
+  assert.doesNotMatch(end, /line 79/)
+  assert.match(end, /== why killed failed \(SIGKILL\):/)
+  assert.match(end, /== why missing failed \(.*ENOENT.*\):/)
+  assert.match(end, /\n\nℹ fail 0\n$/)
+  assert.equal((await run([good])).code, 0)
 })
 
 test('a signal ends what runs, begins nothing more, and what was said so far is printed', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-ci-test-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const waits = part(folder, 'waits', "console.log('said waits'); writeFileSync(at('began'), ''); await until('never')")
-  const next = part(folder, 'next', "console.log('said next')")
-  let said = ''
-  const ran = runParts([[[waits, next]]], [waits, next], (text) => {
-    said += text
-  })
-  while (!existsSync(join(folder, 'began'))) await sleep(10)
-  process.emit('SIGTERM', 'SIGTERM')
-  assert.equal(await ran, 1)
-  assert.match(
-    said,
-    /== waits: FAILED \(SIGTERM\) .*\nsaid waits\n.*failed: waits, next\n\n== next: was not begun: SIGTERM\n/s,
+  const mark = join(folder, 'began')
+  const waits = part(
+    'waits',
+    `console.log('said waits'); require('node:fs').writeFileSync(${JSON.stringify(mark)}, ''); setTimeout(() => {}, 60_000)`,
   )
+  const ran = run([waits, part('next', "console.log('said next')")])
+  while (!existsSync(mark)) await sleep(10)
+  process.emit('SIGTERM', 'SIGTERM')
+  const { code, said } = await ran
+  assert.equal(code, 1)
+  assert.match(said, /said waits\n.*FAILED \(SIGTERM\).*\nfailed: waits, next\n.*was not begun: SIGTERM/s)
   assert.doesNotMatch(said, /said next/)
 })
