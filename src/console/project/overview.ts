@@ -1,12 +1,12 @@
 /** The overview of a project: what visitors get and since when, its latest deployments, and pausing it. */
-import type { OwnAccount } from '../pages/acting.ts'
-import { type Html, html } from '../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../pages/screen.ts'
-import type { Project } from '../projects/schema.ts'
-import { action, faultOf, type Refused } from './action.ts'
-import { accountIn, projectPath, showPage } from './frame.ts'
-import { state } from './projects.ts'
-import { ago } from './time.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import type { Project } from '../../projects/schema.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { accountIn, projectPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { state } from './list.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
 

@@ -1,13 +1,13 @@
 /** The variables of a project: where each is had, who made it, and adding, revealing and deleting one. No value is in the list. */
 import type { Static } from 'typebox'
-import { type EnvList, type EnvVar, TARGETS } from '../env/schema.ts'
-import type { OwnAccount } from '../pages/acting.ts'
-import { type Html, html } from '../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../pages/screen.ts'
-import { Type } from '../schema/builder.ts'
-import { action, faultOf, field, type Refused } from './action.ts'
-import { accountIn, projectPath, showPage } from './frame.ts'
-import { ago } from './time.ts'
+import { type EnvList, type EnvVar, TARGETS } from '../../env/schema.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { accountIn, projectPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
 
 const LIST = '/console/t/:slug/projects/:name/variables'
 const ONE = `${LIST}/:id`

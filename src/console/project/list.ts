@@ -1,13 +1,13 @@
 /** The projects of an account: the list, and making one. */
 import type { Static } from 'typebox'
-import type { OwnAccount } from '../pages/acting.ts'
-import { type Html, html } from '../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../pages/screen.ts'
-import type { Project, ProjectList } from '../projects/schema.ts'
-import { Type } from '../schema/builder.ts'
-import { action, faultOf, field, type Refused } from './action.ts'
-import { accountIn, accountPath, projectPath, showPage } from './frame.ts'
-import { ago } from './time.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import type { Project, ProjectList } from '../../projects/schema.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { accountIn, accountPath, projectPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
 
 const PAGE = 20
 const ACCOUNT = '/console/t/:slug'
