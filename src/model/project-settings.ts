@@ -113,6 +113,8 @@ export type Settings = Omit<
 > & {
   serverlessFunctionZeroConfigFailover?: boolean
   passwordProtection?: Static<typeof PasswordProtection> | null
+  /** Who paused the project, while it is paused. Nobody sets it by hand. */
+  pausedBy?: string
 }
 
 const DEFAULTS = {

@@ -2,6 +2,7 @@
 
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { actorId } from '../env/access.ts'
 import { changeProject } from '../model/project.ts'
 import type { Settings } from '../model/project-settings.ts'
 import { answerProject } from './projects.ts'
@@ -10,17 +11,20 @@ import type { Project } from './schema.ts'
 /** Takes the project offline and stops new production deployments from taking over its domains. Repeating it changes nothing. */
 export async function pauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
   if (project.paused_at !== null) return answerProject(ctx, project)
-  const settings_json = autoAssigning(project, false)
+  const settings_json = withSettings(project, { autoAssignCustomDomains: false, pausedBy: actorId(ctx) })
   return answerProject(ctx, await changeProject(ctx, project, { paused_at: ctx.now, settings_json }))
 }
 
 /** Brings it back, automatic domains included. Repeating it changes nothing. */
 export async function unpauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
   if (project.paused_at === null) return answerProject(ctx, project)
-  const settings_json = autoAssigning(project, true)
+  const settings_json = withSettings(project, { autoAssignCustomDomains: true, pausedBy: undefined })
   return answerProject(ctx, await changeProject(ctx, project, { paused_at: null, resumed_at: ctx.now, settings_json }))
 }
 
-function autoAssigning(project: Row<'project'>, autoAssignCustomDomains: boolean): string {
-  return JSON.stringify({ ...(JSON.parse(project.settings_json) as Settings), autoAssignCustomDomains })
+function withSettings(
+  project: Row<'project'>,
+  changes: { [Name in keyof Settings]?: Settings[Name] | undefined },
+): string {
+  return JSON.stringify({ ...(JSON.parse(project.settings_json) as Settings), ...changes })
 }

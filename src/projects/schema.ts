@@ -106,6 +106,10 @@ export const Project = Type.Object(
     ...ShownDeployments,
     link: Type.Optional(Link),
     paused: Type.Optional(Type.Boolean()),
+    pausedAt: Type.Optional(Moment),
+    pausedBy: Type.Optional(
+      Type.String({ description: 'the user or the installation; not told where another account paused it' }),
+    ),
     protectionBypass: Type.Optional(ProtectionBypass),
     transferCompletedAt: Type.Optional(Moment),
     transferStartedAt: Type.Optional(Moment),
@@ -135,11 +139,14 @@ function showCrons(json: string): Static<typeof Crons> {
 
 /** Makes the answer from a row; features add theirs (src/on-project.ts). `paused` is absent until the project was first paused; what must not be null is left out. */
 export function showProject(row: Row<'project'>): Project {
+  const { pausedBy, ...settings } = showSettings(row.settings_json) as ReturnType<typeof showSettings> & {
+    pausedBy?: string
+  }
   return {
     accountId: row.account_id,
     id: row.id,
     name: row.name,
-    ...showSettings(row.settings_json),
+    ...settings,
     alias: [],
     createdAt: row.created_at,
     customEnvironments: environmentsOf(row).map(showEnvironment),
@@ -149,7 +156,8 @@ export function showProject(row: Row<'project'>): Project {
     gitForkProtection: row.git_fork_protection === 1,
     ...showDeployments(row.deployments_json),
     ...(row.link_json !== null && { link: showLink(linkOf(row)!) }),
-    ...(row.paused_at !== null && { paused: true }),
+    ...(row.paused_at !== null && { paused: true, pausedAt: row.paused_at }),
+    ...(row.paused_at !== null && pausedBy !== undefined && isOwn(row, row.paused_at) && { pausedBy }),
     ...(row.paused_at === null && row.resumed_at !== null && { paused: false }),
     ...(row.transfer_started_at !== null && { transferStartedAt: row.transfer_started_at }),
     ...(row.transfer_completed_at !== null && { transferCompletedAt: row.transfer_completed_at }),
@@ -157,4 +165,9 @@ export function showProject(row: Row<'project'>): Project {
     ...(row.transferred_from_account_id !== null && { transferredFromAccountId: row.transferred_from_account_id }),
     updatedAt: momentOf(row.updated_stamp),
   }
+}
+
+/** Whether something of a project happened in the account that has it now. People are named to the account for which they acted, and to no other. */
+function isOwn({ transferred_from_account_id, transfer_completed_at }: Row<'project'>, moment: number): boolean {
+  return transferred_from_account_id === null || transfer_completed_at === null || transfer_completed_at < moment
 }
