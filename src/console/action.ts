@@ -1,14 +1,45 @@
 /** A form of the console is a route asked by a browser: what was refused is shown beside what was typed. docs/console.md: How it is built. */
 import type { Static, TSchema } from 'typebox'
+import type { RefusalKey } from '../errors.ts'
 import type { Wish } from '../pages/ask.ts'
 import type { Page } from '../pages/frame.ts'
 import { type Html, html } from '../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../pages/screen.ts'
 import { Refusal } from '../refusal.ts'
+import type { RefusalExtra } from '../schema/refusal.ts'
 import { accountIn } from './frame.ts'
 
-/** Why a form was refused, the field that is named in it, and what was typed. */
-export type Refused = { message: string; field: string | undefined; typed: Record<string, unknown> }
+/** Why a form was refused, the field that it is about, what was typed, and what the route tells beside the sentence. */
+export type Refused = {
+  message: string
+  field: string | undefined
+  typed: Record<string, unknown>
+  extra: RefusalExtra
+}
+
+/** TABLE the field that a refusal is about, where its sentence names none. */
+const FIELD_OF: Partial<Record<RefusalKey, string>> = {
+  invalid_project_name: 'name',
+  project_name_taken: 'name',
+  env_key_characters: 'key',
+  env_key_length: 'key',
+  env_key_reserved: 'key',
+  env_already_exists: 'key',
+  env_conflict: 'key',
+  env_value_length: 'value',
+  env_system_value: 'value',
+  env_limit: 'value',
+  env_missing_target: 'target',
+  invalid_domain: 'name',
+  domain_forbidden: 'name',
+  domain_on_project: 'name',
+  domain_on_other_project: 'name',
+  domain_owned_by_your_other_account: 'name',
+  conflict_with_verified_domain: 'name',
+  domain_not_allowed: 'name',
+  redirect_to_itself: 'redirect',
+  environment_of_domain: 'customEnvironmentId',
+}
 
 /** A page that may show what was refused of one of its forms. */
 type Showing = (ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) => Promise<Page>
@@ -25,41 +56,50 @@ type Action<F extends TSchema, A> = {
   shows: readonly string[]
   /** What the route is asked, for the account that the address names. */
   wish: (input: ScreenInput<unknown, Static<F>>) => Wish
-  /** The page that follows. */
-  to: (answer: A, input: ScreenInput<unknown, Static<F>>) => string
+  /** The address of the page that follows, or a page that shows the answer this once. The form of such a page says `data-turbo="false"`. */
+  to: (answer: A, input: ScreenInput<unknown, Static<F>>, ctx: ConsoleCtx) => string | Promise<Page>
   /** The page that shows the refusal: the one with the form. */
   again: Showing
   /** As of a page: the password was given within the last hour. The page with the form says so too. */
   fresh?: true
+  /** As of a page: the most bytes of the form, where they are more than usual. */
+  bodyLimit?: number
 }
 
 /**
- * A form that asks one route. What the route refuses because of what was typed comes back on the page of the form, with the
- * status of the refusal; what else goes wrong is a page by itself.
+ * A form that asks one route. What the route refuses comes back on the page of the form, with the status of the refusal and what was
+ * typed. A session that ended, and a fault of ours, is a page by itself.
  */
 export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Screen {
-  const { path, name, form, asks, shows, wish, to, again, fresh } = spec
+  const { path, name, form, asks, shows, wish, to, again, fresh, bodyLimit } = spec
   return consoleScreen({
     method: 'POST',
     path,
     name,
     ...(form && { form }),
     ...(fresh && { fresh }),
+    ...(bodyLimit && { bodyLimit }),
     asks: [asks, ...shows],
     run: async (ctx, input) => {
       const asked = input as ScreenInput<unknown, Static<F>>
       try {
         const account = input.params.slug === undefined ? undefined : await accountIn(ctx, input.params)
-        return { to: to(await ctx.ask<A>(asks, { ...(account && { account }), ...wish(asked) }), asked) }
+        const answer = await ctx.ask<A>(asks, { ...(account && { account }), ...wish(asked) })
+        const next = await to(answer, asked, ctx)
+        return typeof next === 'string' ? { to: next } : next
       } catch (error) {
-        if (!(error instanceof Refusal) || error.status >= 500 || error.key === 'invalid_token') throw error
+        if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
+        const { message, key, extra } = error
         const typed = (input.form ?? {}) as Record<string, unknown>
-        const refused = { message: error.message, field: fieldIn(error.message), typed }
+        const refused = { message, field: fieldIn(message) ?? FIELD_OF[key], typed, extra }
         return { ...(await again(ctx, input, refused)), status: error.status }
       }
     },
   })
 }
+
+/** Refusals that no form can mend. */
+const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'internal_server_error'])
 
 /** The field that a refusal names: "Invalid request: `name` should be …". */
 function fieldIn(message: string): string | undefined {
@@ -72,21 +112,35 @@ export function faultOf(refused: Refused | undefined): Html | undefined {
 }
 
 /** One field of a form: its label, its input with what was typed before, and what is wrong with it. */
-export function field(
-  name: string,
-  label: string,
-  { value, type = 'text', hint, required, refused, attributes }: FieldOptions = {},
-): Html {
-  const wrong = refused?.field === name
+export function field(name: string, label: string, options: FieldOptions = {}): Html {
+  const { value, type = 'text', required, refused, attributes } = options
   const typed = refused?.typed[name] ?? value
-  const about = [hint && `${name}-hint`, wrong && 'fault'].filter(Boolean).join(' ')
-  return html`<label for="${name}">${label}</label>
-${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
-<input type="${type}" id="${name}" name="${name}" value="${typed === undefined ? '' : String(typed)}"${required && html` required`}${about !== '' && html` aria-describedby="${about}"`}${wrong && html` aria-invalid="true"`}${attributes}>`
+  return labelled(
+    name,
+    label,
+    options,
+    (about) =>
+      html`<input type="${type}" id="${name}" name="${name}" value="${typed === undefined ? '' : String(typed)}"${required && html` required`}${about}${attributes}>`,
+  )
 }
 
-type FieldOptions = {
-  value?: string | number
+/** A label, its hint, and the refusal that is about it; `input` gets the attributes that tie it to them. */
+export function labelled(
+  name: string,
+  label: string,
+  { hint, refused }: Pick<FieldOptions, 'hint' | 'refused'>,
+  input: (about: Html) => Html,
+): Html {
+  const wrong = refused !== undefined && refused.field === name
+  const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
+  return html`<label for="${name}">${label}</label>
+${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
+${input(html`${about !== '' && html` aria-describedby="${about}"`}${wrong && html` aria-invalid="true"`}`)}
+${wrong && html`<p class="field-fault" id="${name}-fault">${refused.message}</p>`}`
+}
+
+export type FieldOptions = {
+  value?: string | number | undefined
   type?: 'text' | 'email' | 'url' | 'number' | 'password' | 'search' | 'date'
   hint?: string
   required?: boolean

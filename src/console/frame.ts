@@ -12,6 +12,9 @@ const ACCOUNT_TABS = {
 const PROJECT_TABS = {
   '': 'Overview',
   variables: 'Variables',
+  domains: 'Domains',
+  deployments: 'Deployments',
+  settings: 'Settings',
 } as const
 
 /** Where a page is: an account of the person, and a project of it. */
@@ -36,7 +39,7 @@ export function projectPath(account: Pick<OwnAccount, 'slug'>, project: string, 
 export async function showPage(
   ctx: ConsoleCtx,
   place: Place | undefined,
-  page: Pick<Page, 'title' | 'body' | 'images' | 'status'>,
+  page: Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload'>,
 ): Promise<Page> {
   const accounts = await accountsOf(ctx)
   return {

@@ -8,6 +8,7 @@ import type { Peer } from '../http/failure-limits.ts'
 import type { Gates } from '../http/gate.ts'
 import { answerRequest } from '../http/handle-request.ts'
 import { type Route, refusalsOf, routed } from '../http/route.ts'
+import { refuse } from '../refusal.ts'
 
 /** What a page asks of a route. `account`: the one that it acts for; the person's own where none is named. */
 export type Wish = {
@@ -63,10 +64,13 @@ function writeWish(route: Route, { account, params = {}, query = {}, body }: Wis
     (pair): pair is [string, string] => pair[1] !== undefined,
   )
   const search = new URLSearchParams(pairs).toString()
+  const bytes = body === undefined ? undefined : Buffer.from(route.textBody ? String(body) : JSON.stringify(body))
+  // The server looks at how long a body is. A page's own form may be longer, since it is written in another way.
+  if (bytes && route.bodyLimit && bytes.length > route.bodyLimit) refuse('payload_too_large')
   return {
     url: search === '' ? path : `${path}?${search}`,
     params,
     contentType: body === undefined ? undefined : route.textBody ? 'text/plain' : 'application/json',
-    body: body === undefined ? undefined : Buffer.from(route.textBody ? String(body) : JSON.stringify(body)),
+    body: bytes,
   }
 }

@@ -55,6 +55,17 @@ export const CONSOLE_STYLESHEET = `
 .console details.menu a, .console details.menu button { display: block; width: 100%; text-align: left; padding: .45rem .6rem; border-radius: 6px; color: var(--ink); text-decoration: none; background: none; border: 0; font-weight: 400; min-height: 0 }
 .console details.menu a:hover, .console details.menu button:hover { background: var(--note) }
 .console details.menu a[aria-current] { font-weight: 600 }
+.console .ways { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; margin: 0 }
+.console .top h2 { margin: 0 }
+.console form.filter { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: flex-end }
+.console form.filter > div { flex: 1 1 11rem }
+.console form.filter label { margin: 0 0 .25rem; font-size: .875rem }
+.console .copy { user-select: all; cursor: copy }
+.console textarea.tall { min-height: 16rem }
+.console .field-fault { margin: .25rem 0 0 }
+.console .notice h2 { margin: 0 0 .5rem; font-size: 1rem }
+.console .notice ul { margin: 0; padding-left: 1.25rem }
+.console .card > form { margin: 0 }
 .console .danger-zone { border-color: var(--bad) }
 .console .skip { position: absolute; left: -100vw }
 .console .skip:focus { left: 1rem; top: .5rem; background: var(--paper); padding: .5rem 1rem; z-index: 3 }

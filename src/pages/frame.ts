@@ -18,6 +18,8 @@ export type Page = {
   formsTo?: string | undefined
   /** What stands above the page, of a page of the console: its navigation. Such a page has the console's stylesheet and script. */
   console?: Html
+  /** Seconds after which a page of the console loads itself anew, because what it shows goes on. */
+  reload?: number | undefined
 }
 
 const STYLE_SOURCE = `'sha256-${hash('sha256', STYLESHEET, 'base64')}'`
@@ -81,12 +83,12 @@ function showConsole(page: Page, navigation: Html, nonce: string): string {
 <meta name="csp-nonce" content="${escapeText(nonce)}">
 <meta name="turbo-cache-control" content="no-cache">
 <meta name="turbo-refresh-method" content="morph">
-<meta name="turbo-refresh-scroll" content="preserve">
+<meta name="turbo-refresh-scroll" content="preserve">${reloading(page).markup}
 <title>${escapeText(page.title)} – Berth</title>
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
 </head>
-<body class="console">
+<body class="console"${page.reload === undefined ? '' : ' data-turbo="false"'}>
 <a class="skip" href="#main">To the content</a>
 ${navigation.markup}
 <main id="main">
@@ -95,6 +97,14 @@ ${page.body.markup}
 </body>
 </html>
 `
+}
+
+/** A browser that began to wait for a reload goes on waiting on the page that Turbo shows next. So Turbo neither leads here nor on from here. */
+function reloading({ reload }: Page): Html {
+  if (reload === undefined) return html``
+  return html`
+<meta name="turbo-visit-control" content="reload">
+<meta http-equiv="refresh" content="${reload}">`
 }
 
 function header(visitor: Visitor | undefined, formToken: string): Html {

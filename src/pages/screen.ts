@@ -57,6 +57,8 @@ export type Screen = Spec<any, any, any, any> & {
   asks?: readonly string[]
   /** It shows a secret or runs the service: whoever gave their password longer than an hour ago gives it again first. */
   fresh?: true
+  /** The most bytes of its form, where they are more than the server takes otherwise. */
+  bodyLimit?: number
 }
 
 /** What a page of the console may touch: who is signed in, and the routes that it declares. */
@@ -76,7 +78,7 @@ export function personScreen<Q extends TSchema, F extends TSchema, A = undefined
 
 /** A page or a form of the console: it asks routes, and does nothing by itself. */
 export function consoleScreen<Q extends TSchema, F extends TSchema>(
-  spec: Spec<ConsoleCtx, Q, F, undefined> & Required<Pick<Screen, 'asks'>> & Pick<Screen, 'fresh'>,
+  spec: Spec<ConsoleCtx, Q, F, undefined> & Required<Pick<Screen, 'asks'>> & Pick<Screen, 'fresh' | 'bodyLimit'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }

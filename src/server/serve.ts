@@ -200,6 +200,7 @@ function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Scr
   app.route({
     method: screen.method,
     url: screen.path,
+    ...(screen.bodyLimit !== undefined && { bodyLimit: screen.bodyLimit }),
     handler: (request, reply) => answer(request, reply),
     errorHandler: (error, request, reply) => answer(request, reply, error as Error),
   })

@@ -11,11 +11,14 @@ import { ago } from '../time.ts'
 
 const PAGE = 20
 const ACCOUNT = '/console/t/:slug'
+/** More projects than these are not counted. */
+const MOST_COUNTED = 10_000
 const ListQuery = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 256 })),
   until: Type.Optional(Type.String({ maxLength: 20 })),
 })
-const NewProject = Type.Object({ name: Type.String({ maxLength: 200 }) })
+/** The route says what is wrong with a field, so that what was typed comes back. */
+const NewProject = Type.Object({ name: Type.Optional(Type.String()) })
 
 export const projectListScreens: readonly Screen[] = [
   consoleScreen({ method: 'GET', path: '/console', name: 'openConsole', asks: ['getAuthUser'], run: openConsole }),
@@ -40,7 +43,7 @@ export const projectListScreens: readonly Screen[] = [
     form: NewProject,
     asks: 'createProject',
     shows: [],
-    wish: ({ form }) => ({ body: { name: form.name.trim() } }),
+    wish: ({ form }) => ({ body: { name: (form.name ?? '').trim() } }),
     to: ({ name }, { params }) => projectPath({ slug: params.slug! }, name),
     again: showNewProject,
   }),
@@ -62,6 +65,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     account,
     query: { limit: String(PAGE), search: search || undefined, until },
   })
+  const total = await countProjects(ctx, account)
   const more = (next: number) =>
     `${accountPath(account)}?${new URLSearchParams({ ...(search && { search }), until: String(next) })}`
   return showPage(
@@ -69,12 +73,26 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     { account, tab: '' },
     {
       title: 'Projects',
-      body: html`<div class="top"><h1>Projects</h1><a class="button" href="${accountPath(account, 'new')}">New project</a></div>
-${(projects.length > 0 || search || until) && searchForm(account, search)}
+      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways"><a href="${accountPath(account, 'receive')}">Take a project over</a> <a class="button" href="${accountPath(account, 'new')}">New project</a></p></div>
+${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, ctx.now))}</ul>` : nothing(account, search)}
 <p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
     },
   )
+}
+
+/** How many projects the account has. The list was answered before: whoever gets it sees all of them, since roles are not narrowed to projects. */
+async function countProjects({ db }: ConsoleCtx, account: OwnAccount): Promise<number> {
+  const some = db
+    .selectFrom('project')
+    .select('id')
+    .where('account_id', '=', account.id)
+    .limit(MOST_COUNTED + 1)
+  const { count } = await db
+    .selectFrom(some.as('some'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 function searchForm(account: OwnAccount, search: string | undefined): Html {
@@ -85,11 +103,17 @@ function searchForm(account: OwnAccount, search: string | undefined): Html {
 }
 
 function card(account: OwnAccount, project: Project, now: number): Html {
+  const [last] = project.latestDeployments ?? []
   return html`<li class="card">
 <h2><a href="${projectPath(account, project.name)}">${project.name}</a></h2>
-<p>${state(project)}</p>
-<p class="soft small">Changed ${ago(project.updatedAt, now)}</p>
+<p>${state(project)}${isInTransfer(project) && html` <span class="tag write">being transferred</span>`}</p>
+<p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${ago(last.createdAt, now)}` : 'No deployment yet'}<br>Changed ${ago(project.updatedAt, now)}</p>
 </li>`
+}
+
+/** Whether a project is on its way to another account: it is locked until it is there. */
+export function isInTransfer({ transferStartedAt, transferCompletedAt }: Project): boolean {
+  return transferStartedAt !== undefined && transferCompletedAt === undefined
 }
 
 /** What visitors of a project get: its production, nothing yet, or the page that says it is paused. */
@@ -104,7 +128,8 @@ function nothing(account: OwnAccount, search: string | undefined): Html {
   return html`<div class="card empty"><h2>No project yet</h2>
 <p>A project holds domains, variables and deployments.</p>
 <p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>
-<p class="soft small">The same as a request:</p>
+<p class="soft small">The same as a command, and as a request:</p>
+<pre>vercel project add web</pre>
 <pre>curl -X POST "$BERTH/v10/projects?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "web"}'</pre>
 </div>`
 }

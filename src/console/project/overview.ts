@@ -1,23 +1,38 @@
 /** The overview of a project: what visitors get and since when, its latest deployments, and pausing it. */
+import type { Static } from 'typebox'
+import type { DomainList } from '../../domains/schema.ts'
 import type { OwnAccount } from '../../pages/acting.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import type { Project } from '../../projects/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { sheet } from '../fields.ts'
 import { accountIn, projectPath, showPage } from '../frame.ts'
+import { ASKED_FOR_NAMES, namesOf } from '../people.ts'
 import { ago } from '../time.ts'
-import { state } from './list.ts'
+import { deploymentPath, stateOf } from './deployments.ts'
+import { domainPath } from './domains.ts'
+import { isInTransfer, state } from './list.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
+const SHOWN = ['getProject', 'getProjectDomains', ...ASKED_FOR_NAMES]
+/** Of domains that are not verified, on the overview. */
+const MOST_DOMAINS = 5
 
 export const projectScreens: readonly Screen[] = [
-  consoleScreen({ method: 'GET', path: PROJECT, name: 'showProject', asks: ['getProject'], run: showProject }),
+  consoleScreen({
+    method: 'GET',
+    path: PROJECT,
+    name: 'showProject',
+    asks: SHOWN,
+    run: (ctx, input) => showProject(ctx, input),
+  }),
   ...(['pause', 'unpause'] as const).map((verb) =>
     action({
       path: `${PROJECT}/${verb}`,
       name: `console-${verb}-project`,
       asks: `${verb}Project`,
-      shows: ['getProject'],
+      shows: SHOWN,
       wish: ({ params }) => ({ params: { projectId: params.name! } }),
       to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!),
       again: showProject,
@@ -35,17 +50,70 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
       title: 'Overview',
       body: html`<div class="top"><h1>${project.name}</h1>${pauseForm(ctx, account, project)}</div>
 ${faultOf(refused)}
+${attention(await whatNeedsAttention(ctx, account, project))}
 <section class="card"><h2>What visitors get</h2>
 <dl class="facts">
 <dt>State</dt><dd>${state(project)}</dd>
-<dt>Production</dt><dd>${production(project, ctx.now)}</dd>
+<dt>Production</dt><dd>${production(account, project, ctx.now)}</dd>
 <dt>Framework</dt><dd>${project.framework ?? 'none'}</dd>
-<dt>Project id</dt><dd><code>${project.id}</code></dd>
+<dt>Project id</dt><dd><code class="copy">${project.id}</code></dd>
 <dt>Made</dt><dd>${ago(project.createdAt, ctx.now)}</dd>
+${project.transferredFromAccountId !== undefined && html`<dt>Came from</dt><dd>another account, ${ago(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>
-${latest(project, ctx.now)}`,
+${latest(account, project, ctx.now)}`,
     },
   )
+}
+
+/** What keeps visitors from what the people of the project want them to get, the worst first. */
+async function whatNeedsAttention(ctx: ConsoleCtx, account: OwnAccount, project: Project): Promise<Html[]> {
+  const { domains } = await ctx.ask<Static<typeof DomainList>>('getProjectDomains', {
+    account,
+    params: { idOrName: project.id },
+    query: { verified: 'false', limit: String(MOST_DOMAINS) },
+  })
+  const newest = project.latestDeployments.find(({ target }) => target === 'production')
+  const failed = newest?.readyState === 'ERROR' || newest?.readyState === 'CANCELED'
+  const staged = newest?.readyState === 'READY' && newest.id !== project.targets.production?.id
+  return [
+    ...(project.paused ? [await paused(ctx, account, project)] : []),
+    ...(isInTransfer(project)
+      ? [
+          html`It is being transferred to another account since ${ago(project.transferStartedAt!, ctx.now)}. Until it is there, most changes are refused.`,
+        ]
+      : []),
+    ...(failed
+      ? [
+          html`The newest production deployment failed: <a href="${deploymentPath(account, project.name, newest.id)}">${newest.url}</a>. New domains are refused until one succeeds.`,
+        ]
+      : []),
+    ...(staged && !project.paused
+      ? [
+          html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, newest.id)}">${newest.url}</a>. Promote it to make it so.`,
+        ]
+      : []),
+    ...(project.lastAliasRequest?.jobStatus === 'failed'
+      ? [
+          html`Some domains could not be mapped by <a href="${projectPath(account, project.name, 'deployments/progress')}">the last ${project.lastAliasRequest.type}</a>.`,
+        ]
+      : []),
+    ...domains.map(
+      ({ name }) =>
+        html`<a href="${domainPath(account, project.name, name)}">${name}</a> is not verified: it leads nowhere yet.`,
+    ),
+  ]
+}
+
+/** Who paused it, and since when. */
+async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy }: Project): Promise<Html> {
+  const names = pausedBy === undefined ? undefined : await namesOf(ctx, account, [pausedBy])
+  const by = pausedBy !== undefined && html` by ${names?.get(pausedBy) ?? pausedBy}`
+  return html`It is paused${by}${pausedAt !== undefined && html` since ${ago(pausedAt, ctx.now)}`}: visitors of production get a page that says so.`
+}
+
+function attention(sentences: readonly Html[]): Html | undefined {
+  if (sentences.length === 0) return undefined
+  return html`<section class="notice"><h2>What needs attention</h2><ul>${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
 }
 
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {
@@ -54,25 +122,26 @@ function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Proje
 <button class="${paused ? '' : 'quiet'}">${paused ? 'Bring it back online' : 'Pause the project'}</button></form>`
 }
 
-function production({ targets }: Project, now: number): Html {
+function production(account: OwnAccount, { name, targets }: Project, now: number): Html {
   const live = targets?.production
   if (live === undefined || live === null) return html`No deployment is in production yet.`
   const names = [...new Set([...live.alias, live.url])]
-  return html`${names.map((host) => html`<a href="https://${host}">${host}</a> `)}<br>
-<span class="soft">Deployment <code>${live.id}</code>, made ${ago(live.createdAt, now)}</span>`
+  return html`${names.map((host) => html`<a href="https://${host}" rel="noreferrer">${host}</a> `)}<br>
+<span class="soft">Deployment <a href="${deploymentPath(account, name, live.id)}"><code>${live.id}</code></a>, made ${ago(live.createdAt, now)}</span>`
 }
 
-function latest({ latestDeployments = [] }: Project, now: number): Html {
+function latest(account: OwnAccount, { name, latestDeployments }: Project, now: number): Html {
   if (latestDeployments.length === 0)
     return html`<section class="card empty"><h2>No deployment yet</h2>
 <p>Your build system registers deployments: <a href="/docs?search=operatorCreateDeployment">how it does that</a>.</p></section>`
-  return html`<h2>Latest deployments</h2>
-<div class="sheet"><table><thead><tr><th>State</th><th>Address</th><th>Target</th><th>Made</th></tr></thead><tbody>
-${latestDeployments.map(
-  (
-    one,
-  ) => html`<tr><td><span class="state${one.readyState === 'READY' ? ' good' : one.readyState === 'ERROR' ? ' bad' : ''}">${one.readyState}</span></td>
-<td><a href="https://${one.url}">${one.url}</a></td><td>${one.target ?? 'preview'}</td><td>${ago(one.createdAt, now)}</td></tr>`,
-)}
-</tbody></table></div>`
+  return html`<div class="top"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
+${sheet(
+  'Latest deployments',
+  ['Address', 'State', 'Target', 'Made'],
+  latestDeployments.map(
+    (one) =>
+      html`<tr><td><a href="${deploymentPath(account, name, one.id)}">${one.url}</a></td><td>${stateOf(one.readyState)}</td>
+<td>${one.target ?? 'preview'}</td><td>${ago(one.createdAt, now)}</td></tr>`,
+  ),
+)}`
 }

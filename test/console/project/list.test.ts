@@ -20,4 +20,20 @@ onBothEngines('a person makes a project and finds it in the list', async (world)
   assert.match((await client.get(home.location)).text, />web</)
   const again = await client.post(`${home.location}/new`, { name: 'web' })
   assert.equal(again.status, 409)
+  assert.match(again.text, /id="name" name="name" value="web"[^>]*aria-invalid="true"/)
+})
+
+onBothEngines('the list says how many there are, is searched, and goes on where a page ends', async (world) => {
+  const client = await signedIn(world)
+  for (let at = 1; at <= 25; at++) await world.call('POST', '/v10/projects', { name: `web-${at}` })
+  const first = (await client.get('/console/t/admin')).text
+  assert.match(first, /<h1>Projects <span class="soft">25</)
+  assert.equal(first.match(/<li class="card">/g)?.length, 20)
+  const [, older] = /href="([^"]*until[^"]*)">Older/.exec(first)!
+  const second = (await client.get(older!.replaceAll('&amp;', '&'))).text
+  assert.equal(second.match(/<li class="card">/g)?.length, 5)
+  assert.match(second, />web-1</)
+  const found = (await client.get('/console/t/admin?search=WEB-25')).text
+  assert.equal(found.match(/<li class="card">/g)?.length, 1)
+  assert.match((await client.get('/console/t/admin?search=%F0%9F%98%80')).text, /No project has “😀” in its name/)
 })

@@ -1,0 +1,78 @@
+/** What forms of the console have beside `field`: texts of several lines, choices, tables, and a text to copy. */
+import { type Html, html } from '../pages/html.ts'
+import { type FieldOptions, labelled, type Refused } from './action.ts'
+
+/** A value that a form sends, and the words for it. */
+export type Choice = readonly [value: string, words: string]
+
+type Options = Omit<FieldOptions, 'type'>
+
+/** A text of several lines. */
+export function area(name: string, label: string, options: Options = {}): Html {
+  const { refused, value = '', attributes, required } = options
+  const typed = String(refused?.typed[name] ?? value)
+  // A browser leaves out the first line break of what stands in there.
+  return labelled(
+    name,
+    label,
+    options,
+    (about) =>
+      html`<textarea id="${name}" name="${name}" spellcheck="false" autocomplete="off"${required && html` required`}${about}${attributes}>
+${typed}</textarea>`,
+  )
+}
+
+/** One of several. */
+export function select(name: string, label: string, choices: readonly Choice[], options: Options = {}): Html {
+  const chosen = String(options.refused?.typed[name] ?? options.value ?? '')
+  return labelled(
+    name,
+    label,
+    options,
+    (about) =>
+      html`<select id="${name}" name="${name}"${about}${options.attributes}>${choices.map(([value, words]) => html`<option value="${value}"${value === chosen && html` selected`}>${words}</option>`)}</select>`,
+  )
+}
+
+/** Any of several. `chosen`: those that are on before something was typed. */
+export function checks(
+  name: string,
+  legend: string,
+  choices: readonly Choice[],
+  { chosen, refused }: { chosen: readonly string[]; refused?: Refused | undefined },
+): Html {
+  const on = refused === undefined ? chosen : listOf(refused.typed[name])
+  const wrong = refused?.field === name
+  return html`<fieldset${wrong && html` aria-describedby="${name}-fault"`}><legend>${legend}</legend>
+${choices.map(([value, words]) => html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${on.includes(value) && html` checked`}> ${words}</label>`)}
+${wrong && html`<p class="field-fault" id="${name}-fault">${refused.message}</p>`}
+</fieldset>`
+}
+
+/** A switch by itself: `on` where it is on, nothing where it is off. */
+export function check(name: string, words: string, on: boolean, refused?: Refused): Html {
+  const checked = refused === undefined ? on : refused.typed[name] !== undefined
+  return html`<label class="choice"><input type="checkbox" name="${name}"${checked && html` checked`}> ${words}</label>`
+}
+
+/** What a form sent of a field that may come once or several times. */
+export function listOf(value: unknown): string[] {
+  return value === undefined ? [] : [value].flat().map(String)
+}
+
+/** What people typed into a text of several lines: browsers send CR LF for each of its line ends. */
+export function typedText(text: string): string {
+  return text.replaceAll('\r\n', '\n')
+}
+
+/** A table. One that is wider than the window is scrolled by itself, by keyboard too. */
+export function sheet(caption: string, headers: readonly string[], rows: readonly Html[]): Html {
+  return html`<div class="sheet" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${headers.map((one) => html`<th scope="col">${one}</th>`)}</tr></thead><tbody>
+${rows}
+</tbody></table></div>`
+}
+
+/** A text to be copied: one click or tap chooses all of it. */
+export function copyable(text: string): Html {
+  return html`<code class="copy">${text}</code>`
+}

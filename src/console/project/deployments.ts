@@ -1,0 +1,184 @@
+/** The deployments of a project: the list, and one with the names that lead to it. */
+import type { Static } from 'typebox'
+import type { DeploymentAliases } from '../../aliases/schema.ts'
+import { READY_STATES } from '../../db/deployment-tables.ts'
+import type { Deployment, DeploymentList } from '../../deployments/schema.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import type { Project } from '../../projects/schema.ts'
+import { refuse } from '../../refusal.ts'
+import { Type } from '../../schema/builder.ts'
+import { faultOf, type Refused } from '../action.ts'
+import { type Choice, select, sheet } from '../fields.ts'
+import { accountIn, projectPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+
+export const DEPLOYMENTS = '/console/t/:slug/projects/:name/deployments'
+const PAGE = 30
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+const Filters = Type.Object({ state: Text, target: Text, branch: Text, until: Text })
+type Filters = Static<typeof Filters>
+type Listed = Static<typeof DeploymentList>['deployments'][number]
+
+/** What the page of one deployment asks. */
+export const DEPLOYMENT_SHOWN = ['getDeployment', 'listDeploymentAliases', 'getProject']
+
+const TARGETS: readonly Choice[] = [
+  ['', 'any target'],
+  ['production', 'production'],
+  ['preview', 'preview'],
+]
+
+export const deploymentScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: DEPLOYMENTS,
+    name: 'showDeployments',
+    query: Filters,
+    asks: ['getProject', 'getDeployments'],
+    run: showDeployments,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${DEPLOYMENTS}/:id`,
+    name: 'showDeployment',
+    asks: DEPLOYMENT_SHOWN,
+    run: (ctx, input) => showDeployment(ctx, input),
+  }),
+]
+
+/** The page of a deployment. */
+export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: string, id: string, section = ''): string {
+  const end = section === '' ? '' : `/${section}`
+  return projectPath(account, project, `deployments/${encodeURIComponent(id)}${end}`)
+}
+
+/** A state of a deployment, with its colour. */
+export function stateOf(readyState: string): Html {
+  const mood = readyState === 'READY' ? ' good' : readyState === 'ERROR' ? ' bad' : ''
+  return html`<span class="state${mood}">${readyState.toLowerCase()}</span>`
+}
+
+async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<Filters>) {
+  const account = await accountIn(ctx, params)
+  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const { state, target, branch, until } = query
+  const { deployments, pagination } = await ctx.ask<Static<typeof DeploymentList>>('getDeployments', {
+    account,
+    query: {
+      projectId: project.id,
+      limit: String(PAGE),
+      state: state || undefined,
+      target: target || undefined,
+      branch: branch || undefined,
+      until,
+    },
+  })
+  const path = projectPath(account, project.name, 'deployments')
+  const isNarrowed = [state, target, branch, until].some(Boolean)
+  const kept = { ...(state && { state }), ...(target && { target }), ...(branch && { branch }) }
+  const older = new URLSearchParams({ ...kept, until: String(pagination.next) })
+  return showPage(
+    ctx,
+    { account, project: project.name, tab: 'deployments' },
+    {
+      title: 'Deployments',
+      body: html`<div class="top"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">The last promote or rollback</a>`}</div>
+${(isNarrowed || deployments.length > 0) && filterForm(path, query)}
+${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(isNarrowed)}
+<p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
+    },
+  )
+}
+
+function filterForm(path: string, { state, target, branch }: Filters): Html {
+  const states: Choice[] = [['', 'any state'], ...READY_STATES.map((one): Choice => [one, one.toLowerCase()])]
+  return html`<form class="filter card" action="${path}" role="search">
+<div>${select('state', 'State', states, { value: state })}</div>
+<div>${select('target', 'Target', TARGETS, { value: target })}</div>
+<div><label for="branch">Branch</label>
+<input type="text" id="branch" name="branch" value="${branch}"></div>
+<button class="quiet">Show</button>
+</form>`
+}
+
+function table(account: OwnAccount, project: Project, deployments: readonly Listed[], now: number): Html {
+  const liveId = project.targets?.production?.id
+  return sheet(
+    'Deployments',
+    ['Address', 'State', 'Target', 'What', 'Made'],
+    deployments.map(
+      (one) =>
+        html`<tr><td><a href="${deploymentPath(account, project.name, one.uid)}">${one.url}</a></td>
+<td>${stateOf(one.readyState)}</td><td>${one.target ?? 'preview'}${one.uid === liveId && html` <span class="tag write">live</span>`}</td>
+<td>${madeOf(one.meta)}</td><td>${ago(one.createdAt, now)}</td></tr>`,
+    ),
+  )
+}
+
+/** Branch and message of the commit, where the build system said them. */
+function madeOf(meta: Record<string, string>): Html {
+  const find = (end: string) => ['github', 'gitlab', 'bitbucket'].map((host) => meta[`${host}${end}`]).find(Boolean)
+  const [ref, message] = [find('CommitRef'), find('CommitMessage')]
+  return html`${ref && html`<span class="tag">${ref}</span> `}${message && html`<span class="soft">${message.slice(0, 100)}</span>`}`
+}
+
+function nothing(isNarrowed: boolean): Html {
+  if (isNarrowed) return html`<p class="card empty">No deployment is like that.</p>`
+  return html`<div class="card empty"><h2>No deployment yet</h2>
+<p>Your build system registers deployments: <a href="/docs?search=operatorCreateDeployment">how it does that</a>.</p></div>`
+}
+
+/** One deployment, with the ways to make it serve production. Refuses: not_found 404, also for one of another project. */
+export async function showDeployment(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const one = await ctx.ask<Deployment>('getDeployment', { account, params: { idOrUrl: params.id! } })
+  if (one.projectId !== project.id) refuse('not_found', 'The project has no such deployment.')
+  const { aliases } = await ctx.ask<Static<typeof DeploymentAliases>>('listDeploymentAliases', {
+    account,
+    params: { id: one.id },
+  })
+  const meta = Object.entries(one.meta)
+  return showPage(
+    ctx,
+    { account, project: project.name, tab: 'deployments' },
+    {
+      title: one.url,
+      body: html`<div class="top"><h1>${one.url}</h1>${ways(ctx, account, project, one)}</div>
+${faultOf(refused)}
+<section class="card"><h2>What it is</h2><dl class="facts">
+<dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="tag write">live</span>`}</dd>
+<dt>Target</dt><dd>${one.target ?? 'preview'}</dd>
+${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
+<dt>Address</dt><dd><a href="https://${one.url}" rel="noreferrer">${one.url}</a></dd>
+<dt>Deployment id</dt><dd><code class="copy">${one.id}</code></dd>
+<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+${one.ready !== undefined && html`<dt>Ready</dt><dd>${ago(one.ready, ctx.now)}</dd>`}
+</dl></section>
+<section class="card"><h2>Names that lead to it</h2>
+${aliases.length > 0 ? html`<ul class="plain">${aliases.map(({ alias }) => html`<li><a href="https://${alias}" rel="noreferrer">${alias}</a></li>`)}</ul>` : html`<p class="soft">Only its own address.</p>`}</section>
+${
+  meta.length > 0 &&
+  html`<h2>What the build system said</h2>${sheet(
+    'What the build system said',
+    ['Field', 'Value'],
+    meta.map(([name, value]) => html`<tr><td><code>${name}</code></td><td>${value}</td></tr>`),
+  )}`
+}`,
+    },
+  )
+}
+
+function isLive({ targets }: Project, { id }: Deployment): boolean {
+  return targets?.production?.id === id
+}
+
+/** What the person may do with it next. The routes decide; a button that could only be refused is not there. */
+function ways(ctx: ConsoleCtx, account: OwnAccount, project: Project, one: Deployment): Html | undefined {
+  if (one.readyState !== 'READY' || isLive(project, one)) return undefined
+  const button = (verb: string, words: string, kind: string) =>
+    html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${tokenField(ctx)}<button class="${kind}">${words}</button></form>`
+  return html`<div class="ways">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to it', 'quiet')}${button('promote', 'Promote to production', '')}</div>`
+}

@@ -1,0 +1,155 @@
+/** One domain of a project: the record that proves it, where DNS leads it, what it serves, and removing it. */
+import type { Static } from 'typebox'
+import type { DomainConfig, ProjectDomain } from '../../domains/schema.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { check, copyable, sheet } from '../fields.ts'
+import { accountIn, projectPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { asRouting, DOMAINS, domainPath, proofOf, Routing, routingInputs, serves } from './domains.ts'
+import { environmentsOf } from './environments.ts'
+
+const ONE = `${DOMAINS}/:domain`
+const SHOWN = ['getProjectDomain', 'getProjectCustomEnvironments']
+const Removal = Type.Object({ removeRedirects: Type.Optional(Type.String()) })
+
+export const domainScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: ONE,
+    name: 'showDomain',
+    asks: SHOWN,
+    run: (ctx, input) => showDomain(ctx, input),
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${ONE}/dns`,
+    name: 'showDomainConfig',
+    asks: ['getDomainConfig'],
+    run: showDns,
+  }),
+  action({
+    path: `${ONE}/verify`,
+    name: 'consoleVerifyDomain',
+    asks: 'verifyProjectDomain',
+    shows: SHOWN,
+    wish: ({ params }) => ({ params: { idOrName: params.name!, domain: params.domain! } }),
+    to: (_, { params }) => domainPath({ slug: params.slug! }, params.name!, params.domain!),
+    again: showDomain,
+  }),
+  action({
+    path: ONE,
+    name: 'consoleUpdateDomain',
+    form: Routing,
+    asks: 'updateProjectDomain',
+    shows: SHOWN,
+    wish: ({ params, form }) => ({
+      params: { idOrName: params.name!, domain: params.domain! },
+      body: asRouting(form),
+    }),
+    to: (_, { params }) => domainPath({ slug: params.slug! }, params.name!, params.domain!),
+    again: showDomain,
+  }),
+  action({
+    path: `${ONE}/remove`,
+    name: 'consoleRemoveDomain',
+    form: Removal,
+    asks: 'removeProjectDomain',
+    shows: SHOWN,
+    wish: ({ params, form }) => ({
+      params: { idOrName: params.name!, domain: params.domain! },
+      body: { removeRedirects: form.removeRedirects !== undefined },
+    }),
+    to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'domains'),
+    again: showDomain,
+  }),
+]
+
+async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const domain = await ctx.ask<ProjectDomain>('getProjectDomain', {
+    account,
+    params: { idOrName: project, domain: params.domain! },
+  })
+  const environments = await environmentsOf(ctx, account, project)
+  const path = domainPath(account, project, domain.name)
+  return showPage(
+    ctx,
+    { account, project, tab: 'domains' },
+    {
+      title: domain.name,
+      body: html`<div class="top"><h1>${domain.name}</h1><p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
+${faultOf(refused)}
+${challenge(ctx, domain, path)}
+<section class="card"><h2>What it is</h2>
+<dl class="facts"><dt>State</dt><dd>${proofOf(domain)}</dd><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
+<dt>Added</dt><dd>${ago(domain.createdAt, ctx.now)}</dd></dl></section>
+<form class="stack card" method="post" action="${path}"><h2>What it serves</h2>
+${tokenField(ctx)}
+${routingInputs(domain, environments, refused)}
+<p class="actions"><button>Save</button></p>
+</form>
+<form class="stack card danger-zone" method="post" action="${path}/remove"><h2>Remove this domain</h2>
+<p>Visitors of ${domain.name} get nothing from this project then. Its proof speaks for the account for 30 days more.</p>
+${tokenField(ctx)}
+${check('removeRedirects', 'Also remove the domains that redirect to it', false)}
+<p class="actions"><button class="danger">Remove</button></p>
+</form>`,
+    },
+  )
+}
+
+/** The record to put into DNS, until it was found there. */
+function challenge(ctx: ConsoleCtx, { verification }: ProjectDomain, path: string): Html | undefined {
+  if (verification === undefined) return undefined
+  return html`<section class="card"><h2>Prove that it is yours</h2>
+<p>Add this record where the DNS of the domain is managed. Then verify: it is looked up at once.</p>
+${sheet(
+  'Record',
+  ['Type', 'Name', 'Value'],
+  verification.map(
+    ({ type, domain, value }) => html`<tr><td>${type}</td><td>${copyable(domain)}</td><td>${copyable(value)}</td></tr>`,
+  ),
+)}
+<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form></section>`
+}
+
+/** Where DNS leads a domain now. It is looked up for this page alone, since name servers may take seconds. */
+async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const config = await ctx.ask<Static<typeof DomainConfig>>('getDomainConfig', {
+    account,
+    params: { domain: params.domain! },
+  })
+  const records = [
+    ...config.recommendedCNAME.map(({ value }) => ['CNAME', value] as const),
+    ...config.recommendedIPv4.flatMap(({ value }) => value.map((address) => ['A', address] as const)),
+  ]
+  return showPage(
+    ctx,
+    { account, project, tab: 'domains' },
+    {
+      title: 'Where DNS leads it',
+      body: html`<div class="top"><h1>Where DNS leads ${params.domain}</h1></div>
+<section class="card"><p>${config.misconfigured ? html`<span class="state bad">Not here</span>` : html`<span class="state good">Here, by its ${config.configuredBy} record</span>`}</p>
+<p>${config.misconfigured ? 'The name servers gave no address for it, gave another one, or did not answer.' : 'Visitors of this name reach the edge of this service.'}</p></section>
+${
+  records.length > 0
+    ? html`<h2>Either of these records leads it here</h2>${sheet(
+        'Records',
+        ['Type', 'Name', 'Value'],
+        records.map(
+          ([type, value]) =>
+            html`<tr><td>${type}</td><td>${copyable(params.domain!)}</td><td>${copyable(value)}</td></tr>`,
+        ),
+      )}`
+    : html`<p class="soft">The operator of this service has not said where its edge is, so any address counts.</p>`
+}
+<p><a href="${domainPath(account, project, params.domain!)}">Back to ${params.domain}</a></p>`,
+    },
+  )
+}

@@ -1,0 +1,200 @@
+/** The domains of a project: the list, and adding one. */
+import type { Static } from 'typebox'
+import type { ProjectDomain } from '../../domains/schema.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { type Choice, select, sheet } from '../fields.ts'
+import { accountIn, projectPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { type Environments, environmentsOf } from './environments.ts'
+
+/** A page of the list. */
+type Page = { domains: ProjectDomain[]; pagination: { next: number | null } }
+
+export const DOMAINS = '/console/t/:slug/projects/:name/domains'
+const PAGE = 50
+const ListQuery = Type.Object({
+  until: Type.Optional(Type.String({ maxLength: 20 })),
+  verified: Type.Optional(Type.String({ maxLength: 5 })),
+})
+
+/** The route says what is wrong with a field, so that what was typed comes back. */
+const Text = Type.Optional(Type.String())
+export const Routing = Type.Object({
+  gitBranch: Text,
+  redirect: Text,
+  redirectStatusCode: Text,
+  customEnvironmentId: Text,
+})
+const NewDomain = Type.Object({ name: Text, ...Routing.properties })
+
+const CODES: readonly Choice[] = [
+  ['', '307: for now, and the method stays'],
+  ['308', '308: for good, and the method stays'],
+  ['302', '302: for now'],
+  ['301', '301: for good'],
+]
+
+export const domainListScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: DOMAINS,
+    name: 'showDomains',
+    query: ListQuery,
+    asks: ['getProjectDomains', 'getProjectCustomEnvironments'],
+    run: showDomains,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${DOMAINS}/add`,
+    name: 'showNewDomain',
+    asks: ['getProjectCustomEnvironments'],
+    run: (ctx, input) => showNew(ctx, input),
+  }),
+  action<typeof NewDomain, ProjectDomain>({
+    path: `${DOMAINS}/add`,
+    name: 'consoleAddDomain',
+    form: NewDomain,
+    asks: 'addProjectDomain',
+    shows: ['getProjectCustomEnvironments'],
+    wish: ({ params, form: { name = '', ...routing } }) => ({
+      params: { idOrName: params.name! },
+      body: { name: name.trim(), ...asRouting(routing) },
+    }),
+    to: ({ name }, { params }) => domainPath({ slug: params.slug! }, params.name!, name),
+    again: showNew,
+  }),
+]
+
+/** The page of a domain. */
+export function domainPath(account: Pick<OwnAccount, 'slug'>, project: string, domain: string, section = ''): string {
+  const path = projectPath(account, project, `domains/${encodeURIComponent(domain)}`)
+  return section === '' ? path : `${path}/${section}`
+}
+
+/** What a form says of branch, redirect and environment, as the routes take it: what is empty is null. */
+export function asRouting(form: Static<typeof Routing>) {
+  return {
+    gitBranch: form.gitBranch?.trim() || null,
+    redirect: form.redirect?.trim() || null,
+    redirectStatusCode: form.redirectStatusCode ? Number(form.redirectStatusCode) : null,
+    customEnvironmentId: form.customEnvironmentId || null,
+  }
+}
+
+/** What a domain does with visitors: production, or a branch, or a custom environment, or another domain. */
+export function routingInputs(
+  domain: ProjectDomain | undefined,
+  environments: Environments,
+  refused: Refused | undefined,
+): Html {
+  const typed = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
+  const choices = environments.map(({ id, slug }): Choice => [id, slug])
+  return html`${field('gitBranch', 'Branch', { value: domain?.gitBranch ?? undefined, refused, hint: 'Empty: the domain serves production.', attributes: typed })}
+${
+  choices.length > 0 &&
+  select('customEnvironmentId', 'Custom environment', [['', 'none'], ...choices], {
+    value: domain?.customEnvironmentId ?? '',
+    refused,
+  })
+}
+${field('redirect', 'Redirect to', { value: domain?.redirect ?? undefined, refused, hint: 'Another domain of this project. Empty: visitors stay.', attributes: typed })}
+${select('redirectStatusCode', 'Redirect with', CODES, { value: codeOf(domain), refused })}`
+}
+
+function codeOf(domain: ProjectDomain | undefined): string {
+  const code = domain?.redirectStatusCode
+  return code === null || code === undefined || code === 307 ? '' : String(code)
+}
+
+/** What a domain serves, in words. */
+export function serves(domain: ProjectDomain, environments: Environments): Html {
+  const { gitBranch, redirect, redirectStatusCode, customEnvironmentId } = domain
+  if (redirect !== null) return html`redirects to ${redirect} <span class="soft">${redirectStatusCode ?? 307}</span>`
+  if (gitBranch !== null) return html`<span class="tag">branch ${gitBranch}</span>`
+  if (customEnvironmentId === null) return html`<span class="tag">production</span>`
+  const environment = environments.find(({ id }) => id === customEnvironmentId)
+  return html`<span class="tag">${environment?.slug ?? customEnvironmentId}</span>`
+}
+
+/** Whether a domain is proven, as a state with words. */
+export function proofOf({ verified }: Pick<ProjectDomain, 'verified'>): Html {
+  return verified ? html`<span class="state good">Verified</span>` : html`<span class="state bad">Not verified</span>`
+}
+
+async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const { until, verified } = query
+  const { domains, pagination } = await ctx.ask<Page>('getProjectDomains', {
+    account,
+    params: { idOrName: project },
+    query: { limit: String(PAGE), until, verified: verified || undefined },
+  })
+  const environments = await environmentsOf(ctx, account, project)
+  const path = projectPath(account, project, 'domains')
+  const more = new URLSearchParams({ ...(verified && { verified }), until: String(pagination.next) })
+  return showPage(
+    ctx,
+    { account, project, tab: 'domains' },
+    {
+      title: 'Domains',
+      body: html`<div class="top"><h1>Domains</h1><p class="ways">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Not verified only</a>`} <a class="button" href="${path}/add">Add a domain</a></p></div>
+${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(account, project, verified !== undefined || until !== undefined)}
+<p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
+    },
+  )
+}
+
+function table(
+  account: OwnAccount,
+  project: string,
+  domains: readonly ProjectDomain[],
+  environments: Environments,
+  now: number,
+): Html {
+  return sheet(
+    'Domains',
+    ['Domain', 'State', 'Serves', 'Added'],
+    domains.map(
+      (one) =>
+        html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${proofOf(one)}</td>
+<td>${serves(one, environments)}</td><td>${ago(one.createdAt, now)}</td></tr>`,
+    ),
+  )
+}
+
+function nothing(account: OwnAccount, project: string, isNarrowed: boolean): Html {
+  if (isNarrowed) return html`<p class="card empty">No domain is like that.</p>`
+  return html`<div class="card empty"><h2>No domain yet</h2>
+<p>A domain leads visitors to a deployment, once a record in DNS has proven that it is yours.</p>
+<p class="soft small">The same as a command, and as a request:</p>
+<pre>vercel domains add example.com ${project}</pre>
+<pre>curl -X POST "$BERTH/v10/projects/${project}/domains?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "www.example.com"}'</pre></div>`
+}
+
+async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const environments = await environmentsOf(ctx, account, project)
+  return showPage(
+    ctx,
+    { account, project, tab: 'domains' },
+    {
+      title: 'Add a domain',
+      body: html`<div class="top"><h1>Add a domain</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}">
+${tokenField(ctx)}
+${field('name', 'Domain', { required: true, refused, hint: 'Such as www.example.com, or *.example.com for every name below it.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+<details${refused && html` open`}><summary>Other than production</summary>
+${routingInputs(undefined, environments, refused)}
+</details>
+<p class="actions"><button>Add</button><a class="button quiet" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
+</form>`,
+    },
+  )
+}

@@ -1,0 +1,89 @@
+/** Promote and roll back from the console, and how far the last of them is. */
+import type { Static } from 'typebox'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
+import type { Project } from '../../projects/schema.ts'
+import type { PromoteAliases } from '../../promotion/schema.ts'
+import { action } from '../action.ts'
+import { sheet } from '../fields.ts'
+import { accountIn, projectPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { DEPLOYMENT_SHOWN, DEPLOYMENTS, deploymentPath, showDeployment } from './deployments.ts'
+
+/** While a request goes on, its page loads itself anew. */
+const RELOAD_SECONDS = 2
+const MOST_SHOWN = 100
+
+export const promotionScreens: readonly Screen[] = [
+  ...(
+    [
+      ['promote', 'requestPromote'],
+      ['rollback', 'requestRollback'],
+    ] as const
+  ).map(([verb, asks]) =>
+    action({
+      path: `${DEPLOYMENTS}/:id/${verb}`,
+      name: `console-${verb}`,
+      asks,
+      shows: DEPLOYMENT_SHOWN,
+      wish: ({ params }) => ({ params: { projectId: params.name!, deploymentId: params.id! } }),
+      to: (_, { params }) => projectPath({ slug: params.slug! }, params.name!, 'deployments/progress'),
+      again: showDeployment,
+    }),
+  ),
+  consoleScreen({
+    method: 'GET',
+    path: `${DEPLOYMENTS}/progress`,
+    name: 'showPromotion',
+    asks: ['getProject', 'listPromoteAliases', 'listRollbackAliases'],
+    run: showPromotion,
+  }),
+]
+
+type Request = NonNullable<Project['lastAliasRequest']>
+
+/** TABLE what people are told of a request, and the colour of it. */
+const WORDS: Record<Request['jobStatus'], readonly [words: string, mood: string]> = {
+  pending: ['It begins in a moment.', ''],
+  'in-progress': ['Domains are being mapped.', ''],
+  succeeded: ['All domains lead to it.', 'good'],
+  failed: ['Some domains could not be mapped: they are not verified, or serve production no longer.', 'bad'],
+  skipped: ['A later deployment or request took its place.', ''],
+}
+
+async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const place = { account, project: project.name, tab: 'deployments' }
+  const request = project.lastAliasRequest
+  if (!request)
+    return showPage(ctx, place, {
+      title: 'Promote',
+      body: html`<h1>Promote and roll back</h1><p class="card empty">Nothing was promoted yet, and nothing rolled back.</p>`,
+    })
+  const { aliases = [] } = await ctx.ask<Static<typeof PromoteAliases>>(
+    request.type === 'promote' ? 'listPromoteAliases' : 'listRollbackAliases',
+    { account, params: { projectId: project.id }, query: { limit: String(MOST_SHOWN) } },
+  )
+  const goesOn = request.jobStatus === 'pending' || request.jobStatus === 'in-progress'
+  const [words, mood] = WORDS[request.jobStatus]
+  return showPage(ctx, place, {
+    title: request.type === 'promote' ? 'Promote' : 'Roll back',
+    reload: goesOn ? RELOAD_SECONDS : undefined,
+    body: html`<div class="top"><h1>${request.type === 'promote' ? 'Promote' : 'Roll back'}</h1></div>
+<section class="card" aria-live="polite"><p><span class="state ${mood}">${request.jobStatus}</span></p><p>${words}</p>
+<dl class="facts"><dt>To</dt><dd><a href="${deploymentPath(account, project.name, request.toDeploymentId)}"><code>${request.toDeploymentId}</code></a></dd>
+${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deploymentPath(account, project.name, request.fromDeploymentId)}"><code>${request.fromDeploymentId}</code></a></dd>`}
+<dt>Asked for</dt><dd>${ago(request.requestedAt, ctx.now)}</dd></dl>
+${request.type === 'rollback' && html`<p class="soft small">New deployments do not take over production until the next promote.</p>`}
+${goesOn && html`<p class="soft small">This page loads itself anew every ${RELOAD_SECONDS} seconds.</p>`}</section>
+${aliases.length > 0 && sheet('Domains', ['Domain', 'State'], aliases.map(row))}
+<p><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
+  })
+}
+
+function row({ alias, status }: NonNullable<PromoteAliases['aliases']>[number]): Html {
+  const name = typeof alias === 'string' ? alias : alias.alias
+  const mood = status === 'completed' ? ' good' : status === 'failed' ? ' bad' : ''
+  return html`<tr><td>${name}</td><td><span class="state${mood}">${status}</span></td></tr>`
+}

@@ -1,0 +1,120 @@
+/**
+ * Two environments beside each other: which keys are only in one, and which have another value. The values are compared on the server and
+ * stay there. Only those that the person may read are compared: a write-only one says nothing of itself, also not whether it is the same.
+ */
+import type { Static } from 'typebox'
+import type { EnvList, EnvVar } from '../../../env/schema.ts'
+import { type Html, html } from '../../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../pages/screen.ts'
+import { Type } from '../../../schema/builder.ts'
+import { type Choice, select, sheet } from '../../fields.ts'
+import { accountIn, showPage } from '../../frame.ts'
+import { environmentsOf } from '../environments.ts'
+import { environmentChoices, isIn, LIST, listPath } from './places.ts'
+
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+const Sides = Type.Object({ left: Text, right: Text, all: Text })
+
+export const compareScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/compare`,
+    name: 'compareEnvironments',
+    query: Sides,
+    asks: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
+    run: showCompare,
+  }),
+]
+
+async function showCompare(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Sides>>) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  const { left = 'production', right = 'preview' } = query
+  // A read of clear values, which leaves its line in the audit log as any does.
+  const { envs } = await ctx.ask<Static<typeof EnvList>>('filterProjectEnvs', {
+    account,
+    params: { idOrName: project },
+    query: { decrypt: 'true' },
+  })
+  const rows = compare(envs, left, right)
+  const different = rows.filter(({ state }) => state !== 'same')
+  const shown = query.all ? rows : different
+  const label = (side: string) => choices.find(([value]) => value === side)?.[1] ?? side
+  return showPage(
+    ctx,
+    { account, project, tab: 'variables' },
+    {
+      title: 'Compare environments',
+      body: html`<div class="top"><h1>Compare environments</h1></div>
+${sidesForm(`${listPath(account, project)}/compare`, choices, { ...query, left, right })}
+<p role="status">${summary(rows.length, different.length)}</p>
+${shown.length > 0 && sheet('Differences', ['Key', label(left), label(right), 'Values'], shown.map(row))}
+<p class="soft small">General values only, without those of single branches and without the account's shared variables. Values that your role does not read are not compared.</p>`,
+    },
+  )
+}
+
+function sidesForm(path: string, choices: readonly Choice[], query: Static<typeof Sides>): Html {
+  return html`<form class="filter card" action="${path}">
+<div>${select('left', 'One', choices, { value: query.left })}</div>
+<div>${select('right', 'The other', choices, { value: query.right })}</div>
+<div>${select(
+    'all',
+    'Show',
+    [
+      ['', 'differences'],
+      ['1', 'all keys'],
+    ],
+    { value: query.all },
+  )}</div>
+<button class="quiet">Compare</button>
+</form>`
+}
+
+type State = 'same' | 'different' | 'unknown' | 'left' | 'right'
+type Compared = { key: string; state: State }
+
+/** One row for each key that one of the two has, by key. No value is in it. */
+function compare(envs: readonly EnvVar[], left: string, right: string): Compared[] {
+  const general = envs.filter(({ gitBranch }) => gitBranch === undefined)
+  const of = (side: string) => new Map(general.filter((one) => isIn(one, side)).map((one) => [one.key, one] as const))
+  const [lefts, rights] = [of(left), of(right)]
+  const keys = [...new Set([...lefts.keys(), ...rights.keys()])].sort()
+  return keys.map((key) => ({ key, state: stateOf(lefts.get(key), rights.get(key)) }))
+}
+
+function stateOf(left: EnvVar | undefined, right: EnvVar | undefined): State {
+  if (left === undefined) return 'right'
+  if (right === undefined) return 'left'
+  // One variable that is in both.
+  if (left.id === right.id) return 'same'
+  if (!isRead(left) || !isRead(right)) return 'unknown'
+  return left.value === right.value ? 'same' : 'different'
+}
+
+/** A value that was hidden is a text that says nothing. */
+function isRead({ decrypted }: EnvVar): boolean {
+  return decrypted
+}
+
+/** TABLE what the last column says. */
+const WORDS: Record<State, string> = {
+  same: 'the same',
+  different: 'different',
+  unknown: 'not compared',
+  left: 'only in one',
+  right: 'only in one',
+}
+
+function row({ key, state }: Compared): Html {
+  const side = (missing: boolean) =>
+    missing ? html`<span class="state bad">missing</span>` : html`<span class="state good">present</span>`
+  return html`<tr><td><code>${key}</code></td><td>${side(state === 'right')}</td><td>${side(state === 'left')}</td><td>${WORDS[state]}</td></tr>`
+}
+
+function summary(all: number, different: number): string {
+  if (all === 0) return 'Neither of the two has a variable.'
+  if (different === 0) return `All ${all} keys are the same.`
+  return `${different} of ${all} keys are not the same, or were not compared.`
+}

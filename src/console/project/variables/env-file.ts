@@ -1,0 +1,144 @@
+/**
+ * A `.env` text, pasted or dropped, with its plan before it is applied. The plan names keys and never values. The text goes on in the
+ * field into which it was typed, and stands nowhere else.
+ */
+import type { Static } from 'typebox'
+import type { ImportAnswer } from '../../../env-files/import.ts'
+import { type Html, html } from '../../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
+import { Type } from '../../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../../action.ts'
+import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
+import { accountIn, showPage } from '../../frame.ts'
+import { environmentsOf } from '../environments.ts'
+import { environmentChoices, LIST, listPath } from './places.ts'
+
+/** The text that the route takes is 1 MiB, of which a form makes up to three times as many bytes. */
+const FORM_BYTES = 3 * 1024 * 1024
+const Text = Type.Optional(Type.String())
+const EnvFile = Type.Object({
+  text: Text,
+  target: Type.Optional(Type.Array(Type.String())),
+  gitBranch: Text,
+  mode: Text,
+  type: Text,
+  step: Text,
+})
+type Form = Static<typeof EnvFile>
+type Answer = Static<typeof ImportAnswer>
+
+const MODES: readonly Choice[] = [
+  ['merge', 'Add and change what the text names, and leave all else'],
+  ['replace', 'Put the text in the place of all variables there'],
+]
+const TYPES: readonly Choice[] = [
+  ['encrypted', 'Members who may read values'],
+  ['sensitive', 'Nobody: only deployments get them'],
+  ['plain', 'Everybody who sees the project'],
+]
+
+export const envFileScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/import`,
+    name: 'showImport',
+    asks: ['getProjectCustomEnvironments'],
+    run: (ctx, input) => showImport(ctx, input),
+  }),
+  action<typeof EnvFile, Answer>({
+    path: `${LIST}/import`,
+    name: 'consoleImportVariables',
+    form: EnvFile,
+    bodyLimit: FORM_BYTES,
+    asks: 'putProjectEnvFile',
+    shows: ['getProjectCustomEnvironments'],
+    wish: ({ params, form }) => ({
+      params: { idOrName: params.name! },
+      query: {
+        mode: form.mode,
+        type: form.type,
+        target: listOf(form.target).join(','),
+        gitBranch: form.gitBranch || undefined,
+        dryRun: form.step === 'apply' ? undefined : 'true',
+      },
+      body: typedText(form.text ?? ''),
+    }),
+    to: (answer, input, ctx) =>
+      answer.dryRun ? showPlan(ctx, input, answer) : listPath({ slug: input.params.slug! }, input.params.name!),
+    again: showImport,
+  }),
+]
+
+async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  return showPage(
+    ctx,
+    { account, project, tab: 'variables' },
+    {
+      title: 'Paste a .env file',
+      body: html`<div class="top"><h1>Paste a .env file</h1></div>
+${faultOf(refused)}${refused && badLines(refused)}
+<form class="stack card" method="post" action="${url}" data-turbo="false">
+${tokenField(ctx)}
+${inputs(choices, refused)}
+<p class="actions"><button name="step" value="plan">Show the plan</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+</form>
+<p class="soft small">The same as a command: <code>berth env import ${project} .env --target production --dry-run</code></p>`,
+    },
+  )
+}
+
+function inputs(choices: readonly Choice[], refused: Refused | undefined): Html {
+  return html`${area('text', 'The text', { required: true, refused, hint: 'KEY=value lines, as dotenv reads them. Nothing is changed before you have seen the plan.', attributes: html` class="tall" data-drop` })}
+${checks('target', 'Where', choices, { chosen: ['development'], refused })}
+${field('gitBranch', 'Branch', { refused, hint: 'Only for preview: these values are for deployments of this branch.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${select('mode', 'What happens', MODES, { refused })}
+${select('type', 'Who may read values that are new', TYPES, { refused })}`
+}
+
+/** Every line that was refused, by its number. Values are not in it. */
+function badLines({ extra }: Refused): Html | undefined {
+  const lines = (extra as { lines?: { line: number; message: string }[] }).lines
+  if (lines === undefined || lines.length < 2) return undefined
+  return html`<ul class="notice bad">${lines.map(({ line, message }) => html`<li>Line ${line} ${message}</li>`)}</ul>`
+}
+
+async function showPlan(ctx: ConsoleCtx, { params, url, form }: ScreenInput<unknown, Form>, { plan, mode }: Answer) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  const typed = { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} }
+  const changes = plan.created.length + plan.updated.length + plan.removed.length
+  return showPage(
+    ctx,
+    { account, project, tab: 'variables' },
+    {
+      title: 'The plan',
+      body: html`<div class="top"><h1>The plan</h1></div>
+<p>${changes === 0 ? 'Nothing would change.' : html`Nothing is changed yet. This is what the text would do in ${where(form, choices)}.`}</p>
+<div class="grid">
+${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('The same as now', plan.unchanged)}
+</div>
+<form class="stack card" method="post" action="${url}" data-turbo="false">
+${tokenField(ctx)}
+<p class="actions">${changes > 0 && html`<button name="step" value="apply">Apply ${changes} ${changes === 1 ? 'change' : 'changes'}</button>`}<button class="quiet" name="step" value="plan">Show the plan again</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<details><summary>Change the text, or where it goes</summary>
+${inputs(choices, typed)}
+</details>
+</form>`,
+    },
+  )
+}
+
+function where(form: Form, choices: readonly Choice[]): string {
+  const words = choices.filter(([value]) => listOf(form.target).includes(value)).map(([, label]) => label)
+  const branch = form.gitBranch ? `, branch ${form.gitBranch}` : ''
+  return `${words.join(', ')}${branch}`
+}
+
+function keys(title: string, names: readonly string[]): Html {
+  return html`<section class="card"><h2>${title} <span class="soft">${names.length}</span></h2>
+${names.length > 0 ? html`<ul class="plain">${names.map((one) => html`<li><code>${one}</code></li>`)}</ul>` : html`<p class="soft">none</p>`}</section>`
+}

@@ -1,0 +1,157 @@
+/** Adding and editing a variable: one form. */
+import { type EnvVar, TARGETS } from '../../../env/schema.ts'
+import type { OwnAccount } from '../../../pages/acting.ts'
+import { type Html, html } from '../../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
+import { refuse } from '../../../refusal.ts'
+import { Type } from '../../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../../action.ts'
+import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
+import { accountIn, showPage } from '../../frame.ts'
+import { environmentsOf } from '../environments.ts'
+import { asPlaces, environmentChoices, LIST, listPath, ONE, VARIABLE_FORM_BYTES } from './places.ts'
+
+/** The route says what is wrong with a field, so that what was typed comes back. */
+const Text = Type.Optional(Type.String())
+const Variable = Type.Object({
+  key: Text,
+  value: Text,
+  target: Type.Optional(Type.Array(Type.String())),
+  gitBranch: Text,
+  type: Text,
+  comment: Text,
+})
+
+const TYPES: readonly Choice[] = [
+  ['encrypted', 'Members who may read values'],
+  ['sensitive', 'Nobody: only deployments get it'],
+  ['plain', 'Everybody who sees the project'],
+]
+
+export const variableFormScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/new`,
+    name: 'showNewVariable',
+    asks: ['getProjectCustomEnvironments'],
+    run: (ctx, input) => showNew(ctx, input),
+  }),
+  action({
+    path: `${LIST}/new`,
+    name: 'consoleCreateVariable',
+    form: Variable,
+    bodyLimit: VARIABLE_FORM_BYTES,
+    asks: 'createProjectEnv',
+    shows: ['getProjectCustomEnvironments'],
+    wish: ({ params, form }) => ({
+      params: { idOrName: params.name! },
+      body: {
+        ...asPlaces(listOf(form.target)),
+        key: (form.key ?? '').trim(),
+        value: typedText(form.value ?? ''),
+        type: form.type,
+        ...(form.gitBranch && { gitBranch: form.gitBranch }),
+        ...(form.comment && { comment: form.comment }),
+      },
+    }),
+    to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
+    again: showNew,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${ONE}/edit`,
+    name: 'showVariable',
+    asks: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
+    run: (ctx, input) => showEdit(ctx, input),
+  }),
+  action({
+    path: `${ONE}/edit`,
+    name: 'consoleEditVariable',
+    form: Variable,
+    bodyLimit: VARIABLE_FORM_BYTES,
+    asks: 'editProjectEnv',
+    shows: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
+    wish: ({ params, form }) => ({
+      params: { idOrName: params.name!, id: params.id! },
+      body: {
+        ...asPlaces(listOf(form.target)),
+        key: form.key?.trim(),
+        // An empty text keeps the value.
+        ...(form.value && { value: typedText(form.value) }),
+        type: form.type,
+        gitBranch: form.gitBranch || null,
+        comment: form.comment || null,
+      },
+    }),
+    to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
+    again: showEdit,
+  }),
+]
+
+async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  return showPage(
+    ctx,
+    { account, project, tab: 'variables' },
+    {
+      title: 'Add a variable',
+      body: html`<div class="top"><h1>Add a variable</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}">
+${tokenField(ctx)}
+${inputs(undefined, choices, refused)}
+<p class="actions"><button>Add</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+</form>`,
+    },
+  )
+}
+
+async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const variable = await findListed(ctx, account, params)
+  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  const path = `${listPath(account, project)}/${variable.id}`
+  return showPage(
+    ctx,
+    { account, project, tab: 'variables' },
+    {
+      title: variable.key,
+      body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${variable.type !== 'sensitive' && html`<a href="${path}">Reveal the value</a> `}<a href="${path}/history">History</a></p></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}">
+${tokenField(ctx)}
+${inputs(variable, choices, refused)}
+<p class="actions"><button>Save</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+</form>
+<section class="stack card danger-zone"><h2>Delete this variable</h2>
+<p>The next deployment goes without it. Its values go at once, also from the history.</p>
+<form method="post" action="${path}/delete">${tokenField(ctx)}<button class="danger" aria-label="Delete ${variable.key}">Delete</button></form></section>`,
+    },
+  )
+}
+
+/** A variable as the list has it, so without its value: nothing is revealed, and no line of the audit log says so. Refuses: not_found 404. */
+async function findListed(ctx: ConsoleCtx, account: OwnAccount, { name, id }: ScreenInput['params']): Promise<EnvVar> {
+  const { envs } = await ctx.ask<{ envs: EnvVar[] }>('filterProjectEnvs', { account, params: { idOrName: name! } })
+  return envs.find((one) => one.id === id) ?? refuse('not_found', 'The project has no such variable.')
+}
+
+function inputs(variable: EnvVar | undefined, choices: readonly Choice[], refused: Refused | undefined): Html {
+  const chosen = variable === undefined ? [...TARGETS] : [...variable.target, ...variable.customEnvironmentIds]
+  return html`${field('key', 'Key', { value: variable?.key, required: true, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${area('value', 'Value', { refused, ...(variable && { hint: 'Leave it empty to keep the value as it is.' }) })}
+${checks('target', 'Where', choices, { chosen, refused })}
+${field('gitBranch', 'Branch', { value: variable?.gitBranch, refused, hint: 'Only for preview: deployments of this branch get this value instead of the general one.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${select('type', 'Who may read it', typesFor(variable), { value: variable?.type ?? 'encrypted', refused, ...(variable?.type === 'sensitive' && { hint: 'A value that is write-only stays so.' }) })}
+${field('comment', 'Comment', { value: variable?.comment, refused })}`
+}
+
+/** A write-only variable stays one; a type that only clients make is kept. */
+function typesFor(variable: EnvVar | undefined): readonly Choice[] {
+  if (variable?.type === 'sensitive') return TYPES.filter(([type]) => type === 'sensitive')
+  if (variable === undefined || TYPES.some(([type]) => type === variable.type)) return TYPES
+  return [[variable.type, `As it is (${variable.type})`], ...TYPES]
+}

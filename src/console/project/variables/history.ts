@@ -1,0 +1,80 @@
+/** The history of a variable: who changed what and when, and the way back. Values are never in it. */
+import type { Static } from 'typebox'
+import type { EnvHistory } from '../../../env/history.ts'
+import { type Html, html } from '../../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
+import { action, faultOf, type Refused } from '../../action.ts'
+import { sheet } from '../../fields.ts'
+import { accountIn, showPage } from '../../frame.ts'
+import { ASKED_FOR_NAMES, namesOf } from '../../people.ts'
+import { ago } from '../../time.ts'
+import { environmentsOf } from '../environments.ts'
+import { listPath, ONE, showPlaces } from './places.ts'
+
+type Version = Static<typeof EnvHistory>['history'][number]
+
+const SHOWN = ['getProjectEnvHistory', 'getProjectCustomEnvironments', ...ASKED_FOR_NAMES]
+
+export const variableHistoryScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: `${ONE}/history`,
+    name: 'showVariableHistory',
+    asks: SHOWN,
+    run: (ctx, input) => showHistory(ctx, input),
+  }),
+  action({
+    path: `${ONE}/history/:version/restore`,
+    name: 'consoleRestoreVariable',
+    asks: 'restoreProjectEnv',
+    shows: SHOWN,
+    wish: ({ params }) => ({ params: { idOrName: params.name!, id: params.id!, version: params.version! } }),
+    to: (_, { params }) =>
+      `${listPath({ slug: params.slug! }, params.name!)}/${encodeURIComponent(params.id!)}/history`,
+    again: showHistory,
+  }),
+]
+
+async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const { history } = await ctx.ask<Static<typeof EnvHistory>>('getProjectEnvHistory', {
+    account,
+    params: { idOrName: project, id: params.id! },
+  })
+  const environments = await environmentsOf(ctx, account, project)
+  const people = history.filter(({ by }) => by.kind === 'user').map(({ by }) => by.id)
+  const names = await namesOf(ctx, account, people)
+  const path = `${listPath(account, project)}/${encodeURIComponent(params.id!)}`
+  const isThere = history[0]!.action !== 'deleted'
+  return showPage(
+    ctx,
+    { account, project, tab: 'variables' },
+    {
+      title: `History of ${history[0]!.key}`,
+      body: html`<div class="top"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && html`<a class="button quiet" href="${path}/edit">Edit</a>`}</div>
+${faultOf(refused)}
+${!isThere && html`<p class="notice">This variable was deleted. Its values are gone; who did what is kept for 30 days.</p>`}
+${sheet(
+  'Versions',
+  ['Version', 'When', 'Who', 'What', 'Where', 'Go back'],
+  history.map(
+    (one) =>
+      html`<tr><td>${one.version}</td><td>${ago(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
+<td>${what(one)}</td><td>${showPlaces(one, environments)}</td><td>${one.restorable && isThere ? html`<form method="post" action="${path}/history/${one.version}/restore">${tokenField(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
+  ),
+)}
+<p class="soft small">Values are kept encrypted and not shown here. The last 100 versions can be restored. Restoring makes a new version.</p>`,
+    },
+  )
+}
+
+function actor({ by }: Version): Html {
+  if (by.kind === 'user') return html`a person who is not in the account <code>${by.id}</code>`
+  return html`${by.kind} <code>${by.id}</code>`
+}
+
+/** `updated value, target`. */
+function what({ action, changed }: Version): string {
+  return action === 'updated' || action === 'restored' ? `${action} ${changed.join(', ')}` : action
+}

@@ -1,0 +1,156 @@
+/** The variables of a project: where each is had and who made it. No value is in the list; one is shown by itself. */
+import type { Static } from 'typebox'
+import type { EnvList, EnvVar } from '../../../env/schema.ts'
+import type { OwnAccount } from '../../../pages/acting.ts'
+import { type Html, html } from '../../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../pages/screen.ts'
+import { Type } from '../../../schema/builder.ts'
+import { action, faultOf, type Refused } from '../../action.ts'
+import { select, sheet } from '../../fields.ts'
+import { accountIn, showPage } from '../../frame.ts'
+import { ago } from '../../time.ts'
+import { type Environments, environmentsOf } from '../environments.ts'
+import { environmentChoices, isIn, LIST, listPath, ONE, showPlaces } from './places.ts'
+
+const Text = Type.Optional(Type.String({ maxLength: 256 }))
+const Search = Type.Object({ search: Text, environment: Text, branch: Text })
+type Query = Static<typeof Search>
+type Listed = Static<typeof EnvList>['envs']
+
+const SHOWN = ['filterProjectEnvs', 'getProjectCustomEnvironments']
+
+export const variableScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: LIST, name: 'showVariables', query: Search, asks: SHOWN, run: showVariables }),
+  consoleScreen({
+    method: 'GET',
+    path: ONE,
+    name: 'revealVariable',
+    asks: ['getProjectEnv', 'getProjectCustomEnvironments'],
+    fresh: true,
+    run: (ctx, input) => reveal(ctx, input),
+  }),
+  action({
+    path: `${ONE}/delete`,
+    name: 'consoleDeleteVariable',
+    asks: 'removeProjectEnv',
+    shows: SHOWN,
+    wish: ({ params }) => ({ params: { idOrName: params.name!, id: params.id! } }),
+    to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
+    again: (ctx, input, refused) => showVariables(ctx, { ...input, query: {} }, refused),
+  }),
+]
+
+async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Query>, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const { envs } = await ctx.ask<Static<typeof EnvList>>('filterProjectEnvs', {
+    account,
+    params: { idOrName: project },
+  })
+  const environments = await environmentsOf(ctx, account, project)
+  const found = narrow(envs, query).sort((a, b) => compareTexts(a.key, b.key))
+  const logos = new Set(found.flatMap((one) => originOf(one.integration?.icon)))
+  const path = listPath(account, project)
+  return showPage(
+    ctx,
+    { account, project, tab: 'variables' },
+    {
+      title: 'Variables',
+      images: [...logos].join(' '),
+      body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> <a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add a variable</a></p></div>
+${faultOf(refused)}
+${envs.length > 0 && filterForm(path, query, envs.length, environmentChoices(environments))}
+${found.length > 0 ? table(found, path, environments, ctx.now) : nothing(account, project, envs.length === 0)}`,
+    },
+  )
+}
+
+/**
+ * What a search leaves. With an environment: what a deployment there gets, so that a value of the branch hides the general one
+ * of the same key.
+ */
+function narrow(envs: Listed, { search = '', environment, branch }: Query): Listed {
+  const text = search.trim().toLowerCase()
+  const named = envs.filter(({ key }) => key.toLowerCase().includes(text))
+  if (!environment) return named
+  const there = named.filter(
+    (one) => isIn(one, environment) && (one.gitBranch === undefined || one.gitBranch === branch),
+  )
+  const ofBranch = new Set(there.filter(({ gitBranch }) => gitBranch !== undefined).map(({ key }) => key))
+  return there.filter(({ key, gitBranch }) => gitBranch !== undefined || !ofBranch.has(key))
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+function filterForm(path: string, query: Query, count: number, choices: ReturnType<typeof environmentChoices>): Html {
+  return html`<form class="filter card" action="${path}" role="search">
+<div><label for="search">Key</label>
+<input type="search" id="search" name="search" value="${query.search}" placeholder="Search ${count} variables"></div>
+<div>${select('environment', 'What a deployment gets in', [['', 'any environment'], ...choices], { value: query.environment })}</div>
+<div><label for="branch">Branch</label>
+<input type="text" id="branch" name="branch" value="${query.branch}" placeholder="none"></div>
+<button class="quiet">Show</button>
+</form>`
+}
+
+function table(envs: Listed, path: string, environments: Environments, now: number): Html {
+  return sheet(
+    'Variables',
+    ['Key', 'Where', 'Value', 'Changed'],
+    envs.map(
+      (one) =>
+        html`<tr><td><a href="${path}/${one.id}/edit"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
+<td>${showPlaces(one, environments)}</td>
+<td>${one.type === 'sensitive' ? html`<span class="soft">write-only</span>` : html`<a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a>`}</td>
+<td><a class="soft" href="${path}/${one.id}/history">${ago(one.updatedAt, now)}</a></td></tr>
+`,
+    ),
+  )
+}
+
+/** The integration that made a variable, with its logo: the specification asks for both. */
+function maker({ integration }: Pick<EnvVar, 'integration'>): Html | undefined {
+  if (integration === undefined) return undefined
+  const { icon, name } = integration
+  const image = originOf(icon).length > 0 && html`<img src="${icon}" alt="" width="16" height="16"> `
+  return html`<br><span class="tag">${image}${name}</span>`
+}
+
+function originOf(icon: string | undefined): string[] {
+  const url = URL.parse(icon ?? '')
+  return url !== null && /^https:\/\/[a-z0-9.-]+(:\d+)?$/.test(url.origin) ? [url.origin] : []
+}
+
+function nothing(account: OwnAccount, project: string, isEmpty: boolean): Html {
+  if (!isEmpty) return html`<p class="card empty">No variable is like that.</p>`
+  return html`<div class="card empty"><h2>No variable yet</h2><p>Variables are what builds and functions read: keys of other services, addresses, switches. Their values are encrypted.</p>
+<p class="soft small">The same as a command, and as a request:</p>
+<pre>berth env import ${project} .env --target production</pre>
+<pre>curl -X POST "$BERTH/v10/projects/${project}/env?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"key": "NAME", "value": "value", "target": ["production"]}'</pre></div>`
+}
+
+/** One value, on a page of its own. */
+async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  const project = params.name!
+  const variable = await ctx.ask<EnvVar>('getProjectEnv', { account, params: { idOrName: project, id: params.id! } })
+  const environments = await environmentsOf(ctx, account, project)
+  const value = variable.decrypted
+    ? html`<pre id="value" class="copy">
+${variable.value}</pre>`
+    : html`<p class="notice">${variable.type === 'sensitive' ? 'This value is write-only: only deployments get it.' : 'Your role does not read values.'}</p>`
+  const path = listPath(account, project)
+  return showPage(
+    ctx,
+    { account, project, tab: 'variables' },
+    {
+      title: variable.key,
+      body: html`<div class="top"><h1><code>${variable.key}</code></h1></div>
+<section class="card"><h2>Value</h2>${value}<p>${showPlaces(variable, environments)}</p></section>
+<p class="ways"><a href="${path}/${variable.id}/edit">Edit</a> <a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
+    },
+  )
+}

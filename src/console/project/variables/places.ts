@@ -1,0 +1,49 @@
+/** Where variables are had, as the pages of variables say it: addresses, environments and branches. */
+import { type EnvVar, isStandard, TARGETS } from '../../../env/schema.ts'
+import type { OwnAccount } from '../../../pages/acting.ts'
+import { type Html, html } from '../../../pages/html.ts'
+import type { Choice } from '../../fields.ts'
+import { projectPath } from '../../frame.ts'
+import type { Environments } from '../environments.ts'
+
+export const LIST = '/console/t/:slug/projects/:name/variables'
+export const ONE = `${LIST}/:id`
+
+/** Most bytes of a form with one variable: a value of 64 KiB, of which a form makes up to three times as many bytes. */
+export const VARIABLE_FORM_BYTES = 256 * 1024
+
+type Placed = Pick<EnvVar, 'target' | 'customEnvironmentIds' | 'gitBranch'>
+
+/** The page of all variables. */
+export function listPath(account: Pick<OwnAccount, 'slug'>, project: string, section = ''): string {
+  return projectPath(account, project, section === '' ? 'variables' : `variables/${section}`)
+}
+
+/** Every environment of a project, to choose from: the value is its name, or the id of a custom one. */
+export function environmentChoices(environments: Environments): Choice[] {
+  return [
+    ...TARGETS.map((one): Choice => [one, one]),
+    ...environments.map(({ id, slug }): Choice => [id, `${slug} (custom)`]),
+  ]
+}
+
+/** What was chosen, as routes take it. */
+export function asPlaces(chosen: readonly string[]) {
+  return {
+    target: chosen.filter(isStandard),
+    customEnvironmentIds: chosen.filter((one) => !isStandard(one)),
+  }
+}
+
+/** Whether a variable is had in an environment, named as in `environmentChoices`. */
+export function isIn({ target, customEnvironmentIds }: Placed, environment: string): boolean {
+  return [...target, ...customEnvironmentIds].includes(environment)
+}
+
+/** Environments and branch of a variable. */
+export function showPlaces({ target, customEnvironmentIds, gitBranch }: Placed, environments: Environments): Html {
+  const slugs = new Map(environments.map(({ id, slug }) => [id, slug]))
+  const words = [...target, ...customEnvironmentIds.map((id) => slugs.get(id) ?? id)]
+  if (words.length === 0) return html`<span class="soft">no environment</span>`
+  return html`${words.map((one) => html`<span class="tag">${one}</span> `)}${gitBranch && html`<span class="tag">branch ${gitBranch}</span>`}`
+}

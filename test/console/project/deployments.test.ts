@@ -1,0 +1,103 @@
+/** Deployments in the console: the list, one of them, and promote and rollback with their progress. docs/console.md. */
+import assert from 'node:assert/strict'
+import { signedIn } from '../../support/browser-client.ts'
+import { openWeb, SETTINGS } from '../../support/deploy-world.ts'
+import { onBothEngines } from '../../support/world.ts'
+
+const PATH = '/console/t/admin/projects/web/deployments'
+
+onBothEngines(
+  'a deployment is promoted and rolled back, and the page follows until it is done',
+  async (world) => {
+    const client = await signedIn(world)
+    const web = await openWeb(world)
+    assert.match((await client.get(PATH)).text, /No deployment yet/)
+    const first = await web.deploy({ meta: { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' } })
+    const second = await web.deploy()
+    const list = (await client.get(PATH)).text
+    assert.match(list, /<span class="tag">main<\/span> <span class="soft">Mend &lt;it&gt;/)
+    assert.match(
+      list,
+      new RegExp(
+        `${second}">d2.host.test</a></td>\\s*<td><span class="state good">ready</span></td><td>production <span class="tag write">live`,
+      ),
+    )
+
+    const page = await client.get(`${PATH}/${first}`)
+    assert.match(page.text, /<td><code>githubCommitMessage<\/code><\/td><td>Mend &lt;it&gt;<\/td>/)
+    assert.match(page.text, /Roll back to it/)
+    const live = await client.get(`${PATH}/${second}`)
+    assert.doesNotMatch(live.text, /Promote to production|Roll back to it/)
+    assert.match(live.text, /href="https:\/\/one\.apps\.example\.net"/)
+
+    const rolled = await client.post(`${PATH}/${first}/rollback`)
+    assert.deepEqual([rolled.status, rolled.location], [303, `${PATH}/progress`], rolled.text)
+    const waiting = await client.get(rolled.location)
+    assert.match(waiting.text, /<meta http-equiv="refresh" content="2">/)
+    assert.match(waiting.text, /<body class="console" data-turbo="false">/)
+    assert.match(waiting.text, /<td>one\.apps\.example\.net<\/td><td><span class="state">pending/)
+    await web.sweep()
+    await web.sweep()
+    const done = await client.get(rolled.location)
+    assert.match(done.text, /<h1>Roll back<\/h1>/)
+    assert.match(done.text, /state good">succeeded/)
+    assert.match(done.text, /<td>one\.apps\.example\.net<\/td><td><span class="state good">completed/)
+    assert.doesNotMatch(done.text, /http-equiv/)
+    assert.doesNotMatch(done.text, /data-turbo="false">\s*<a class="skip"/)
+
+    const promoted = await client.post(`${PATH}/${second}/promote`)
+    assert.equal(promoted.status, 303, promoted.text)
+    assert.match((await client.get(promoted.location)).text, /<h1>Promote<\/h1>/)
+    assert.equal((await web.read()).targets.production.id, second)
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'what cannot be promoted comes back on its page with the reason',
+  async (world) => {
+    const client = await signedIn(world)
+    const web = await openWeb(world)
+    const building = await web.deploy({ readyState: 'BUILDING' })
+    await client.get(`${PATH}/${building}`)
+    const early = await client.post(`${PATH}/${building}/promote`)
+    assert.equal(early.status, 409)
+    assert.match(early.text, /only one that is READY/)
+    assert.match(early.text, /<h1>d1\.host\.test<\/h1>/)
+    const ready = await web.deploy()
+    await world.call('POST', `/v1/projects/${web.id}/pause`)
+    const paused = await client.post(`${PATH}/${ready}/promote`)
+    assert.equal(paused.status, 409)
+    assert.match(paused.text, /Unpause it first/)
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'the list is narrowed, and shows no deployment of another project',
+  async (world) => {
+    const client = await signedIn(world)
+    const web = await openWeb(world)
+    await web.deploy({ readyState: 'ERROR' })
+    await web.deploy({ target: 'preview', gitBranch: 'next' })
+    const other = (await world.call('POST', '/v10/projects', { name: 'shop' })).body
+    const strange = await world.operator('POST', `/operator/v1/projects/${other.id}/deployments`, {
+      url: 'shop.host.test',
+      readyState: 'READY',
+    })
+    assert.equal((await client.get(`${PATH}/${strange.body.id}`)).status, 404)
+    const all = (await client.get(PATH)).text
+    assert.match(all, /d1\.host\.test[\s\S]*|d2\.host\.test/)
+    assert.doesNotMatch(all, /shop\.host\.test/)
+    const failed = (await client.get(`${PATH}?state=ERROR`)).text
+    assert.match(failed, /d1\.host\.test/)
+    assert.doesNotMatch(failed, /d2\.host\.test/)
+    const branch = (await client.get(`${PATH}?branch=next&target=preview`)).text
+    assert.match(branch, /d2\.host\.test/)
+    assert.doesNotMatch(branch, /d1\.host\.test/)
+    assert.match((await client.get(`${PATH}?branch=nobody`)).text, /No deployment is like that/)
+    assert.equal((await client.get(`${PATH}?state=nonsense`)).status, 400)
+    assert.match((await client.get('/console/t/admin/projects/web')).text, /newest production deployment failed/)
+  },
+  SETTINGS,
+)

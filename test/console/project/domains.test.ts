@@ -1,0 +1,107 @@
+/** Domains of a project in the console, against a real DNS server. docs/console.md. */
+import assert from 'node:assert/strict'
+import { after, before } from 'node:test'
+import { signedIn } from '../../support/browser-client.ts'
+import { type DnsServer, startDnsServer } from '../../support/dns-server.ts'
+import { freshApex } from '../../support/domain-world.ts'
+import { onBothEngines } from '../../support/world.ts'
+
+let dns: DnsServer
+const settings: Record<string, string> = { BERTH_EDGE_CNAME: 'edge.example.net' }
+before(async () => {
+  dns = await startDnsServer()
+  settings.BERTH_DNS_SERVERS = dns.address
+})
+after(() => dns.close())
+
+const PATH = '/console/t/admin/projects/web/domains'
+
+onBothEngines(
+  'a domain is added, proven by the record that the page shows, changed and removed',
+  async (world) => {
+    const client = await signedIn(world)
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    const name = `www.${freshApex()}`
+    assert.match((await client.get(PATH)).text, /No domain yet/)
+    await client.get(`${PATH}/add`)
+    const bad = await client.post(`${PATH}/add`, { name: 'not a domain' })
+    assert.equal(bad.status, 400)
+    assert.match(bad.text, /value="not a domain"[^>]*aria-invalid="true"/)
+    const added = await client.post(`${PATH}/add`, { name })
+    assert.deepEqual([added.status, added.location], [303, `${PATH}/${name}`], added.text)
+
+    const page = await client.get(added.location)
+    const [at, value] = [...page.text.matchAll(/<code class="copy">([^<]+)</g)].map(([, text]) => text!)
+    assert.match(page.text, /Not verified/)
+    const early = await client.post(`${PATH}/${name}/verify`)
+    assert.equal(early.status, 400)
+    assert.match(early.text, /has no TXT record/)
+    dns.zones.set(at!, { txt: [[`${value!.slice(0, -1)}0x`]] })
+    assert.match((await client.post(`${PATH}/${name}/verify`)).text, /The TXT record at .* is &quot;/)
+    dns.zones.set(at!, { txt: [[value!]] })
+    const verified = await client.post(`${PATH}/${name}/verify`)
+    assert.deepEqual([verified.status, verified.location], [303, `${PATH}/${name}`], verified.text)
+    assert.match((await client.get(`${PATH}/${name}`)).text, /state good">Verified/)
+
+    const apex = name.slice(4)
+    await client.post(`${PATH}/add`, { name: apex, redirect: name, redirectStatusCode: '308' })
+    assert.match((await client.get(PATH)).text, new RegExp(`redirects to ${name} <span class="soft">308`))
+    const circle = await client.post(`${PATH}/${name}`, { redirect: name })
+    assert.equal(circle.status, 400)
+    assert.match(circle.text, new RegExp(`id="redirect" name="redirect" value="${name}"[^>]*aria-invalid`))
+    assert.equal((await client.post(`${PATH}/${name}`, { gitBranch: 'next' })).status, 303)
+    assert.match((await client.get(PATH)).text, /branch next/)
+    assert.equal((await client.post(`${PATH}/${name}`, { gitBranch: '' })).status, 303)
+    assert.equal((await world.call('GET', `/v9/projects/web/domains/${name}`)).body.gitBranch, null)
+    assert.match((await client.get(`${PATH}?verified=false`)).text, /No domain is like that/)
+
+    const removed = await client.post(`${PATH}/${name}/remove`, { removeRedirects: 'on' })
+    assert.deepEqual([removed.status, removed.location], [303, PATH], removed.text)
+    assert.match((await client.get(PATH)).text, /No domain yet/)
+  },
+  settings,
+)
+
+onBothEngines(
+  'the page says where DNS leads a name, and which record leads it here',
+  async (world) => {
+    const client = await signedIn(world)
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    const name = `www.${freshApex()}`
+    await client.get(`${PATH}/add`)
+    await client.post(`${PATH}/add`, { name })
+    const elsewhere = await client.get(`${PATH}/${name}/dns`)
+    assert.equal(elsewhere.status, 200, elsewhere.text)
+    assert.match(elsewhere.text, /state bad">Not here/)
+    assert.match(elsewhere.text, /edge\.example\.net/)
+    dns.zones.set('edge.example.net', { a: ['192.0.2.1'] })
+    dns.zones.set(name, { cname: 'edge.example.net' })
+    assert.match((await client.get(`${PATH}/${name}/dns`)).text, /Here, by its CNAME record/)
+  },
+  settings,
+)
+
+onBothEngines(
+  'a name that another project has is refused beside its field, and name servers that do not answer are told',
+  async (world) => {
+    const client = await signedIn(world)
+    const name = freshApex()
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    await world.call('POST', '/v10/projects', { name: 'shop' })
+    await world.call('POST', '/v10/projects/shop/domains', { name })
+    await client.get(`${PATH}/add`)
+    const taken = await client.post(`${PATH}/add`, { name })
+    assert.equal(taken.status, 409)
+    assert.match(taken.text, /id="name-fault">Cannot add .* another project of your account/)
+    assert.equal((await client.get(`${PATH}/${name}`)).status, 404, 'not on this project')
+    const [challenge] = (await world.call('GET', `/v9/projects/shop/domains/${name}`)).body.verification
+    dns.zones.set(challenge.domain, { rcode: 'SERVFAIL' })
+    const shop = PATH.replace('web', 'shop')
+    await client.get(`${shop}/${name}`)
+    const silent = await client.post(`${shop}/${name}/verify`)
+    assert.equal(silent.status, 503)
+    assert.match(silent.text, /did not answer/)
+    assert.match(silent.text, /Prove that it is yours/, 'the page with the record')
+  },
+  settings,
+)

@@ -1,0 +1,103 @@
+/** A `.env` text in the console: its plan comes first and names no value, and applying it does what the plan says. docs/console.md. */
+import assert from 'node:assert/strict'
+import { signedIn } from '../../support/browser-client.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+
+const PATH = '/console/t/admin/projects/web/variables/import'
+const TEXT = 'KEPT=same-value-1\r\nCHANGED=new-value-2\r\nADDED="line one\r\nline two"\r\n'
+
+async function open(world: World) {
+  const client = await signedIn(world)
+  await world.call('POST', '/v10/projects', {
+    name: 'web',
+    environmentVariables: ['KEPT=same-value-1', 'CHANGED=old-value-3', 'GOES=old-value-4'].map((line) => {
+      const [key, value] = line.split('=')
+      return { key, value, target: 'preview' }
+    }),
+  })
+  assert.match((await client.get(PATH)).text, /data-turbo="false"/)
+  return client
+}
+
+/** What a page holds outside of the field into which the text was typed. */
+function withoutText(page: string): string {
+  return page.replace(/<textarea id="text"[\s\S]*?<\/textarea>/, '')
+}
+
+async function valuesOf({ call }: World): Promise<Record<string, string>> {
+  return (await call('GET', '/v3/env/pull/web/preview')).body.env
+}
+
+onBothEngines('a pasted text is planned, then applied; no value is on the plan but in the field', async (world) => {
+  const client = await open(world)
+  const before = await valuesOf(world)
+  const form = { text: TEXT, target: ['preview'], mode: 'replace', type: 'encrypted' }
+  const plan = await client.post(PATH, { ...form, step: 'plan' })
+  assert.equal(plan.status, 200, plan.text)
+  const told = withoutText(plan.text)
+  assert.notEqual(told, plan.text)
+  for (const value of ['same-value-1', 'new-value-2', 'old-value-3', 'old-value-4', 'line one'])
+    assert.doesNotMatch(told, new RegExp(value))
+  assert.doesNotMatch(plan.text, /old-value/, 'values that are there are nowhere in it')
+  for (const [title, key] of [
+    ['New', 'ADDED'],
+    ['Changed', 'CHANGED'],
+    ['Removed', 'GOES'],
+    ['The same as now', 'KEPT'],
+  ])
+    assert.match(
+      told,
+      new RegExp(`<h2>${title} <span class="soft">1</span></h2>\\s*<ul class="plain"><li><code>${key}<`),
+    )
+  assert.match(told, /Apply 3 changes/)
+  assert.deepEqual(await valuesOf(world), before, 'a plan changes nothing')
+
+  const typed = /<textarea id="text"[^>]*>\n([\s\S]*?)<\/textarea>/.exec(plan.text)![1]!.replaceAll('&quot;', '"')
+  const applied = await client.post(PATH, { ...form, text: typed, step: 'apply' })
+  assert.deepEqual([applied.status, applied.location], [303, '/console/t/admin/projects/web/variables'], applied.text)
+  assert.deepEqual(await valuesOf(world), {
+    ADDED: 'line one\nline two',
+    CHANGED: 'new-value-2',
+    KEPT: 'same-value-1',
+  })
+})
+
+onBothEngines('lines that cannot be read are told by their numbers, and what was pasted is kept', async (world) => {
+  const client = await open(world)
+  const text = 'GOOD=1\r\nnot a line\r\n2BAD=x\r\nOPEN="never closed'
+  const refused = await client.post(PATH, { text, target: ['preview'], mode: 'merge', type: 'plain', step: 'plan' })
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /role="alert"/)
+  for (const line of [2, 3, 4]) assert.match(refused.text, new RegExp(`<li>Line ${line} `))
+  assert.match(refused.text, /GOOD=1\r\nnot a line\r\n2BAD=x\r\nOPEN=&quot;never closed<\/textarea>/)
+  assert.match(refused.text, /name="target" value="preview" checked/)
+  assert.doesNotMatch(refused.text, /name="target" value="development" checked/)
+  assert.match(refused.text, /<option value="plain" selected>/)
+
+  const nowhere = await client.post(PATH, { text: 'A=1', mode: 'merge', type: 'encrypted', step: 'apply' })
+  assert.equal(nowhere.status, 400)
+  assert.match(nowhere.text, /A=1<\/textarea>/)
+  assert.match(nowhere.text, /id="target-fault"/)
+})
+
+onBothEngines('a text of a mebibyte passes, and one that the route does not take is refused', async (world) => {
+  const client = await open(world)
+  const comment = `# ${'"'.repeat(1000)}\n`
+  const fits = comment.repeat(Math.floor((1024 * 1024 - 10) / comment.length))
+  const form = { target: ['preview'], mode: 'merge', type: 'encrypted', step: 'apply' }
+  assert.equal((await client.post(PATH, { ...form, text: `${fits}A=1\n` })).status, 303)
+  assert.equal((await client.post(PATH, { ...form, text: `${fits}${comment}A=1\n` })).status, 413)
+})
+
+onBothEngines('whoever may not write production is refused the plan of it', async (world) => {
+  const guest = await world.user('guest')
+  await world.join(guest, 'DEVELOPER')
+  const client = await signedIn(world, guest.id, 'guest')
+  await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+  const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body as { slug: string }
+  const path = `/console/t/${slug}/projects/web/variables/import`
+  await client.get(path)
+  const form = { text: 'A=1', mode: 'merge', type: 'encrypted', step: 'plan' }
+  assert.equal((await client.post(path, { ...form, target: ['production'] })).status, 403)
+  assert.equal((await client.post(path, { ...form, target: ['preview'] })).status, 200)
+})

@@ -1,0 +1,136 @@
+/** Settings of a project in the console, giving it away, and deleting it. docs/console.md. */
+import assert from 'node:assert/strict'
+import { runTimer } from '../../../src/timers.ts'
+import { signedIn } from '../../support/browser-client.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+
+const PATH = '/console/t/admin/projects/web'
+const read = async ({ call }: World, name = 'web') => (await call('GET', `/v9/projects/${name}`)).body
+
+onBothEngines('settings are shown, saved, refused beside their field, and cleared', async (world) => {
+  const client = await signedIn(world)
+  await world.call('POST', '/v10/projects', { name: 'web', buildCommand: 'make', framework: 'vite' })
+  const page = await client.get(`${PATH}/settings`)
+  assert.match(page.text, /name="buildCommand" value="make"/)
+  assert.match(page.text, /<option value="vite" selected>/)
+  assert.match(page.text, /name="autoAssignCustomDomains" checked/)
+  const form = { name: 'web', framework: '', nodeVersion: '22.x', buildCommand: '', outputDirectory: 'dist' }
+  const saved = await client.post(`${PATH}/settings`, form)
+  assert.deepEqual([saved.status, saved.location], [303, `${PATH}/settings`], saved.text)
+  const after = await read(world)
+  assert.deepEqual(
+    [after.framework, after.nodeVersion, after.buildCommand, after.outputDirectory, after.autoAssignCustomDomains],
+    [null, '22.x', null, 'dist', false],
+  )
+  const bad = await client.post(`${PATH}/settings`, { ...form, name: 'Bad Name', buildCommand: 'kept' })
+  assert.equal(bad.status, 400)
+  assert.match(bad.text, /name="name" value="Bad Name"[^>]*aria-invalid="true"/)
+  assert.match(bad.text, /name="buildCommand" value="kept"/)
+  assert.doesNotMatch(bad.text, /name="autoAssignCustomDomains" checked/)
+  const long = await client.post(`${PATH}/settings`, { ...form, buildCommand: 'x'.repeat(300) })
+  assert.equal(long.status, 400)
+  assert.match(long.text, /id="buildCommand-fault"/)
+  const renamed = await client.post(`${PATH}/settings`, { ...form, name: 'site' })
+  assert.equal(renamed.location, '/console/t/admin/projects/site/settings')
+})
+
+onBothEngines('the data cache is switched, and a protection is set and taken away', async (world) => {
+  const client = await signedIn(world)
+  const { id } = (await world.call('POST', '/v10/projects', { name: 'web' })).body
+  await world.operator('PATCH', `/operator/v1/accounts/${world.credentials.userId}`, { plan: 'enterprise' })
+  await client.get(`${PATH}/settings`)
+  assert.equal((await client.post(`${PATH}/settings/data-cache`, { disabled: 'yes' })).status, 303)
+  assert.equal((await read(world)).dataCache.userDisabled, true)
+  assert.match((await client.get(`${PATH}/settings`)).text, /It is <strong>off/)
+  await client.post(`${PATH}/settings/data-cache`, { disabled: 'no' })
+  assert.equal((await read(world)).dataCache.userDisabled, false)
+
+  const missing = await client.post(`${PATH}/settings/protection`, { passwordFor: 'all', password: '', signInFor: '' })
+  assert.equal(missing.status, 400)
+  assert.match(missing.text, /<option value="all" selected>/)
+  const wanted = { passwordFor: 'all', password: 'a secret of ours', signInFor: 'preview' }
+  assert.equal((await client.post(`${PATH}/settings/protection`, wanted)).status, 303)
+  const page = await client.get(`${PATH}/settings`)
+  assert.doesNotMatch(page.text, /a secret of ours/)
+  const shown = await read(world, id)
+  assert.deepEqual([shown.passwordProtection.deploymentType, shown.ssoProtection.deploymentType], ['all', 'preview'])
+  const kept = await client.post(`${PATH}/settings/protection`, { ...wanted, password: '' })
+  assert.equal(kept.status, 303, 'an empty password keeps the one that is there')
+  assert.equal((await client.post(`${PATH}/settings/protection`, {})).status, 303)
+  assert.deepEqual([(await read(world)).passwordProtection, (await read(world)).ssoProtection], [null, null])
+})
+
+onBothEngines('a project is deleted only where its name was typed', async (world) => {
+  const client = await signedIn(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  await client.get(`${PATH}/settings`)
+  for (const typed of ['', 'Web', 'web2']) {
+    const refused = await client.post(`${PATH}/settings/delete`, { typed })
+    assert.equal(refused.status, 400)
+    assert.match(refused.text, /id="typed-fault"/)
+    assert.match(refused.text, /name="autoAssignCustomDomains" checked/, 'the other forms are as they were')
+  }
+  assert.equal((await read(world)).name, 'web')
+  const gone = await client.post(`${PATH}/settings/delete`, { typed: 'web' })
+  assert.deepEqual([gone.status, gone.location], [303, '/console/t/admin'], gone.text)
+  assert.equal((await client.get(PATH)).status, 404)
+})
+
+onBothEngines('a project is given to another account by a code that is shown this once', async (world) => {
+  const giver = await signedIn(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  const taker = await world.user('taker')
+  await taker.call('POST', '/v10/projects', { name: 'web' })
+  const receiver = await signedIn(world, taker.id, 'taker')
+  assert.match((await giver.get(`${PATH}/transfer`)).text, /data-turbo="false"/)
+  const made = await giver.post(`${PATH}/transfer`)
+  assert.equal(made.status, 200, made.text)
+  const [, code] = /<code class="copy">(\w{32})</.exec(made.text)!
+  await receiver.get('/console/t/taker/receive')
+  const wrong = await receiver.post('/console/t/taker/receive', { code: 'nonsense', newProjectName: '' })
+  assert.equal(wrong.status, 404)
+  assert.match(wrong.text, /value="nonsense"/)
+  const taken = await receiver.post('/console/t/taker/receive', { code: code!, newProjectName: '' })
+  assert.equal(taken.status, 409)
+  assert.match(taken.text, /id="newProjectName-fault"/)
+  const accepted = await receiver.post('/console/t/taker/receive', { code: code!, newProjectName: 'web-two' })
+  assert.deepEqual([accepted.status, accepted.location], [303, '/console/t/taker'], accepted.text)
+  assert.match((await giver.get('/console/t/admin')).text, /being transferred/)
+  assert.match((await giver.get(PATH)).text, /It is being transferred/)
+  const locked = await giver.post(`${PATH}/settings`, { name: 'web', nodeVersion: '20.x' })
+  assert.equal(locked.status, 409)
+  await runTimer(world.deps, 'project-transfers', world.deps.clock.now())
+  assert.match((await receiver.get('/console/t/taker/projects/web-two')).text, /Came from/)
+  assert.equal((await giver.get(PATH)).status, 404)
+})
+
+onBothEngines('a code is made only by whoever gave their password of late', async (world) => {
+  const client = await signedIn(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  await client.get(PATH)
+  const confirmed_at = world.deps.clock.now() - 3_600_000
+  await world.deps.db.write((tx) => tx.updateTable('session').set({ confirmed_at }).execute())
+  for (const asked of [await client.get(`${PATH}/transfer`), await client.post(`${PATH}/transfer`)])
+    assert.equal(asked.location, `/confirm?return=${encodeURIComponent(`${PATH}/transfer`)}`)
+})
+
+onBothEngines('the overview says who paused a project, and what needs attention', async (world) => {
+  const guest = await world.user('guest')
+  await world.join(guest, 'MEMBER')
+  const { teamId } = world.credentials
+  const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
+  const { id } = (await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })).body
+  const client = await signedIn(world)
+  const path = `/console/t/${slug}/projects/web`
+  assert.doesNotMatch((await client.get(path)).text, /What needs attention/)
+  await world.call('POST', `/v10/projects/web/domains?teamId=${teamId}`, { name: 'www.example.com' })
+  assert.match((await client.get(path)).text, /www\.example\.com<\/a> is not verified/)
+  await guest.call('POST', `/v1/projects/${id}/pause?teamId=${teamId}`)
+  const paused = (await client.get(path)).text
+  assert.match(paused, /It is paused by guest since <time[^>]*>just now/)
+  const shown = (await world.call('GET', `/v9/projects/web?teamId=${teamId}`)).body
+  assert.equal(shown.pausedBy, guest.id)
+  await client.post(`${path}/unpause`)
+  const after = (await world.call('GET', `/v9/projects/web?teamId=${teamId}`)).body
+  assert.deepEqual([after.paused, after.pausedAt, after.pausedBy], [false, undefined, undefined])
+})

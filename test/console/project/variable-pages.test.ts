@@ -1,0 +1,168 @@
+/** Editing, history, restoring and comparing variables in the console. docs/console.md. */
+import assert from 'node:assert/strict'
+import { signedIn } from '../../support/browser-client.ts'
+import { onBothEngines, type World } from '../../support/world.ts'
+
+const PATH = '/console/t/admin/projects/web/variables'
+
+async function open(world: World, variables: object[]) {
+  const client = await signedIn(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  const ids: string[] = []
+  for (const body of variables) {
+    const made = await world.call('POST', '/v10/projects/web/env', body)
+    assert.equal(made.status, 201, made.text)
+    ids.push(made.body.created.id)
+  }
+  await client.get(PATH)
+  return { client, ids }
+}
+
+const read = async ({ call }: World, id: string) => (await call('GET', `/v1/projects/web/env/${id}`)).body
+
+onBothEngines('a variable is edited: what the form leaves empty keeps the value or clears the rest', async (world) => {
+  const { client, ids } = await open(world, [
+    { key: 'TOKEN', value: 'first-value', target: ['preview'], gitBranch: 'next', comment: 'why' },
+  ])
+  const made = await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
+  const [id] = ids
+  const page = await client.get(`${PATH}/${id}/edit`)
+  assert.equal(page.status, 200, page.text)
+  assert.doesNotMatch(page.text, /first-value/)
+  assert.match(page.text, /value="next"/)
+  assert.match(page.text, /staging \(custom\)/)
+  assert.match(page.text, /name="target" value="preview" checked/)
+
+  const form = { key: 'TOKEN', value: '', type: 'encrypted', gitBranch: '', comment: '' }
+  const saved = await client.post(`${PATH}/${id}/edit`, { ...form, target: ['preview', made.body.id] })
+  assert.deepEqual([saved.status, saved.location], [303, PATH], saved.text)
+  const after = await read(world, id!)
+  assert.deepEqual(
+    [after.value, after.target, after.customEnvironmentIds, after.gitBranch, after.comment],
+    ['first-value', ['preview'], [made.body.id], undefined, undefined],
+  )
+  assert.match((await client.get(PATH)).text, />staging</)
+
+  await client.post(`${PATH}/${id}/edit`, { ...form, target: ['preview'], value: 'two\r\nlines' })
+  assert.equal((await read(world, id!)).value, 'two\nlines', 'a browser ends lines with CR LF, people do not')
+
+  const nowhere = await client.post(`${PATH}/${id}/edit`, { ...form, value: 'typed-anew' })
+  assert.equal(nowhere.status, 400)
+  assert.match(nowhere.text, /id="target-fault"/)
+  assert.match(nowhere.text, />\ntyped-anew<\/textarea>/)
+  const branch = await client.post(`${PATH}/${id}/edit`, {
+    ...form,
+    target: ['production'],
+    gitBranch: 'b'.repeat(300),
+  })
+  assert.equal(branch.status, 400)
+  assert.match(branch.text, /aria-describedby="gitBranch-hint gitBranch-fault" aria-invalid="true"/)
+  assert.equal((await client.get(`${PATH}/env_nobody/edit`)).status, 404)
+})
+
+onBothEngines('the history tells who, when and what, and a version is restored', async (world) => {
+  const { client, ids } = await open(world, [{ key: 'TOKEN', value: 'first-value', target: ['preview'] }])
+  const [id] = ids
+  await world.call('PATCH', `/v9/projects/web/env/${id}`, { value: 'second-value', comment: 'changed' })
+  const page = await client.get(`${PATH}/${id}/history`)
+  assert.equal(page.status, 200, page.text)
+  assert.match(page.text, /<td>2<\/td><td><time[^>]*>just now<\/time><\/td><td>you<\/td>\s*<td>updated [^<]*value/)
+  assert.match(page.text, /<td>1<\/td>.*?<td>you<\/td>\s*<td>created<\/td>/s)
+  assert.doesNotMatch(page.text, /first-value|second-value/)
+  const restored = await client.post(`${PATH}/${id}/history/1/restore`)
+  assert.deepEqual([restored.status, restored.location], [303, `${PATH}/${id}/history`], restored.text)
+  assert.equal((await read(world, id!)).value, 'first-value')
+  assert.match((await client.get(`${PATH}/${id}/history`)).text, /<td>3<\/td>.*?<td>restored/s)
+  const none = await client.post(`${PATH}/${id}/history/77/restore`)
+  assert.equal(none.status, 404)
+  assert.match(none.text, /no version &quot;77&quot;/)
+  await world.call('DELETE', `/v9/projects/web/env/${id}`)
+  const gone = await client.get(`${PATH}/${id}/history`)
+  assert.match(gone.text, /was deleted/)
+  assert.doesNotMatch(gone.text, /<form method="post" action="[^"]*restore/)
+})
+
+onBothEngines('the history names members of the team, and nobody else', async (world) => {
+  const guest = await world.user('guest')
+  await world.join(guest, 'MEMBER')
+  const { teamId } = world.credentials
+  await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
+  const made = await guest.call('POST', `/v10/projects/web/env?teamId=${teamId}`, {
+    key: 'A',
+    value: '1',
+    target: ['preview'],
+  })
+  const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
+  const client = await signedIn(world)
+  const path = `/console/t/${slug}/projects/web/variables/${made.body.created.id}/history`
+  assert.match((await client.get(path)).text, /<td>guest<\/td>/)
+  await world.call('DELETE', `/v1/teams/${teamId}/members/${guest.id}`)
+  const after = (await client.get(path)).text
+  assert.match(after, new RegExp(`not in the account <code>${guest.id}`))
+})
+
+onBothEngines('two environments are compared without a value of either', async (world) => {
+  const at = (key: string, value: string, target: string, more: object = {}) => ({
+    key,
+    value,
+    target: [target],
+    ...more,
+  })
+  const { client } = await open(world, [
+    at('SAME', 'equal-value', 'production'),
+    at('SAME', 'equal-value', 'preview'),
+    at('OTHER', 'one-value', 'production'),
+    at('OTHER', 'another-value', 'preview'),
+    at('HERE', 'here-value', 'production'),
+    at('THERE', 'there-value', 'preview'),
+    at('SECRET', 'hidden-value', 'production', { type: 'sensitive' }),
+    at('SECRET', 'hidden-value', 'preview', { type: 'sensitive' }),
+    at('BRANCH', 'branch-value', 'preview', { gitBranch: 'next' }),
+    { key: 'BOTH', value: 'both-value', target: ['production', 'preview'], type: 'sensitive' },
+  ])
+  const page = await client.get(`${PATH}/compare?left=production&right=preview&all=1`)
+  assert.equal(page.status, 200, page.text)
+  assert.doesNotMatch(page.text, /-value/)
+  const rows = [...page.text.matchAll(/<tr><td><code>(\w+)<\/code>.*?<td>([a-z ]+)<\/td><\/tr>/g)].map(
+    ([, key, words]) => [key, words],
+  )
+  assert.deepEqual(rows, [
+    ['BOTH', 'the same'],
+    ['HERE', 'only in one'],
+    ['OTHER', 'different'],
+    ['SAME', 'the same'],
+    ['SECRET', 'not compared'],
+    ['THERE', 'only in one'],
+  ])
+  const differences = (await client.get(`${PATH}/compare?left=production&right=preview`)).text
+  assert.doesNotMatch(differences, /SAME|BOTH/)
+  assert.match(differences, /4 of 6 keys/)
+})
+
+onBothEngines('whoever reads no values learns no difference of values', async (world) => {
+  const guest = await world.user('guest')
+  await world.join(guest, 'VIEWER')
+  const { teamId } = world.credentials
+  await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
+  for (const target of ['production', 'preview'])
+    await world.call('POST', `/v10/projects/web/env?teamId=${teamId}`, { key: 'A', value: 'equal', target: [target] })
+  const { slug } = (await world.call('GET', `/v2/teams/${teamId}`)).body as { slug: string }
+  const client = await signedIn(world, guest.id, 'guest')
+  const page = await client.get(`/console/t/${slug}/projects/web/variables/compare`)
+  assert.match(page.text, /<td>not compared<\/td>/)
+})
+
+onBothEngines('the list shows what a deployment of a branch gets', async (world) => {
+  const { client } = await open(world, [
+    { key: 'A', value: 'general', target: ['preview'], comment: 'general one' },
+    { key: 'A', value: 'special', target: ['preview'], gitBranch: 'next', comment: 'special one' },
+    { key: 'B', value: 'x', target: ['production'] },
+  ])
+  const general = (await client.get(`${PATH}?environment=preview`)).text
+  assert.match(general, /general one/)
+  assert.doesNotMatch(general, /special one|<code>B</)
+  const special = (await client.get(`${PATH}?environment=preview&branch=next`)).text
+  assert.match(special, /special one/)
+  assert.doesNotMatch(special, /general one/)
+  assert.match((await client.get(`${PATH}?search=b`)).text, /<code>B</)
+})
