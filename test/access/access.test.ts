@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../support/call.ts'
-import { makeProject, PUBLIC, sampleOf } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
+import { PUBLIC, sampleOf } from '../support/sample-requests.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
 
 const OPERATIONS = [

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { type App, exchange, formOf, install, makeIntegration } from '../support/integration-world.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { type App, exchange, formOf, install, makeIntegration } from '../support/worlds/integration-world.ts'
 
 type Given = { app: App; code: string; token: string }
 

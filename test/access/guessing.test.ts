@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '../../src/http/failure-limits.ts'
 import { newClientSecret } from '../../src/ids.ts'
-import { givePassword, openClient, PASSWORD } from '../support/browser-client.ts'
-import { install, makeIntegration, REDIRECT } from '../support/integration-world.ts'
+import { givePassword, openClient, PASSWORD } from '../support/clients/browser-client.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
+import { install, makeIntegration, REDIRECT } from '../support/worlds/integration-world.ts'
 
 const ON = { BERTH_RATE_LIMITS: 'on' }
 const ATTACKER = '198.51.100.7'

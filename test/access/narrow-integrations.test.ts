@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { SCOPES } from '../../src/permissions/scopes.ts'
-import { makeInstallation, REDIRECT } from '../support/integration-world.ts'
-import { makeDeployment, makeProject, openPlace, type Place, PUBLIC, sampleOf } from '../support/place.ts'
+import { makeDeployment, makeProject } from '../support/projects.ts'
+import { openSamples, PUBLIC, type Samples, sampleOf } from '../support/sample-requests.ts'
 import { proveDomains } from '../support/states.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
+import { makeInstallation, REDIRECT } from '../support/worlds/integration-world.ts'
 
 onBothEngines('a token limited to projects changes no integration and no installation', async (world) => {
   const { teamId } = world.credentials
@@ -42,7 +43,7 @@ onBothEngines('a token limited to projects changes no integration and no install
 })
 
 /** A project that a narrow token does not see, named by whatever can name a project; gives the ids that no answer may hold. */
-async function openVault(world: World, { projectId, installationId }: Place): Promise<string[]> {
+async function openVault(world: World, { projectId, installationId }: Samples): Promise<string[]> {
   const made = async <const U extends string>(url: U, body: object) => {
     const answer = await world.call('POST', url, body)
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
@@ -69,9 +70,9 @@ async function openVault(world: World, { projectId, installationId }: Place): Pr
 onBothEngines(
   'no answer of any operation tells a token limited to projects an id of another project',
   async (world) => {
-    const place = await openPlace(world)
-    const hidden = await openVault(world, place)
-    const { projectId, installationId } = place
+    const samples = await openSamples(world)
+    const hidden = await openVault(world, samples)
+    const { projectId, installationId } = samples
     const { id: otherId } = (await world.call('GET', '/v9/projects/other')).body
     const projects = [projectId, otherId]
     const scopes = SCOPES.map((scope) => `read-write:${scope}`)
@@ -92,7 +93,7 @@ onBothEngines(
     for (const route of routes) {
       for (const path of [vault, {}]) {
         for (const [name, call] of callers) {
-          const { method, url, body } = sampleOf(route, place, path)
+          const { method, url, body } = sampleOf(route, samples, path)
           const { status, text, headers } = await call(method, url, body)
           if (status < 300) answered++
           for (const id of hidden) {

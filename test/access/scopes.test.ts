@@ -5,11 +5,11 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../support/call.ts'
-import { type App, exchange, install, makeIntegration } from '../support/integration-world.ts'
-import { openPlace, type Place, PUBLIC, sampleOf } from '../support/place.ts'
 import { rounds } from '../support/rounds.ts'
-import { SCOPES } from '../support/scope-names.ts'
+import { openSamples, PUBLIC, type Samples, sampleOf } from '../support/sample-requests.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
+import { type App, exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
+import { SCOPES } from './scope-names.ts'
 
 type Scope = (typeof SCOPES)[number]
 type Level = 'read' | 'write'
@@ -231,18 +231,18 @@ async function consentTo(world: World, app: App, scopes: string[], where: object
   return (await install(world, app, where)).code
 }
 
-/** A good request that leaves the place as it is when it is let in: of things that are not there, or of no effect. */
-function harmlessSample(route: (typeof PUBLIC)[number], place: Place) {
-  if (route.operationId === 'setConfigurationProject') return sampleOf(route, place)
+/** A good request that leaves the samples as they are when it is let in: of things that are not there, or of no effect. */
+function harmlessSample(route: (typeof PUBLIC)[number], samples: Samples) {
+  if (route.operationId === 'setConfigurationProject') return sampleOf(route, samples)
   const unknown = { idOrName: 'unknown', projectId: 'unknown', code: 'unknown' }
   const apps = route.path.includes('/integrations/apps')
-  return sampleOf(route, place, apps ? unknown : { ...unknown, ...(route.method !== 'GET' && { id: 'unknown_id' }) })
+  return sampleOf(route, samples, apps ? unknown : { ...unknown, ...(route.method !== 'GET' && { id: 'unknown_id' }) })
 }
 
 onBothEngines(
   'each operation, at each scope at nothing, read and read-write, is let in as the table says',
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     const app = await makeIntegration(world, { slug: 'walker', scopes: [] })
     const { code, installationId } = await install(world, app)
     const call = world.as((await exchange(world, app, code)).body.access_token)
@@ -253,8 +253,8 @@ onBothEngines(
     for (const granted of some) {
       await consentTo(world, app, written(granted), {})
       for (const route of PUBLIC) {
-        const { method, url, body } = harmlessSample(route, { ...place, installationId })
-        const answer = await call(method, withQuery(url, `teamId=${place.teamId}`), body)
+        const { method, url, body } = harmlessSample(route, { ...samples, installationId })
+        const answer = await call(method, withQuery(url, `teamId=${samples.teamId}`), body)
         const said = `${route.operationId} with ${written(granted).join(' ') || 'nothing'}: ${answer.text.slice(0, 300)}`
         assert.ok(answer.status < 500, said)
         assert.equal(answer.status !== 403, mayByTable(route.operationId, granted), said)
@@ -268,30 +268,30 @@ onBothEngines(
 )
 
 onBothEngines('the token of a team installation names its team on every request, by id or slug', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const app = await makeIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
   const { code, installationId } = await install(world, app)
   const call = world.as((await exchange(world, app, code)).body.access_token)
   for (const route of PUBLIC) {
-    const { method, url, body } = harmlessSample(route, { ...place, installationId })
+    const { method, url, body } = harmlessSample(route, { ...samples, installationId })
     // An empty `teamId` counts as none.
     for (const query of ['', 'teamId=']) {
       const missing = await call(method, query === '' ? url : withQuery(url, query), body)
       assert.deepEqual([missing.status, missing.body.error.code], [403, 'forbidden'], route.operationId)
       assert.match(missing.body.error.message, /teamId/, route.operationId)
     }
-    for (const query of [`teamId=${place.teamId}`, 'slug=team', `teamId=${place.teamId}&slug=team`]) {
+    for (const query of [`teamId=${samples.teamId}`, 'slug=team', `teamId=${samples.teamId}&slug=team`]) {
       const answer = await call(method, withQuery(url, query), body)
       assert.equal(answer.status === 403, ORACLE[route.operationId] === null, `${route.operationId} ${answer.text}`)
     }
     const answers = new Set<string>()
     for (const query of [
-      `teamId=${place.rival.teamId}`,
+      `teamId=${samples.rival.teamId}`,
       'slug=rivals',
       'slug=admin',
       'slug=',
-      `teamId=${place.userId}`,
-      `teamId=${place.teamId}&slug=rivals`,
+      `teamId=${samples.userId}`,
+      `teamId=${samples.teamId}&slug=rivals`,
       'teamId=team_unknown',
     ]) {
       const answer = await call(method, withQuery(url, query), body)
@@ -303,17 +303,17 @@ onBothEngines('the token of a team installation names its team on every request,
 })
 
 onBothEngines('the token of a personal installation names no team, and may name its own account', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const app = await makeIntegration(world, { slug: 'walker', scopes: SCOPES.map((scope) => `read-write:${scope}`) })
   const { code, installationId } = await install(world, app, { teamId: undefined })
   const call = world.as((await exchange(world, app, code)).body.access_token)
   for (const route of PUBLIC) {
-    const { method, url, body } = harmlessSample(route, { ...place, installationId })
-    for (const own of [url, withQuery(url, `teamId=${place.userId}`), withQuery(url, 'slug=admin')]) {
+    const { method, url, body } = harmlessSample(route, { ...samples, installationId })
+    for (const own of [url, withQuery(url, `teamId=${samples.userId}`), withQuery(url, 'slug=admin')]) {
       const answer = await call(method, own, body)
       assert.equal(answer.status === 403, ORACLE[route.operationId] === null, `${route.operationId} ${answer.text}`)
     }
-    for (const query of [`teamId=${place.teamId}`, 'slug=team', 'slug=rivals']) {
+    for (const query of [`teamId=${samples.teamId}`, 'slug=team', 'slug=rivals']) {
       const refused = await call(method, withQuery(url, query), body)
       assert.deepEqual([refused.status, refused.body.error.code], [403, 'forbidden'], `${route.operationId} ${query}`)
     }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../support/call.ts'
-import { OPERATORS, openPlace, sampleOf } from '../support/place.ts'
+import { OPERATORS, openSamples, sampleOf } from '../support/sample-requests.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
@@ -11,10 +11,10 @@ const DAY_MS = 86_400_000
 onBothEngines(
   'every operator route refuses a field or a query parameter that it does not know, by its name',
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     let bodies = 0
     for (const route of OPERATORS) {
-      const { method, url, body } = sampleOf(route, place)
+      const { method, url, body } = sampleOf(route, samples)
       const asked = await world.operator(method, withQuery(url, 'nonsense=1'), body)
       assert.deepEqual(said(asked), [400, 'bad_request'], route.operationId)
       assert.match(asked.body.error.message, /`nonsense`/, route.operationId)
@@ -26,10 +26,10 @@ onBothEngines(
     }
     assert.ok(bodies > 20)
     const nested = { lines: [{ timestamp: 1, message: 'm', source: 'edge', more: 1 }] }
-    const logs = await world.operator('POST', `/operator/v1/projects/${place.projectId}/logs`, nested)
+    const logs = await world.operator('POST', `/operator/v1/projects/${samples.projectId}/logs`, nested)
     assert.match(logs.body.error.message, /`lines\.0\.more`/)
     const free = { url: 'web-9.apps.example.net', target: null, readyState: 'BUILDING', meta: { anything: 'goes' } }
-    const made = await world.operator('POST', `/operator/v1/projects/${place.projectId}/deployments`, free)
+    const made = await world.operator('POST', `/operator/v1/projects/${samples.projectId}/deployments`, free)
     assert.equal(made.status, 201, made.text)
   },
 )

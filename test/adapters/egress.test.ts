@@ -6,9 +6,9 @@ import { isPublicAddress } from '../../src/adapters/addresses.ts'
 import type { Dns } from '../../src/adapters/dns.ts'
 import { openDns } from '../../src/adapters/dns.ts'
 import { openEgress } from '../../src/adapters/egress.ts'
-import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, receiver, register } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
+import { deliver, deliveries, LOCAL, receiver, register } from '../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 /** A listener on every address of this machine that must not be connected to. */

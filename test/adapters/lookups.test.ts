@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { openDns } from '../../src/adapters/dns.ts'
 import { openEgress } from '../../src/adapters/egress.ts'
-import { startDnsServer } from '../support/dns-server.ts'
-import { receiver } from '../support/receiver.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
+import { receiver } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const dns = await startDnsServer()

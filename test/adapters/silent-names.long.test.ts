@@ -4,7 +4,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { openDns } from '../../src/adapters/dns.ts'
-import { startDnsServer } from '../support/dns-server.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const silent = createSocket('udp4').bind(0, '127.0.0.1')

@@ -1,12 +1,13 @@
 /** Aliases by the routes of the CLI and the SDKs: assigned by hand, listed, found, taken away, and followed by the edge. docs/deployments.md: Assigning by hand. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { leads, openWeb, SETTINGS } from '../support/deploy-world.ts'
-import { startDnsServer } from '../support/dns-server.ts'
-import { events, holder, refused, withDomains } from '../support/domain-world.ts'
-import { openEdgeOf } from '../support/edge-world.ts'
-import { digest, makeDeployment } from '../support/place.ts'
+import { digest } from '../support/digest.ts'
+import { makeDeployment } from '../support/projects.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
+import { leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
+import { events, holder, refused, withDomains } from '../support/worlds/domain-world.ts'
+import { openEdgeOf } from '../support/worlds/edge-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())

@@ -1,8 +1,8 @@
 /** What a team feels while another one does the worst it can: its p99, and the memory of the service. docs/threats.md; docs/limits.md. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MIB, memoryOf } from '../support/clients/raw-connection.ts'
 import { newHome, processOnBothEngines, start } from '../support/process.ts'
-import { MIB, memoryOf } from '../support/stalled.ts'
 import type { Engine } from '../support/world.ts'
 import { ATTACKS } from './bystander/attacks.ts'
 import { type Measured, startMeter } from './bystander/meter.ts'

@@ -7,21 +7,21 @@ import type { Route } from '../../src/http/route.ts'
 import { SCOPES } from '../../src/permissions/scopes.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
-import { makeInstallation } from '../support/integration-world.ts'
-import { callerOf, openPlace, type Place, sampleOf } from '../support/place.ts'
+import { callerOf, openSamples, type Samples, sampleOf } from '../support/sample-requests.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { makeInstallation } from '../support/worlds/integration-world.ts'
 import { faultOf } from './document.ts'
 import { FULL, SEED, sayFigure } from './form.ts'
 import { KNOWN, pathWith, type Request, requests, spoiled } from './requests.ts'
 
 /** Requests on each engine: more than 100,000 in all, most on the one that answers faster. */
 const COUNT = FULL ? { sqlite: 70_000, postgres: 32_000 } : { sqlite: 1200, postgres: 800 }
-/** A place is left for a new one after this many: by then much of it is gone. */
+/** A world is left for a new one after this many: by then much of it is gone. */
 const A_PLACE = 2000
 
 type Field = {
   world: World
-  place: Place
+  samples: Samples
   callers: Record<Request['caller'], Call>
   /** Ids and the like that answers told, newest first, by their prefix. */
   known: Map<string, string[]>
@@ -57,8 +57,8 @@ after(() => {
 })
 
 async function openField(world: World): Promise<Field> {
-  const place = await openPlace(world)
-  const { clientId, clientSecret } = place.apps.helper
+  const samples = await openSamples(world)
+  const { clientId, clientSecret } = samples.apps.helper
   const installed = await makeInstallation(
     world,
     { slug: 'fuzzed', scopes: SCOPES.map((one) => `read-write:${one}`) },
@@ -67,20 +67,20 @@ async function openField(world: World): Promise<Field> {
   const tokens = (await world.call('GET', '/v5/user/tokens/current')).body
   const known = new Map(
     Object.entries({
-      prj: [place.projectId, place.rival.projectId],
-      usr: [place.userId, place.spare.id, place.mateId],
-      team: [place.teamId, place.rival.teamId],
+      prj: [samples.projectId, samples.rival.projectId],
+      usr: [samples.userId, samples.spare.id, samples.mateId],
+      team: [samples.teamId, samples.rival.teamId],
       client_id: [clientId],
       client_secret: [clientSecret],
-      code: [place.code, place.transferCode],
+      code: [samples.code, samples.transferCode],
       token: [installed.token],
     }),
   )
   const callers = {
-    ...{ owner: world.call, rival: place.rival.call, operator: world.operator },
+    ...{ owner: world.call, rival: samples.rival.call, operator: world.operator },
     ...{ installation: installed.call, nobody: world.as(undefined) },
   }
-  return { world, place, callers, known, ownTokenId: tokens.token.id }
+  return { world, samples, callers, known, ownTokenId: tokens.token.id }
 }
 
 async function mustBeSaid(field: Field, request: Request): Promise<void> {
@@ -118,10 +118,10 @@ function leadsElsewhere({ path }: Request): boolean {
 type Sent = { url: string; body: Buffer | string | undefined; contentType: string | undefined }
 
 /** The request as it is sent: with ids of what is there. */
-function filled({ place, known }: Field, request: Request): Sent {
+function filled({ samples, known }: Field, request: Request): Sent {
   const { version, path, query, contentType } = request
   const route = routeOf(request)
-  const sample = namesIn(route.path, sampleOf(route, place).url)
+  const sample = namesIn(route.path, sampleOf(route, samples).url)
   const text = (said: string) =>
     said.replaceAll(KNOWN, (_, prefix: string, at: string) => pick(known.get(prefix), Number(at)))
   const name = (param: string) => {
@@ -141,9 +141,9 @@ function filled({ place, known }: Field, request: Request): Sent {
 }
 
 /** What the sample of the operation asks. */
-function sampled({ place }: Field, request: Request): Sent {
+function sampled({ samples }: Field, request: Request): Sent {
   const route = routeOf(request)
-  const { url, body } = sampleOf(route, place)
+  const { url, body } = sampleOf(route, samples)
   if (body instanceof Blob) return { url, body: 'SAMPLE=v', contentType: 'text/plain' }
   if (body === undefined) return { url, body, contentType: undefined }
   const { sample } = request
@@ -176,10 +176,10 @@ function learn({ known }: Field, { text, body }: Answer): void {
 }
 
 /** Some requests take away what all the others need. */
-async function mend({ world, place }: Field, operationId: string): Promise<void> {
+async function mend({ world, samples }: Field, operationId: string): Promise<void> {
   if (operationId === 'operatorUpdateAccount') {
     const standing = { softBlocked: false, paymentMissing: false }
-    for (const id of [place.userId, place.teamId])
+    for (const id of [samples.userId, samples.teamId])
       await world.operator('PATCH', `/operator/v1/accounts/${id}`, standing)
   }
   if (!/^(deleteProject|updateProject|acceptProjectTransferRequest)$/.test(operationId)) return

@@ -1,8 +1,8 @@
 /** Somebody who guesses a client secret for as long as it takes: nothing is found, and nobody else notices. docs/spec/reliability.md T19; docs/limits.md: Whoever fails often waits alone. */
 import assert from 'node:assert/strict'
 import { newClientSecret } from '../../src/ids.ts'
-import { makeIntegration } from '../support/integration-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import { makeIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, sayFigure } from './form.ts'
 
 const GUESSES = FULL ? 100_000 : 3000

@@ -7,9 +7,10 @@ import assert from 'node:assert/strict'
 import { type Route, unversioned } from '../../src/http/route.ts'
 import { SCOPES } from '../../src/permissions/scopes.ts'
 import { withQuery } from '../support/call.ts'
-import { exchange, install, makeIntegration } from '../support/integration-world.ts'
-import { CLIENTS, digest, OPERATORS, PUBLIC, sampleOf } from '../support/place.ts'
+import { digest } from '../support/digest.ts'
+import { CLIENTS, OPERATORS, PUBLIC, sampleOf } from '../support/sample-requests.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, SEED, sayFigure } from './form.ts'
 import { openTenant, type Tenant, unknownLike, unknownOf } from './tenants.ts'
 
@@ -108,8 +109,8 @@ async function tokenOf(world: World, wanted: object): Promise<Call> {
 }
 
 /** An app with its secret, as it asks at the doors for apps. */
-function clientOf(world: World, { place }: Tenant): Call {
-  const { clientId, clientSecret } = place.apps.helper
+function clientOf(world: World, { samples }: Tenant): Call {
+  const { clientId, clientSecret } = samples.apps.helper
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
   const call = world.as(undefined)
   return (method, url, body, headers) => call(method, url, body, { ...headers, authorization })
@@ -133,7 +134,7 @@ function teamsOf(own: Tenant, foreign: Tenant): Team[] {
 
 type Addressing = {
   names: 'own' | 'foreign' | 'mixed'
-  place: Tenant['place']
+  samples: Tenant['samples']
   path: Record<string, string>
   /** The same with nothing there. */
   nothing: Record<string, string>
@@ -150,7 +151,7 @@ function addressingsOf(route: Route, own: Tenant, foreign: Tenant): Addressing[]
   const ownNames = full(own, own.byId)
   const foreignNames = full(foreign, foreign.byId)
   const one = (names: Addressing['names'], tenant: Tenant, path: Record<string, string>): Addressing => ({
-    ...{ names, place: tenant.place, path },
+    ...{ names, samples: tenant.samples, path },
     nothing: { ...path, ...unknownLike(path) },
   })
   const all = [one('own', own, ownNames), one('own', own, { ...full(own, own.byName), ...SHARED })]
@@ -164,7 +165,7 @@ function addressingsOf(route: Route, own: Tenant, foreign: Tenant): Addressing[]
     const path = { ...below, [parts[0]!]: above[parts[0]!]! }
     const strange = above === ownNames ? unknownLike(below) : below
     const first = above === ownNames ? above[parts[0]!]! : unknownOf(above[parts[0]!]!)
-    all.push({ names: 'mixed', place: own.place, path, nothing: { ...strange, [parts[0]!]: first } })
+    all.push({ names: 'mixed', samples: own.samples, path, nothing: { ...strange, [parts[0]!]: first } })
   }
   return all
 }
@@ -176,9 +177,9 @@ const FIXED = new Set(['target', 'gitBranch', 'version', 'provider', 'name'])
 
 const OF_ACCOUNT_DOMAIN = /^\/v\d+\/domains\/:domain(\/(verification|claim))?$/
 
-function idIn(route: Route, { place }: Tenant): string {
+function idIn(route: Route, { samples }: Tenant): string {
   const template = unversioned(route.path).replaceAll(/:(\w+)/g, '(?<$1>[^/?]+)')
-  return new RegExp(`^${template}`).exec(unversioned(sampleOf(route, place).url))?.groups?.id ?? ''
+  return new RegExp(`^${template}`).exec(unversioned(sampleOf(route, samples).url))?.groups?.id ?? ''
 }
 
 /** What a person has, whatever team they act for: their tokens, and the teams that they are in. */
@@ -244,7 +245,7 @@ type Ask = (one: Case, path: Record<string, string>) => Promise<{ answer: Answer
 /** Asks, and gives the answer also as text in which what was named is a dot. */
 function askerOf(tally: { asked: number }): Ask {
   return async ({ route, principal, team, addressing }, path) => {
-    const { method, url, body } = sampleOf(route, addressing.place, path)
+    const { method, url, body } = sampleOf(route, addressing.samples, path)
     const full = withQuery(url, team.query)
     const answer = await principal.call(method, full, body)
     tally.asked++
@@ -307,8 +308,8 @@ async function judge(one: Case, ask: Ask, refusals: Map<string, string>, tally: 
 }
 
 /** No name, value or id of the tenant. */
-function tellsNothingOf({ mark, place, teamId, ownerId, otherProjectId }: Tenant, text: string, said: string): void {
-  const { projectId, envId, deploymentId, webhookId, deliveryId, drainId, mateId, installationId } = place
+function tellsNothingOf({ mark, samples, teamId, ownerId, otherProjectId }: Tenant, text: string, said: string): void {
+  const { projectId, envId, deploymentId, webhookId, deliveryId, drainId, mateId, installationId } = samples
   const ids = [
     teamId,
     ownerId,
@@ -326,13 +327,17 @@ function tellsNothingOf({ mark, place, teamId, ownerId, otherProjectId }: Tenant
 }
 
 /** At the doors of the operator and of apps everyone else is a stranger. */
-async function strangersAtOtherDoors(world: World, principals: Principal[], { place, byId }: Tenant): Promise<number> {
+async function strangersAtOtherDoors(
+  world: World,
+  principals: Principal[],
+  { samples, byId }: Tenant,
+): Promise<number> {
   let asked = 0
   for (const route of [...OPERATORS, ...CLIENTS]) {
     for (const { name, call } of principals) {
       if (name === 'the operator' || (name === 'a client' && route.auth === 'client')) continue
       const path = { ...byId, id: 'none', name: 'old-events', provider: 'bitbucket' }
-      const { method, url, body } = sampleOf(route, place, path)
+      const { method, url, body } = sampleOf(route, samples, path)
       const { client_secret: _, ...nameless } = (body ?? {}) as Record<string, unknown>
       const sent = route.auth === 'client' ? nameless : body
       const answer = await call(method, url, sent)

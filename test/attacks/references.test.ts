@@ -4,14 +4,15 @@ import assert from 'node:assert/strict'
 import type { TSchema } from 'typebox'
 import { isList } from '../../src/http/route.ts'
 import { withQuery } from '../support/call.ts'
-import { type digest, openPlace, PUBLIC, sampleOf, teamQuery } from '../support/place.ts'
+import type { digest } from '../support/digest.ts'
+import { openSamples, PUBLIC, sampleOf, teamQuery } from '../support/sample-requests.ts'
 import { type Method, onBothEngines } from '../support/world.ts'
 import { FULL, sayFigure } from './form.ts'
 import { openTenant, type Tenant, unknownOf } from './tenants.ts'
 
 type Reference = [method: Method, path: string, body: (named: string) => object, named: (tenant: Tenant) => string]
 
-const project = ({ place }: Tenant) => place.projectId
+const project = ({ samples }: Tenant) => samples.projectId
 const variable = { key: 'A', value: 'v', target: ['preview'] }
 const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
 const drain = { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' }
@@ -25,7 +26,7 @@ const REFERENCES: Reference[] = [
   ['PATCH', '/v9/projects/web/domains/www.alpha.dev', (redirect) => ({ redirect }), ({ mark }) => `only.${mark}.dev`],
   ['POST', '/v9/projects/web/custom-environments', (from) => ({ slug: 'made', copyEnvVarsFrom: from }), environment],
   ['POST', '/v10/projects/web/env', (id) => ({ ...variable, customEnvironmentIds: [id] }), environment],
-  ['DELETE', '/v1/projects/web/env', (id) => ({ ids: [id] }), ({ place }) => place.envId],
+  ['DELETE', '/v1/projects/web/env', (id) => ({ ids: [id] }), ({ samples }) => samples.envId],
   [
     'POST',
     '/v2/deployments/DEPLOYMENT/aliases',
@@ -43,7 +44,7 @@ onBothEngines('a body with an id of another team is answered like one with an un
   const foreign = await openTenant(world, 'omega')
   const before = await foreignRows(world, foreign)
   for (const [method, path, body, named] of REFERENCES) {
-    const url = path.replace('DEPLOYMENT', own.place.deploymentId)
+    const url = path.replace('DEPLOYMENT', own.samples.deploymentId)
     const told = async (name: string) => {
       const { status, text } = await own.call(method, url, body(name))
       return `${status} ${text.replaceAll(name, '·').replaceAll(name.split('.').slice(-2).join('.'), '·')}`
@@ -58,7 +59,7 @@ onBothEngines('a body with an id of another team is answered like one with an un
 /** The rows of everything that names the team, or its project. */
 async function foreignRows(
   { deps }: { deps: Parameters<typeof digest>[0]['deps'] },
-  { teamId, place }: Tenant,
+  { teamId, samples }: Tenant,
 ): Promise<string> {
   const projects = await deps.db.read
     .selectFrom('project')
@@ -75,7 +76,7 @@ async function foreignRows(
   const variables = await deps.db.read
     .selectFrom('env_var')
     .selectAll()
-    .where('project_id', '=', place.projectId)
+    .where('project_id', '=', samples.projectId)
     .execute()
   return JSON.stringify([projects, domains, variables])
 }
@@ -89,7 +90,7 @@ onBothEngines('a cursor of another team, and one with a bit turned, leads to not
   assert.ok(lists.length >= 10)
   let asked = 0
   for (const route of lists) {
-    const at = (tenant: Tenant, query: string) => withQuery(sampleOf(route, tenant.place, tenant.byId).url, query)
+    const at = (tenant: Tenant, query: string) => withQuery(sampleOf(route, tenant.samples, tenant.byId).url, query)
     const theirs = await foreign.call('GET', at(foreign, 'limit=1'))
     const cursor = BigInt(
       (JSON.parse(theirs.text) as { pagination?: { next?: number } }).pagination?.next ?? Date.now(),
@@ -135,13 +136,13 @@ function forgedOf({ type }: Shape): unknown {
 }
 
 onBothEngines('a field that only Berth sets cannot be set by a body', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   let fields = 0
   for (const route of PUBLIC) {
     if (!route.body || route.textBody || route.method === 'DELETE') continue
-    const { method, url, body } = sampleOf(route, place)
+    const { method, url, body } = sampleOf(route, samples)
     const more = forged((route.reply ?? {}) as Shape, route.body as Shape)
-    const answer = await world.call(method, withQuery(url, teamQuery(route, place)), { ...more, ...(body as object) })
+    const answer = await world.call(method, withQuery(url, teamQuery(route, samples)), { ...more, ...(body as object) })
     assert.ok(answer.status < 500, `${route.operationId}: ${answer.text}`)
     assert.doesNotMatch(answer.text, /forged|4242424242424/, route.operationId)
     fields += Object.keys(more).length

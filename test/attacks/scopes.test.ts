@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCOPES as KNOWN, permissionsOf } from '../../src/permissions/scopes.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { SCOPES } from '../support/scope-names.ts'
+import { SCOPES } from '../access/scope-names.ts'
 import { sayFigure } from './form.ts'
 
 type Need = { all?: string[]; any?: string[]; write: boolean }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BODY_BUDGET } from '../../src/server/body-budget.ts'
+import { bodyOf, MIB, memoryOf, say } from '../support/clients/raw-connection.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
-import { bodyOf, MIB, memoryOf, say } from '../support/stalled.ts'
 
 processOnBothEngines(
   'a thousand stalled sockets and a thousand stalled bodies of a MiB: others are served at once, and memory is bounded',

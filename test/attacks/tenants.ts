@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
-import { install, makeIntegration } from '../support/integration-world.ts'
-import { makeDeployment, type Place } from '../support/place.ts'
+import { makeDeployment } from '../support/projects.ts'
+import type { Samples } from '../support/sample-requests.ts'
 import { proveDomains } from '../support/states.ts'
 import type { Call, World } from '../support/world.ts'
+import { install, makeIntegration } from '../support/worlds/integration-world.ts'
 
 export type Tenant = {
   mark: string
@@ -16,7 +17,7 @@ export type Tenant = {
   owner: Call
   call: Call
   /** What a sample request is made from. */
-  place: Place
+  samples: Samples
   otherProjectId: string
   /** What the path names, by id and by name. */
   byId: Record<string, string>
@@ -86,7 +87,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const invited = await made('POST', `/v1/teams/${teamId}/members`, { email: `guest@${mark}.dev` })
   const app = await makeIntegration(world, { slug: `app-${mark}`, name: `App ${mark}`, teamId })
   const installed = await install(world, app, { userId: user.id, teamId })
-  const place: Place = {
+  const samples: Samples = {
     ...installed,
     ...{ projectId, userId: user.id, teamId, envId, deploymentId, transferCode, webhookId },
     ...{ drainId, otherDrainId, newerDrainId },
@@ -121,7 +122,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     environmentSlugOrId: `staging-${mark}`,
   }
   const byName = { ...byId, idOrName: `only-${mark}`, projectId: `only-${mark}`, idOrSlug: mark, idOrUrl: url }
-  return { mark, teamId, query, ownerId: user.id, owner: user.call, call, place, otherProjectId, byId, byName }
+  return { mark, teamId, query, ownerId: user.id, owner: user.call, call, samples, otherProjectId, byId, byName }
 }
 
 /** What the path names when it names nothing: shaped like what is there. */

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { newClientSecret, newId } from '../../src/ids.ts'
-import { makeIntegration } from '../support/integration-world.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { makeIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, sayFigure } from './form.ts'
 
 const SAMPLES = { sqlite: 60_000, postgres: 20_000 }

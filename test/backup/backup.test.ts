@@ -17,10 +17,10 @@ import pg from 'pg'
 import { migrate } from '../../src/db/db.ts'
 import { openPostgresAlone } from '../../src/db/postgres/open.ts'
 import { openSqliteFile } from '../../src/db/sqlite/open.ts'
-import { backedUp, create, freshHome, SECRET, secretOf } from '../support/backup-world.ts'
-import { berth } from '../support/command.ts'
+import { berth } from '../support/clients/command.ts'
 import { allNames, credentialsOf, ended, type Home, newHome, processOnBothEngines, start } from '../support/process.ts'
 import { ENGINES, type Engine } from '../support/world.ts'
+import { backedUp, create, freshHome, SECRET, secretOf } from './backup-world.ts'
 
 processOnBothEngines(
   'a backup that is not as it was written is refused, and nothing is restored',

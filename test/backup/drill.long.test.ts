@@ -7,8 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { backedUp, create, freshHome, SECRET, secretOf } from '../support/backup-world.ts'
-import { berth } from '../support/command.ts'
+import { berth } from '../support/clients/command.ts'
 import {
   allNames,
   credentialsOf,
@@ -21,6 +20,7 @@ import {
 import { root } from '../support/root.ts'
 import { MANY } from '../support/rounds.ts'
 import { ENGINES, type Engine } from '../support/world.ts'
+import { backedUp, create, freshHome, SECRET, secretOf } from './backup-world.ts'
 
 /** Rows of 2 KB that the store of the drill has before: more than the heap that backup and restore get holds. */
 const FILLING = Number(process.env.BERTH_DRILL_ROWS ?? 20_000)

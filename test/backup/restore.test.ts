@@ -12,7 +12,7 @@ import { makeBackup } from '../../src/backup/backup.ts'
 import { restoreBackup } from '../../src/backup/restore.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { migratePostgres } from '../../src/db/postgres/open.ts'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { ENGINES, type Engine, newDatabase, openWorld } from '../support/world.ts'
 
 const silent = () => {}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { startDnsServer } from '../support/dns-server.ts'
-import { formOf, install, makeIntegration, REDIRECT } from '../support/integration-world.ts'
-import { makeDeployment } from '../support/place.ts'
+import { makeDeployment } from '../support/projects.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
+import { formOf, install, makeIntegration, REDIRECT } from '../support/worlds/integration-world.ts'
 import { assertSaid, onBothClis } from './cli-world.ts'
 
 const dns = await startDnsServer()

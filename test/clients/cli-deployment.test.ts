@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
-import { openCertificates } from '../support/certificates.ts'
-import { makeDeployment } from '../support/place.ts'
+import { makeDeployment } from '../support/projects.ts'
+import { openCertificates } from '../support/servers/certificates.ts'
 import { assertSaid, type CliWorld, onEveryCli } from './cli-world.ts'
 
 const { cert, key, certText, keyText } = openCertificates({ after }).make('clients')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { runTimer } from '../../src/timers.ts'
-import { makeDeployment } from '../support/place.ts'
+import { makeDeployment } from '../support/projects.ts'
 import { assertSaid, onBothClis } from './cli-world.ts'
 
 onBothClis('deployments', async (world) => {

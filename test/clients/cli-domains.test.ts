@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { startDnsServer } from '../support/dns-server.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { assertSaid, onBothClis } from './cli-world.ts'
 
 const dns = await startDnsServer()

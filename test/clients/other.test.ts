@@ -1,8 +1,8 @@
 /** The calls of two programs that many run, as their source makes them: Infisical's sync of secrets, Sentry's integration. docs/spec/client-requests.md D.1. */
 import assert from 'node:assert/strict'
-import { makeInstallation } from '../support/integration-world.ts'
-import { makeDeployment, makeProject } from '../support/place.ts'
+import { makeDeployment, makeProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
+import { makeInstallation } from '../support/worlds/integration-world.ts'
 import { note } from './ledger.ts'
 import type { Decoded } from './sdk-client.ts'
 import { type ApiError, newProvider } from './terraform-provider.ts'

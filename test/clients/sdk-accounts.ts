@@ -1,8 +1,8 @@
 /** What an account has besides projects: people, tokens, domains, webhooks, log drains, installations; and what of a project is about people and environments. */
 import assert from 'node:assert/strict'
 import { WEBHOOK_EVENT_NAMES } from '../../src/outbox/event-names.ts'
-import { makeInstallation } from '../support/integration-world.ts'
 import type { World } from '../support/world.ts'
+import { makeInstallation } from '../support/worlds/integration-world.ts'
 import { type Decoded, eventsOf, openSdk } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
 import type { Remark, Story } from './sdk-story.ts'

@@ -1,6 +1,6 @@
 /** Deployments and the aliases that lead to them; promote, and back. */
 import assert from 'node:assert/strict'
-import { makeDeployment } from '../support/place.ts'
+import { makeDeployment } from '../support/projects.ts'
 import type { Decoded } from './sdk-client.ts'
 import type { Projects } from './sdk-projects.ts'
 import type { Story } from './sdk-story.ts'

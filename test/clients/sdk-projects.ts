@@ -1,7 +1,14 @@
 /** Projects, their variables and what is set on them: bare, and with everything that a project can have, at every git provider. */
 import assert from 'node:assert/strict'
-import { BESIDE, GIT_PROVIDERS, ON_CREATE, ON_UPDATE, SECRET_VARIABLE, VARIABLES } from '../support/full-project.ts'
-import { makeDeployment } from '../support/place.ts'
+import { makeDeployment } from '../support/projects.ts'
+import {
+  BESIDE,
+  GIT_PROVIDERS,
+  ON_CREATE,
+  ON_UPDATE,
+  SECRET_VARIABLE,
+  VARIABLES,
+} from '../support/worlds/full-project.ts'
 import type { Decoded } from './sdk-client.ts'
 import type { Story } from './sdk-story.ts'
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../support/call.ts'
-import type { DnsServer } from '../support/dns-server.ts'
-import type { GitHosts } from '../support/full-project.ts'
+import type { DnsServer } from '../support/servers/dns-server.ts'
 import type { Method, World } from '../support/world.ts'
+import type { GitHosts } from '../support/worlds/full-project.ts'
 import { type Decoded, isBefore, type Sdk } from './sdk-client.ts'
 
 export type Remark = { outcome: 'works'; why: string } | { outcome: 'differs'; why: string }

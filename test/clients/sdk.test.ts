@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { startDnsServer } from '../support/dns-server.ts'
-import { startGitHosts } from '../support/full-project.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines } from '../support/world.ts'
+import { startGitHosts } from '../support/worlds/full-project.ts'
 import { note } from './ledger.ts'
 import { tellAccount } from './sdk-accounts.ts'
 import { openSdk, SDK_VERSIONS } from './sdk-client.ts'

@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { SETTINGS } from '../../src/settings.ts'
 import { within } from '../support/bound.ts'
-import { berth } from '../support/command.ts'
+import { berth } from '../support/clients/command.ts'
 import { credentialsOf, ended, newHome, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
 

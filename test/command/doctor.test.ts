@@ -8,10 +8,10 @@ import { test } from 'node:test'
 import { migrate } from '../../src/db/db.ts'
 import { openPostgresAlone } from '../../src/db/postgres/open.ts'
 import { openSqliteFile } from '../../src/db/sqlite/open.ts'
-import { berth } from '../support/command.ts'
-import { startDnsServer } from '../support/dns-server.ts'
+import { berth } from '../support/clients/command.ts'
 import { credentialsOf, type Home, newHome, processOnBothEngines, start } from '../support/process.ts'
-import { openSmtp } from '../support/smtp.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
+import { openSmtp } from '../support/servers/smtp.ts'
 
 type Finding = { about: string; is: 'well' | 'worry' | 'wrong'; found: string; advice?: string }
 

@@ -4,12 +4,12 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { givePassword, PASSWORD } from '../support/browser-client.ts'
-import { findChromium, openChromium, openSite, openWindow, type Site } from '../support/chromium.ts'
-import { type App, makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
+import { givePassword, PASSWORD } from '../support/clients/browser-client.ts'
+import { findChromium, openChromium, openSite, openWindow, type Site } from '../support/clients/chromium.ts'
 import { lacking } from '../support/programs.ts'
+import { makeProject } from '../support/projects.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { type App, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const chromium = findChromium()
 const SCREENSHOTS = process.env.BERTH_SCREENSHOTS

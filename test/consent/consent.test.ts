@@ -1,8 +1,8 @@
 /** Consent: who may give it, to what, for which projects, and what the integration is told. */
 import assert from 'node:assert/strict'
-import { type Client, openClient, PASSWORD, signedIn } from '../support/browser-client.ts'
+import { type Client, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { lettersOf } from '../support/letters.ts'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const REDIRECT = 'https://app.example/callback'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { becomes } from '../support/edge-world.ts'
 import { newDatabase, openWorld } from '../support/world.ts'
+import { becomes } from '../support/worlds/edge-world.ts'
 
 type Names = { database: string; login: string }
 const LACKS = {

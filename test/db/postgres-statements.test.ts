@@ -5,8 +5,8 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { type Db, prepared, type Queries } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres/open.ts'
-import { becomes } from '../support/edge-world.ts'
 import { newDatabase } from '../support/world.ts'
+import { becomes } from '../support/worlds/edge-world.ts'
 
 const readFact = prepared<{ name: string }, { name: string; value: string }>((db, value) =>
   db.selectFrom('fact').selectAll().where('name', '=', value.name),

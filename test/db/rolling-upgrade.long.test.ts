@@ -12,10 +12,10 @@ import { checkAll, mustBeAnswers, untilWritten } from '../faults/kill.ts'
 import { openLedger } from '../faults/ledger.ts'
 import { openLine } from '../faults/line.ts'
 import { startLoad } from '../faults/load.ts'
-import { becomes } from '../support/edge-world.ts'
+import { freePort, newFolder, run, withProgram } from '../support/clients/proxies.ts'
 import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
-import { freePort, newFolder, run, withProgram } from '../support/proxies.ts'
 import { root } from '../support/root.ts'
+import { becomes } from '../support/worlds/edge-world.ts'
 
 /** How long the load goes on between two instances. */
 const BETWEEN_MS = 1000

@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { ROUTES } from '../../src/routes.ts'
 import { TIMERS } from '../../src/timers.ts'
 import { withQuery } from '../support/call.ts'
-import { callerOf, openPlace, type Place, sampleOf, teamQuery } from '../support/place.ts'
-import { hearStatements, SMALL, type Walk, walksOf } from '../support/statements.ts'
+import { callerOf, openSamples, type Samples, sampleOf, teamQuery } from '../support/sample-requests.ts'
 import { ENGINES, openWorld, type World } from '../support/world.ts'
+import { hearStatements, SMALL, type Walk, walksOf } from './statements.ts'
 
 const MONTHS_MS = 100 * 86_400_000
 
@@ -20,7 +20,7 @@ const OPEN_ONLY = new Set([
   'delivery_held',
   'delivery_held_endpoint',
 ])
-/** The test's own, from place.ts. */
+/** The test's own, from test/support/sample-requests.ts. */
 const OWN = /^update "(project_domain|account_domain|delivery)" set (?!.* where (?!"(verified_at|proven_at)" is null$))/
 /** What else walks, and why that is well. */
 const REASONABLE = [
@@ -66,22 +66,22 @@ function isTooLong(text: string, { table, index }: Walk): boolean {
 
 /** Every operation of the route table, every filter of the lists, every sweep, and the edge's reading of the hosts. */
 async function sayEverything(world: World): Promise<void> {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   // PostgreSQL believes nobody that a table is large while it has no page.
-  const session = { hash: 'x', user_id: place.spare.id, created_at: 1, used_at: 1, expires_at: 1 }
+  const session = { hash: 'x', user_id: samples.spare.id, created_at: 1, used_at: 1, expires_at: 1 }
   await world.deps.db.write((tx) => tx.insertInto('session').values(session).execute())
   await world.openEdge()
   const last = (method: string) => Number(method === 'DELETE')
   for (const route of ROUTES.toSorted((one, other) => last(one.method) - last(other.method))) {
-    const { method, url, body } = sampleOf(route, place)
-    const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, place)), body)
+    const { method, url, body } = sampleOf(route, samples)
+    const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, samples)), body)
     assert.ok(answer.status < 500, `${route.operationId}: ${answer.text}`)
   }
   const hook = { url: 'https://hooks.example.com', events: ['project.created'] }
   const { id: webhookId } = (await world.call('POST', '/v1/webhooks', hook)).body
-  for (const url of lists(place, webhookId)) assert.equal((await world.call('GET', url)).status, 200, url)
+  for (const url of lists(samples, webhookId)) assert.equal((await world.call('GET', url)).status, 200, url)
   for (const url of operatorsLists()) assert.equal((await world.operator('GET', url)).status, 200, url)
-  const narrow = await world.token({ projectIds: [place.projectId] })
+  const narrow = await world.token({ projectIds: [samples.projectId] })
   for (const url of ['/v9/projects', '/v5/domains', '/v6/deployments']) await narrow('GET', url)
   for (const name of Object.keys(TIMERS)) {
     const now = Date.now() + MONTHS_MS
@@ -91,7 +91,7 @@ async function sayEverything(world: World): Promise<void> {
 
 const query = (path: string, ...said: string[]) => said.map((one) => `${path}?${one}`)
 
-function lists({ projectId }: Place, webhookId: string): string[] {
+function lists({ projectId }: Samples, webhookId: string): string[] {
   const placed = ['until=1', 'limit=2']
   return [
     ...query(

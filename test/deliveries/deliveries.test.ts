@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
-import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, LOCAL, receiver, register } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, LOCAL, receiver, register } from '../support/servers/receiver.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
+import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const BOTH = ['project.created', 'project.removed']
 

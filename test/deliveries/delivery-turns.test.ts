@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shareOut } from '../../src/deliveries/share.ts'
-import { install, makeIntegration } from '../support/integration-world.ts'
-import { count, pile } from '../support/piled.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, receiver, register } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, receiver, register } from '../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { install, makeIntegration } from '../support/worlds/integration-world.ts'
+import { count, pile } from './delivery-rows.ts'
 
 const MOST_PENDING = 10_000
 const relieve = (world: World) => world.operator('POST', '/operator/v1/timers/delivery-overflow/run', {})

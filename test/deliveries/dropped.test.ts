@@ -1,9 +1,9 @@
 /** When an installation ends, what waits for it is dropped, however much it is. docs/webhooks.md. */
 import assert from 'node:assert/strict'
-import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
-import { LOCAL } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { LOCAL } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
+import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 onBothEngines(
   'an uninstall drops all 1,200 deliveries that wait for the installation, with their lines, and none of another one',

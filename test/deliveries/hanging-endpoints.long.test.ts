@@ -1,10 +1,10 @@
 /** Endpoints that hang with thousands of deliveries waiting delay no other account. docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pile } from '../support/piled.ts'
-import { makeProject } from '../support/place.ts'
-import { LOCAL, receiver, register } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { LOCAL, receiver, register } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
+import { pile } from './delivery-rows.ts'
 
 onBothEngines(
   'while 20 endpoints of one account hang and thousands of deliveries wait, events of another account arrive within two seconds',

@@ -1,11 +1,11 @@
 /** Held deliveries are sent in the order of their events, also where an older one is held later than a newer one. */
 import assert from 'node:assert/strict'
 import { dueQueues, hold, lease, releaseHeld } from '../../src/deliveries/queue.ts'
-import { install } from '../support/installed.ts'
-import { makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
-import { LOCAL, receiver } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { LOCAL, receiver } from '../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { install } from '../support/worlds/installation-rows.ts'
+import { makeIntegration } from '../support/worlds/integration-world.ts'
 
 /** When each delivery is due, oldest first; null: it is held. */
 async function due({ deps }: World): Promise<(number | null)[]> {

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { credentialsOf, type Home, newHome, processOnBothEngines, type Running, start } from '../support/process.ts'
-import { LOCAL, type Receiver, receiver, verify } from '../support/receiver.ts'
 import { rounds } from '../support/rounds.ts'
+import { LOCAL, type Receiver, receiver, verify } from '../support/servers/receiver.ts'
 import { ENGINES, type Engine } from '../support/world.ts'
 
 const KILLS = rounds(2, 20)

@@ -1,8 +1,8 @@
 /** Receivers that misbehave: each has its documented outcome, and nobody else waits for them. docs/webhooks.md; docs/spec/reliability.md F18. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 /** Registers the receiver, makes one event and gives the outcome of its first attempt. */

@@ -1,8 +1,8 @@
 /** When a delivery is attempted again, and when an endpoint is disabled. docs/spec/decisions.md: Webhooks, mail, drains; docs/webhooks.md. */
 import assert from 'node:assert/strict'
 import { lettersOf } from '../support/letters.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, receiver, register, verify } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, receiver, register, verify } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const SECOND = 1000

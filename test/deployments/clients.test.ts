@@ -1,8 +1,8 @@
 /** What clients ask of a deployment that Berth neither built nor runs: looked up by host name, its builds, events and logs. docs/deployments.md. */
 import assert from 'node:assert/strict'
-import { openWeb, SETTINGS } from '../support/deploy-world.ts'
-import { refused } from '../support/domain-world.ts'
 import { type Method, onBothEngines } from '../support/world.ts'
+import { openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
+import { refused } from '../support/worlds/domain-world.ts'
 
 onBothEngines(
   'a deployment is had by its host name in the query, as actions ask',

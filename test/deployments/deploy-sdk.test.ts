@@ -1,7 +1,7 @@
 /** The unmodified SDKs read deployments, aliases and promote requests, and projects that have them. docs/spec/wire.md 4. */
 import assert from 'node:assert/strict'
-import { openWeb, SETTINGS } from '../support/deploy-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import { openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: three versions of one client, whose types differ; the answers are checked here
 type Api = Record<string, (request?: object) => Promise<any>>

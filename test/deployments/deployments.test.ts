@@ -1,10 +1,10 @@
 /** What the build system registers, which deployment takes which domains, and what a project shows of it. docs/deployments.md. */
 import assert from 'node:assert/strict'
 import { moveDeployments } from '../../src/deployments/on-project.ts'
-import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/deploy-world.ts'
-import { refused } from '../support/domain-world.ts'
-import { makeDeployment, makeProject } from '../support/place.ts'
+import { makeDeployment, makeProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
+import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
+import { refused } from '../support/worlds/domain-world.ts'
 
 const ONE = 'one.apps.example.net'
 const TWO = 'two.apps.example.net'

@@ -1,10 +1,10 @@
 /** Deployments that are removed for their age: which ones, when, and what stays for ever. docs/deployments.md: Expiration. */
 import assert from 'node:assert/strict'
 import { runTimer } from '../../src/timers.ts'
-import { deploymentEvents, openWeb, SETTINGS } from '../support/deploy-world.ts'
-import { makeDeployment, makeProject } from '../support/place.ts'
-import { openSides } from '../support/transfer-world.ts'
+import { makeDeployment, makeProject } from '../support/projects.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { deploymentEvents, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
+import { openSides } from '../support/worlds/transfer-world.ts'
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000

@@ -1,9 +1,9 @@
 /** Which deployments CI finds: by the fields of their meta, by their commit, by project and by who made them. docs/deployments.md. */
 import assert from 'node:assert/strict'
-import { openWeb, SETTINGS } from '../support/deploy-world.ts'
-import { refused } from '../support/domain-world.ts'
-import { makeDeployment, makeProject } from '../support/place.ts'
+import { makeDeployment, makeProject } from '../support/projects.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
+import { refused } from '../support/worlds/domain-world.ts'
 
 /** Every page of a list, and that none but the last is short. */
 async function list(world: World, query: string, call = world.call): Promise<string[]> {

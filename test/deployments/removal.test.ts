@@ -1,8 +1,8 @@
 /** Removing a deployment: where names lead then, who may, and what is told of it. docs/deployments.md. */
 import assert from 'node:assert/strict'
-import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/deploy-world.ts'
-import { refused } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
+import { refused } from '../support/worlds/domain-world.ts'
 
 onBothEngines(
   'the removal of the deployment that serves takes production off line until the next one; all else stays',

@@ -10,8 +10,8 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openDns } from '../../src/adapters/dns.ts'
 import { within } from '../support/bound.ts'
-import { startDnsServer } from '../support/dns-server.ts'
 import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const dns = await startDnsServer()

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { within } from '../support/bound.ts'
-import { startDnsServer, type Zone } from '../support/dns-server.ts'
-import { claim, freshApex } from '../support/domain-world.ts'
+import { startDnsServer, type Zone } from '../support/servers/dns-server.ts'
 import { onBothEngines } from '../support/world.ts'
+import { claim, freshApex } from '../support/worlds/domain-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())

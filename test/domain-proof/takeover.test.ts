@@ -1,10 +1,10 @@
 /** Who holds a name when several accounts prove it, one after another and at once. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { startDnsServer } from '../support/dns-server.ts'
-import { claim, freshApex, publish } from '../support/domain-world.ts'
 import { rounds } from '../support/rounds.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines } from '../support/world.ts'
+import { claim, freshApex, publish } from '../support/worlds/domain-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())

@@ -1,7 +1,7 @@
 /** Who may change domains, and when nobody may. */
 import assert from 'node:assert/strict'
-import { named, withDomains } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import { named, withDomains } from '../support/worlds/domain-world.ts'
 
 onBothEngines('reading needs project:read, changing needs project:write and domain:write', async (world) => {
   await withDomains(world, ['a.example.com', 'b.example.com'])

@@ -4,7 +4,7 @@ import { after } from 'node:test'
 import { Vercel as Vercel110 } from 'sdk-1.1.0'
 import { Vercel as Vercel163 } from 'sdk-1.6.3'
 import { Vercel as Vercel12835 } from 'sdk-1.28.35'
-import { startDnsServer } from '../support/dns-server.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const dns = await startDnsServer()

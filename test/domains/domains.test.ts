@@ -1,7 +1,7 @@
 /** Adding, reading, updating and removing a domain: operations 10, 12, 13 and 14. */
 import assert from 'node:assert/strict'
-import { events, named, withDomains } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import { events, named, withDomains } from '../support/worlds/domain-world.ts'
 
 onBothEngines('an added domain is answered as it is read, and gives an event', async (world) => {
   const { call } = world

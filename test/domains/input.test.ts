@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { BAD } from '../support/bad-names.ts'
 import { onBothEngines } from '../support/world.ts'
+import { BAD } from './bad-names.ts'
 
 test('settings of domains are read strictly, and the message names the setting', () => {
   const bad: Record<string, string> = {

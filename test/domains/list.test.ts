@@ -1,8 +1,8 @@
 /** Operation 11, and the list of an apex. */
 import assert from 'node:assert/strict'
 import { STAMPS_PER_MS } from '../../src/clock.ts'
-import { named, withDomains } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import { named, withDomains } from '../support/worlds/domain-world.ts'
 
 onBothEngines(
   'the list is newest first, filters by each of its fields, and refuses values that a field cannot have',

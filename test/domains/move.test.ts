@@ -1,7 +1,7 @@
 /** Moving a domain, and the path that the CLI takes. */
 import assert from 'node:assert/strict'
-import { events, withDomains } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import { events, withDomains } from '../support/worlds/domain-world.ts'
 
 onBothEngines(
   'a domain moves to another project of the account in one step, keeps its verification, and leaves redirects behind',

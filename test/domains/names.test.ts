@@ -11,7 +11,7 @@ import {
   wildcardsOver,
 } from '../../src/model/domain-name.ts'
 import { Refusal } from '../../src/refusal.ts'
-import { BAD } from '../support/bad-names.ts'
+import { BAD } from './bad-names.ts'
 
 const settings = readConfig({}).domains
 

@@ -1,11 +1,11 @@
 /** Names by which Berth itself is reached are nobody's to claim. docs/domains.md: Berth's own names. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { openWeb } from '../support/deploy-world.ts'
-import { startDnsServer } from '../support/dns-server.ts'
-import { holder, refused } from '../support/domain-world.ts'
 import { ended, newHome } from '../support/process.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines } from '../support/world.ts'
+import { openWeb } from '../support/worlds/deploy-world.ts'
+import { holder, refused } from '../support/worlds/domain-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())

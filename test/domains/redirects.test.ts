@@ -1,7 +1,7 @@
 /** Redirects between the domains of a project. */
 import assert from 'node:assert/strict'
-import { withDomains } from '../support/domain-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import { withDomains } from '../support/worlds/domain-world.ts'
 
 onBothEngines(
   'redirects go to another domain of the project, never to themselves, elsewhere, or in a circle',

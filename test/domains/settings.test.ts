@@ -1,9 +1,9 @@
 /** What the operator decides about names: proof, the platform suffix, denied domains, the challenge. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { startDnsServer } from '../support/dns-server.ts'
-import { freshApex, holder, refused, two } from '../support/domain-world.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines } from '../support/world.ts'
+import { freshApex, holder, refused, two } from '../support/worlds/domain-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())

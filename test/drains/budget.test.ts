@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBudget } from '../../src/drains/budget.ts'
 import { lettersOf } from '../support/letters.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, receiver } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, receiver } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const MIB = 1024 * 1024

@@ -1,11 +1,11 @@
 /** Log drains: made, listed and removed by both families of paths; which lines they get, in which format, and how requests are signed. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { install } from '../support/installed.ts'
-import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, receiver } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, receiver } from '../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { install } from '../support/worlds/installation-rows.ts'
+import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const LINE = { timestamp: 1_700_000_000_000, message: 'hello', source: 'lambda' }
 

@@ -1,11 +1,11 @@
 /** `/v1/drains`: the same drains as by the older paths, what they hear, and what of the newer shape is refused. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { install } from '../support/installed.ts'
-import { makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, LOCAL, type Received, receiver } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, LOCAL, type Received, receiver } from '../support/servers/receiver.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
+import { install } from '../support/worlds/installation-rows.ts'
+import { makeIntegration } from '../support/worlds/integration-world.ts'
 
 const LINE = { timestamp: 1_700_000_000_000, message: 'hello', source: 'lambda' }
 const SCHEMAS = { log: { version: 'v1' } }

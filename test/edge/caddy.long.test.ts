@@ -1,8 +1,6 @@
 /** Behind a real Caddy with on-demand TLS by its internal CA, with deploy/Caddyfile as it is. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { SETTINGS } from '../support/deploy-world.ts'
-import { becomes, openSite } from '../support/edge-world.ts'
 import {
   answers,
   arrived,
@@ -14,9 +12,11 @@ import {
   TWO,
   visitOverTls,
   withProgram,
-} from '../support/proxies.ts'
+} from '../support/clients/proxies.ts'
 import { root } from '../support/root.ts'
 import { onBothEngines } from '../support/world.ts'
+import { SETTINGS } from '../support/worlds/deploy-world.ts'
+import { becomes, openSite } from '../support/worlds/edge-world.ts'
 
 const TOKEN = { BERTH_EDGE_TOKEN: 'token-of-the-proxies-at-the-edge' }
 

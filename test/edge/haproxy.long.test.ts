@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { askAt, becomes } from '../support/edge-world.ts'
-import { newHome, processOnBothEngines } from '../support/process.ts'
 import {
   adapt,
   answers,
@@ -16,8 +14,10 @@ import {
   startSite,
   TWO,
   withProgram,
-} from '../support/proxies.ts'
+} from '../support/clients/proxies.ts'
+import { newHome, processOnBothEngines } from '../support/process.ts'
 import { root } from '../support/root.ts'
+import { askAt, becomes } from '../support/worlds/edge-world.ts'
 
 const FELT_MS = 3000
 

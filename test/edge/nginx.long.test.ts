@@ -1,8 +1,6 @@
 /** Behind a real nginx with deploy/nginx.conf: what it says, and that known sites stay up when the control plane is killed. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askAt, becomes } from '../support/edge-world.ts'
-import { newHome, processOnBothEngines } from '../support/process.ts'
 import {
   adapt,
   answers,
@@ -16,7 +14,9 @@ import {
   startSite,
   TWO,
   withProgram,
-} from '../support/proxies.ts'
+} from '../support/clients/proxies.ts'
+import { newHome, processOnBothEngines } from '../support/process.ts'
+import { askAt, becomes } from '../support/worlds/edge-world.ts'
 
 /** What is known of a host stands for at most two seconds. */
 const KEPT_MS = 4000

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { fingerprint } from '../../src/ids.ts'
 import { runTimer } from '../../src/timers.ts'
-import { SETTINGS } from '../support/deploy-world.ts'
-import { becomes, openSite } from '../support/edge-world.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { SETTINGS } from '../support/worlds/deploy-world.ts'
+import { becomes, openSite } from '../support/worlds/edge-world.ts'
 
 const ONE = 'one.apps.example.net'
 const CHECK = '/edge/v1/check'

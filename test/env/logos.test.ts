@@ -1,8 +1,8 @@
 /** Environment variables created by an integration show the integration's logo. Specification: Authentication. */
 import assert from 'node:assert/strict'
-import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
+import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 onBothEngines(
   'a variable that an integration made carries its name and logo wherever it is answered',

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { Vercel as Oldest } from 'sdk-1.1.0'
 import { Vercel as Middle } from 'sdk-1.6.3'
 import { Vercel as Newest } from 'sdk-1.28.35'
-import { SECRET_VARIABLE, VARIABLES } from '../support/full-project.ts'
 import { onBothEngines } from '../support/world.ts'
+import { SECRET_VARIABLE, VARIABLES } from '../support/worlds/full-project.ts'
 
 const SDKS = { '1.1.0': Oldest, '1.6.3': Middle, '1.28.35': Newest } as const
 

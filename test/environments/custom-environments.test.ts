@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { Vercel as Oldest } from 'sdk-1.1.0'
 import { Vercel as Middle } from 'sdk-1.6.3'
 import { Vercel as Newest } from 'sdk-1.28.35'
-import { openSides } from '../support/transfer-world.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { openSides } from '../support/worlds/transfer-world.ts'
 
 const URL = '/v9/projects/web/custom-environments'
 const MATCHER = { type: 'startsWith', pattern: 'release/' }

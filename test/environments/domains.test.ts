@@ -1,9 +1,9 @@
 /** Domains and deployments of a custom environment: kept, answered, routed at the edge, removed with it. docs/custom-environments.md. */
 import assert from 'node:assert/strict'
-import { leads, openWeb, SETTINGS } from '../support/deploy-world.ts'
-import { openEdgeOf } from '../support/edge-world.ts'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
+import { leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
+import { openEdgeOf } from '../support/worlds/edge-world.ts'
 
 const DOMAINS = '/v9/projects/web/domains'
 const at = (label: string) => `${label}.apps.example.net`

@@ -1,7 +1,7 @@
 /** A PostgreSQL that crashes, and connections that it cuts in the middle of transactions. docs/spec/reliability.md F11, F15. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Home, newHome, type Running } from '../support/process.ts'
-import { LOCAL, receiver } from '../support/receiver.ts'
+import { LOCAL, receiver } from '../support/servers/receiver.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, prepare, startAndCount, untilWritten } from './kill.ts'
 import { type Ledger, openLedger } from './ledger.ts'

@@ -1,7 +1,7 @@
 /** Several processes on one store: PostgreSQL lets them, of whom one is killed; the embedded store lets one. docs/spec/reliability.md F8, F21. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { credentialsOf, ended, newHome } from '../support/process.ts'
-import { LOCAL, receiver } from '../support/receiver.ts'
+import { LOCAL, receiver } from '../support/servers/receiver.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { checkAll, mustBeAnswers, prepare, startAndCount, untilWritten } from './kill.ts'
 import { openLedger } from './ledger.ts'

@@ -1,7 +1,7 @@
 /** kill -9 at a random moment of a mixed write load, again and again. docs/spec/reliability.md F1. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allNames, credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
-import { LOCAL, receiver } from '../support/receiver.ts'
+import { LOCAL, receiver } from '../support/servers/receiver.ts'
 import { type Fault, type Run, repeat } from './fault.ts'
 import { compare, type Ledger, openLedger } from './ledger.ts'
 import { openLine, sayOnce } from './line.ts'

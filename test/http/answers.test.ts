@@ -6,7 +6,8 @@ import { REFUSALS } from '../../src/errors.ts'
 import { type Route, refusalsOf } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
-import { callerOf, makeProject, openPlace, sampleOf, teamQuery } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
+import { callerOf, openSamples, sampleOf, teamQuery } from '../support/sample-requests.ts'
 import { onBothEngines } from '../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is walked as JSON
@@ -15,16 +16,18 @@ type Json = any
 onBothEngines(
   'every operation answers its good request with its status and exactly its declared shape',
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     const late = ({ method, operationId }: Route) =>
       Number(method === 'DELETE') + Number(operationId === 'deleteProject')
     for (const route of [...ROUTES].sort((a, b) => late(a) - late(b))) {
       const call = callerOf(route, world)
       if (route.operationId === 'operatorRemoveMember') {
-        await world.operator('PUT', `/operator/v1/teams/${place.teamId}/members/${place.spare.id}`, { role: 'VIEWER' })
+        await world.operator('PUT', `/operator/v1/teams/${samples.teamId}/members/${samples.spare.id}`, {
+          role: 'VIEWER',
+        })
       }
-      const { method, url, body } = sampleOf(route, place)
-      const answer = await call(method, withQuery(url, teamQuery(route, place)), body)
+      const { method, url, body } = sampleOf(route, samples)
+      const answer = await call(method, withQuery(url, teamQuery(route, samples)), body)
       assert.equal(answer.status, route.status, `${route.operationId}: ${answer.text}`)
       if (route.textReply) {
         assert.match(String(answer.headers['content-type']), /^text\/plain(;|$)/)

@@ -4,18 +4,18 @@ import assert from 'node:assert/strict'
 import { isList, type Route } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
-import { callerOf, openPlace, sampleOf, teamQuery } from '../support/place.ts'
+import { callerOf, openSamples, sampleOf, teamQuery } from '../support/sample-requests.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const LISTS = ROUTES.filter((route) => route.auth === 'public' && isList(route))
 
 onBothEngines('every list refuses a filter that it does not have, and names those that it has', async (world) => {
   assert.ok(LISTS.length >= 22, `${LISTS.length} lists`)
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   for (const route of LISTS) {
     const ask = (query: string) => {
-      const { method, url, body } = sampleOf(route, place)
-      return callerOf(route, world)(method, withQuery(withQuery(url, teamQuery(route, place)), query), body)
+      const { method, url, body } = sampleOf(route, samples)
+      return callerOf(route, world)(method, withQuery(withQuery(url, teamQuery(route, samples)), query), body)
     }
     for (const name of [
       'sha1',
@@ -48,7 +48,7 @@ function filtersOf(route: Route): string[] {
 onBothEngines(
   'a route that is no list ignores unknown parameters, and the operator acts for no team',
   async (world) => {
-    await openPlace(world)
+    await openSamples(world)
     assert.equal((await world.call('GET', '/v9/projects/web?rollbackInfo=true&page=1')).status, 200)
     assert.equal((await world.operator('GET', '/operator/v1/audit?teamId=team_x')).status, 400)
     assert.equal((await world.operator('GET', '/operator/v1/audit?source=x')).status, 400)
@@ -56,7 +56,7 @@ onBothEngines(
 )
 
 onBothEngines('custom environments, aliases and removals are narrowed by what the newest SDK says', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const { call } = world
   const environments = async (query: string) =>
     (await call('GET', `/v9/projects/web/custom-environments${query}`)).body.environments.map(
@@ -78,13 +78,13 @@ onBothEngines('custom environments, aliases and removals are narrowed by what th
   const { body } = await call('GET', '/v4/aliases?limit=1')
   const [{ alias, createdAt }] = body.aliases
   const status = async (query: string) => (await call('GET', `/v4/aliases/${alias}?${query}`)).status
-  assert.equal(await status(`projectId=${place.projectId}&since=${createdAt - 1}&until=${createdAt + 1}`), 200)
+  assert.equal(await status(`projectId=${samples.projectId}&since=${createdAt - 1}&until=${createdAt + 1}`), 200)
   assert.equal(await status('projectId=prj_other'), 404)
   assert.equal(await status(`since=${createdAt}`), 404)
   assert.equal(await status(`from=${createdAt}`), 404)
   assert.equal(await status(`until=${createdAt}`), 404)
 
-  const env = `/v9/projects/web/env/${place.envId}` as const
+  const env = `/v9/projects/web/env/${samples.envId}` as const
   assert.equal((await call('DELETE', `${env}?customEnvironmentId=staging`)).status, 404)
   assert.equal((await call('DELETE', `${env}?customEnvironmentId=nosuch`)).status, 404)
   await call('PATCH', env, { customEnvironmentIds: ['staging'] })

@@ -10,8 +10,8 @@ import { readConfig } from '../../src/config.ts'
 import { takesKey } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { openService } from '../../src/service.ts'
-import { startGitlab } from '../support/git-servers.ts'
-import { openPlace, sampleOf } from '../support/place.ts'
+import { openSamples, sampleOf } from '../support/sample-requests.ts'
+import { startGitlab } from '../support/servers/git-servers.ts'
 import { type Answer, type Call, callerOf, newDatabase, onBothEngines, type World } from '../support/world.ts'
 
 const HOUR_MS = 3_600_000
@@ -192,7 +192,7 @@ onBothEngines('a repeated request shows its secret again, and the secret is nowh
 onBothEngines(
   "every write that takes a key is answered again from the store, and an app's exchange takes none",
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     let replayed = 0
     // What is deleted is deleted last.
     const writes = ROUTES.filter(({ method }) => method !== 'GET').sort(
@@ -201,7 +201,7 @@ onBothEngines(
     for (const route of writes) {
       const call =
         route.auth === 'operator' ? world.operator : route.auth === 'public' ? world.call : world.as(undefined)
-      const { method, url, body } = sampleOf(route, place)
+      const { method, url, body } = sampleOf(route, samples)
       const first = await call(method, url, body, key('each'.concat(route.operationId)))
       if (first.status !== route.status) continue
       const again = await call(method, url, body, key('each'.concat(route.operationId)))

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openEdgeOf } from '../support/edge-world.ts'
 import { rounds } from '../support/rounds.ts'
 import { callerOf, type Engine, newDatabase, openWorld, type World } from '../support/world.ts'
+import { openEdgeOf } from '../support/worlds/edge-world.ts'
 
 const WORKERS = 8
 const LATE_MS = 5000

@@ -5,17 +5,17 @@ import type { Route } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { runTimer, TIMERS, type TimerName } from '../../src/timers.ts'
 import { withQuery } from '../support/call.ts'
-import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
-import { callerOf, openPlace, type Place, sampleOf, teamQuery } from '../support/place.ts'
+import { callerOf, openSamples, type Samples, sampleOf, teamQuery } from '../support/sample-requests.ts'
 import { disableInstallation } from '../support/states.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const REMEMBERED = ROUTES.filter((route) => route.remember !== undefined)
 const DAY_MS = 86_400_000
 
 /** Every remembered answer that one of these callers can have, as a question. */
-async function questionsOf(world: World, place: Place): Promise<(() => Promise<Answer>)[]> {
-  const { teamId } = place
+async function questionsOf(world: World, samples: Samples): Promise<(() => Promise<Answer>)[]> {
+  const { teamId } = samples
   const made = await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'of-team' })
   assert.equal(made.status, 200, made.text)
   const app = await makeIntegration(world, { slug: 'reader' })
@@ -24,7 +24,7 @@ async function questionsOf(world: World, place: Place): Promise<(() => Promise<A
   assert.equal((await installed.call('POST', '/v10/projects/web/env', variable)).status, 201)
   const member = await world.user('member')
   await world.join(member, 'MEMBER')
-  const { token } = (await world.operator('POST', '/operator/v1/tokens', { userId: place.mateId })).body
+  const { token } = (await world.operator('POST', '/operator/v1/tokens', { userId: samples.mateId })).body
   const callers: [Call, string, string[]][] = [
     // Whose role the table changes, and whom it removes.
     [world.as(token), `&teamId=${teamId}`, ['of-team']],
@@ -33,8 +33,8 @@ async function questionsOf(world: World, place: Place): Promise<(() => Promise<A
     [member.call, `&teamId=${teamId}`, ['of-team']],
     [member.call, '&slug=team', ['of-team']],
     [installed.call, '', ['web', 'sample']],
-    [place.rival.call, '', ['secret', 'gift']],
-    [await world.token({ projectIds: [place.projectId] }), '', ['web', 'other']],
+    [samples.rival.call, '', ['secret', 'gift']],
+    [await world.token({ projectIds: [samples.projectId] }), '', ['web', 'other']],
     [await world.token({ scopes: ['read:project'] }), '', ['web']],
   ]
   return callers.flatMap(([call, query, names]) => {
@@ -64,15 +64,17 @@ async function mustBeFresh(world: World, questions: (() => Promise<Answer>)[], a
 }
 
 /** Does every write of the table once. */
-async function writeAll(world: World, place: Place, after: (operationId: string) => Promise<void>): Promise<void> {
+async function writeAll(world: World, samples: Samples, after: (operationId: string) => Promise<void>): Promise<void> {
   const late = ({ method, operationId }: Route) =>
     Number(method === 'DELETE') + Number(operationId === 'deleteProject') + Number(operationId === 'operatorDeleteUser')
   for (const route of ROUTES.filter(({ method }) => method !== 'GET').sort((a, b) => late(a) - late(b))) {
     const { operationId } = route
     if (operationId === 'operatorRemoveMember')
-      await world.operator('PUT', `/operator/v1/teams/${place.teamId}/members/${place.spare.id}`, { role: 'VIEWER' })
-    const { method, url, body } = sampleOf(route, place)
-    const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, place)), body)
+      await world.operator('PUT', `/operator/v1/teams/${samples.teamId}/members/${samples.spare.id}`, {
+        role: 'VIEWER',
+      })
+    const { method, url, body } = sampleOf(route, samples)
+    const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, samples)), body)
     assert.equal(answer.status, route.status, `${operationId}: ${answer.text}`)
     await after(operationId)
   }
@@ -88,15 +90,15 @@ onBothEngines('answers are remembered where only this process commits', async ({
 })
 
 onSqlite('no write of the table leaves a remembered answer as it was before', async (world) => {
-  const place = await openPlace(world)
-  const questions = await questionsOf(world, place)
+  const samples = await openSamples(world)
+  const questions = await questionsOf(world, samples)
   await ask(questions)
-  await writeAll(world, place, (operationId) => mustBeFresh(world, questions, operationId))
+  await writeAll(world, samples, (operationId) => mustBeFresh(world, questions, operationId))
 })
 
 onSqlite('no sweep does, and nothing that ends by the clock', async (world) => {
-  const place = await openPlace(world)
-  const questions = await questionsOf(world, place)
+  const samples = await openSamples(world)
+  const questions = await questionsOf(world, samples)
   const soon = await world.token({ expiresAt: world.deps.clock.now() + DAY_MS })
   questions.push(
     () => soon('GET', '/v9/projects/web'),
@@ -116,9 +118,9 @@ onSqlite('no sweep does, and nothing that ends by the clock', async (world) => {
 })
 
 onSqlite('what says who may see what ends with a change of it, each by itself', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const app = await makeIntegration(world, { slug: 'reader' })
-  const installed = await makeInstallation(world, { app }, { teamId: undefined, projects: [place.projectId] })
+  const installed = await makeInstallation(world, { app }, { teamId: undefined, projects: [samples.projectId] })
   const variable = { key: 'OF_APP', value: 'v', target: ['preview'] }
   assert.equal((await installed.call('POST', '/v10/projects/web/env', variable)).status, 201)
   const asApp = (path: string) => installed.call('GET', path)
@@ -127,7 +129,7 @@ onSqlite('what says who may see what ends with a change of it, each by itself', 
   const shown = async () => (await world.call('GET', '/v9/projects/web/env')).text
 
   assert.equal((await bySlug()).status, 200)
-  assert.equal((await world.call('PATCH', `/v2/teams/${place.teamId}`, { slug: 'renamed-team' })).status, 200)
+  assert.equal((await world.call('PATCH', `/v2/teams/${samples.teamId}`, { slug: 'renamed-team' })).status, 200)
   assert.equal((await bySlug()).status, 403, 'a slug that is given up (account)')
 
   assert.ok((await shown()).includes('"name":"Helper"'))
@@ -150,8 +152,8 @@ onSqlite('what says who may see what ends with a change of it, each by itself', 
 })
 
 onSqlite('this test can fail: where no stamp is raised, answers are stale', async (world) => {
-  const place = await openPlace(world)
-  const questions = await questionsOf(world, place)
+  const samples = await openSamples(world)
+  const questions = await questionsOf(world, samples)
   await ask(questions)
   const { raise } = world.deps.db.changes
   world.deps.db.changes.raise = () => {}
@@ -161,7 +163,7 @@ onSqlite('this test can fail: where no stamp is raised, answers are stale', asyn
 })
 
 onSqlite('every remembered route is given from memory, and another account changes nothing of it', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const found = new Set<unknown>()
   const { find } = world.deps.memory!
   world.deps.memory!.find = (key) => {
@@ -171,7 +173,7 @@ onSqlite('every remembered route is given from memory, and another account chang
   }
   const paths = REMEMBERED.map(({ path }) => path.replace(':idOrName', 'web'))
   for (const path of paths) assert.equal((await world.call('GET', path)).status, 200)
-  await place.rival.call('POST', '/v10/projects', { name: 'elsewhere' })
+  await samples.rival.call('POST', '/v10/projects', { name: 'elsewhere' })
   await world.call('PATCH', '/v9/projects/other', { framework: 'nextjs' })
   const known = found.size
   await world.call('GET', '/v9/projects/web')
@@ -179,12 +181,12 @@ onSqlite('every remembered route is given from memory, and another account chang
 })
 
 onSqlite('an answer with a value in clear is not kept', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const secret = 'a-plain-value-that-is-shown-in-clear'
   const plain = { key: 'PLAIN', value: secret, type: 'plain', target: ['production'] }
   assert.equal((await world.call('POST', '/v10/projects/other/env', plain)).status, 201)
   const { protectionBypass } = (
-    await world.call('PATCH', `/v1/projects/${place.projectId}/protection-bypass`, { generate: {} })
+    await world.call('PATCH', `/v1/projects/${samples.projectId}/protection-bypass`, { generate: {} })
   ).body
   const [bypass] = Object.keys(protectionBypass)
   const texts: string[] = []

@@ -5,7 +5,7 @@ import { unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { withQuery } from '../support/call.ts'
-import { bare, CLIENTS, ON_PROJECT, OPERATORS, openPlace, PUBLIC, sampleOf } from '../support/place.ts'
+import { bare, CLIENTS, ON_PROJECT, OPERATORS, openSamples, PUBLIC, sampleOf } from '../support/sample-requests.ts'
 import { type Answer, type Method, onBothEngines } from '../support/world.ts'
 
 const NONSENSE = '{"nonsense": [tru'
@@ -13,11 +13,11 @@ const NONSENSE = '{"nonsense": [tru'
 onBothEngines(
   'without a readable token every operation answers 401 before it looks at anything else',
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     const unreadable = [undefined, '', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer two words']
     for (const route of [...PUBLIC, ...OPERATORS]) {
       for (const authorization of unreadable) {
-        const { method, url } = sampleOf(route, place, { idOrName: 'no such', projectId: '%00' })
+        const { method, url } = sampleOf(route, samples, { idOrName: 'no such', projectId: '%00' })
         const headers: Record<string, string> = { 'content-type': 'text/nonsense' }
         if (authorization !== undefined) headers.authorization = authorization
         const answer = await world.as(undefined)(
@@ -36,11 +36,11 @@ onBothEngines(
 )
 
 onBothEngines('an unknown token is 401, and neither API takes the token of the other', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const unknown = world.as(`berth_${'a'.repeat(400)}`)
   for (const route of PUBLIC) {
     for (const call of [unknown, world.operator]) {
-      const { method, url } = sampleOf(route, place)
+      const { method, url } = sampleOf(route, samples)
       const answer = await call(method, withQuery(url, 'teamId=no&limit=x'), NONSENSE)
       assert.equal(answer.status, 401, route.operationId)
       assert.deepEqual([answer.body.error.code, answer.body.error.invalidToken], ['forbidden', true], route.operationId)
@@ -48,7 +48,7 @@ onBothEngines('an unknown token is 401, and neither API takes the token of the o
   }
   for (const route of CLIENTS) {
     for (const call of [unknown, world.call, world.operator]) {
-      const { method, url, body } = sampleOf(route, place)
+      const { method, url, body } = sampleOf(route, samples)
       const { client_secret, ...nameless } = body as Record<string, string>
       const answer = await call(method, url, nameless)
       assert.deepEqual([answer.status, answer.body.error.code], [400, 'invalid_request'], route.operationId)
@@ -58,7 +58,7 @@ onBothEngines('an unknown token is 401, and neither API takes the token of the o
   }
   for (const route of OPERATORS) {
     for (const call of [unknown, world.call]) {
-      const { method, url, body } = sampleOf(route, place)
+      const { method, url, body } = sampleOf(route, samples)
       const answer = await call(method, url, body)
       assert.deepEqual([answer.status, answer.body.error.code], [401, 'forbidden'], route.operationId)
     }
@@ -66,11 +66,11 @@ onBothEngines('an unknown token is 401, and neither API takes the token of the o
 })
 
 onBothEngines('a token whose scopes allow nothing gets 403 before its body is read', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   for (const scopes of [[], ['read-write:edge-config', 'read:deployment-check']]) {
     const call = await world.token({ scopes })
     for (const route of PUBLIC) {
-      const { method, url } = sampleOf(route, place, { idOrName: 'unknown', projectId: 'unknown' })
+      const { method, url } = sampleOf(route, samples, { idOrName: 'unknown', projectId: 'unknown' })
       const answer = await call(method, withQuery(url, 'limit=x'), NONSENSE)
       assert.deepEqual([answer.status, answer.body?.error.code], [403, 'forbidden'], route.operationId)
       for (const permission of route.needs ?? []) assert.match(answer.body.error.message, new RegExp(permission))
@@ -81,8 +81,8 @@ onBothEngines('a token whose scopes allow nothing gets 403 before its body is re
 onBothEngines(
   'a team that is unknown, foreign or in disagreement is refused with one and the same answer',
   async (world) => {
-    const place = await openPlace(world)
-    const { rival, teamId } = place
+    const samples = await openSamples(world)
+    const { rival, teamId } = samples
     const asked = [
       'teamId=team_unknown',
       `teamId=${rival.teamId}`,
@@ -98,7 +98,7 @@ onBothEngines(
       `teamId=${teamId}&slug=`,
     ]
     for (const route of PUBLIC) {
-      const { method, url, body } = sampleOf(route, place)
+      const { method, url, body } = sampleOf(route, samples)
       const answers = new Set<string>()
       for (const query of asked) {
         const answer = await world.call(method, withQuery(url, query), body)
@@ -113,9 +113,9 @@ onBothEngines(
 onBothEngines(
   'a project of another tenant is answered like one that does not exist, by id and by name',
   async (world) => {
-    const place = await openPlace(world)
-    const [unknownId, id] = [`prj_${'0'.repeat(28)}`, place.rival.projectId]
-    const before = (await place.rival.call('GET', '/v9/projects/secret')).text
+    const samples = await openSamples(world)
+    const [unknownId, id] = [`prj_${'0'.repeat(28)}`, samples.rival.projectId]
+    const before = (await samples.rival.call('GET', '/v9/projects/secret')).text
     const anonymous = (answer: Answer, said: string) => [
       answer.status,
       answer.text.replaceAll(said, 'SAID'),
@@ -127,10 +127,10 @@ onBothEngines(
         [unknownId, id],
         ['nosuch', 'secret'],
       ] as const) {
-        for (const query of ['', `teamId=${place.teamId}`]) {
+        for (const query of ['', `teamId=${samples.teamId}`]) {
           const answers = []
           for (const said of [unknown, foreign]) {
-            const { method, url, body } = sampleOf(route, place, { idOrName: said, projectId: said })
+            const { method, url, body } = sampleOf(route, samples, { idOrName: said, projectId: said })
             answers.push(anonymous(await world.call(method, withQuery(url, query), body), said))
           }
           assert.deepEqual(answers[1], answers[0], route.operationId)
@@ -138,19 +138,19 @@ onBothEngines(
         }
       }
     }
-    assert.equal((await place.rival.call('GET', '/v9/projects/secret')).text, before)
+    assert.equal((await samples.rival.call('GET', '/v9/projects/secret')).text, before)
   },
 )
 
 const METHODS: Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 onBothEngines('a method that a path does not take is 405 with Allow, and a path that is nowhere 404', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const paths = new Map<string, { url: string; taken: string[] }>(
     ['/', '/favicon.ico', '/docs', '/openapi.json'].map((url) => [url, { url, taken: ['GET'] }]),
   )
   for (const route of ROUTES) {
-    const asked = sampleOf(route, place)
+    const asked = sampleOf(route, samples)
     const [path, url] = route.auth === 'operator' ? [route.path, asked.url] : [unversioned(route.path), bare(asked)]
     const known = paths.get(path) ?? { url: url.split('?', 1)[0]!, taken: [] }
     paths.set(path, { ...known, taken: [...known.taken, route.method] })
@@ -190,10 +190,10 @@ onBothEngines('a method that a path does not take is 405 with Allow, and a path 
 onBothEngines(
   'every public operation answers at /v1 to /v13 and without a version, and nowhere else',
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     const nobody = await world.token({ scopes: [] })
     for (const route of PUBLIC) {
-      const asked = sampleOf(route, place)
+      const asked = sampleOf(route, samples)
       const status = async (prefix: string, end = '') =>
         (await nobody(asked.method, `${prefix}${bare(asked)}${end}`, asked.body)).status
       for (let version = 1; version <= 13; version++)
@@ -205,7 +205,7 @@ onBothEngines(
       }
     }
     for (const route of CLIENTS) {
-      const asked = sampleOf(route, place)
+      const asked = sampleOf(route, samples)
       const status = async (prefix: string) =>
         (
           await world.as(undefined)('POST', `${prefix}${bare(asked)}`, {
@@ -218,7 +218,7 @@ onBothEngines(
       for (const prefix of ['/v0', '/v14', '/operator/v1']) assert.equal(await status(prefix), 404, route.path)
     }
     for (const route of OPERATORS) {
-      const { method, url, body } = sampleOf(route, place)
+      const { method, url, body } = sampleOf(route, samples)
       for (const other of [`/v1${url}`, url.replace('/v1', ''), url.replace('/v1', '/v2')]) {
         assert.equal((await world.operator(method, other, body)).status, 404, other)
       }

@@ -7,7 +7,7 @@ import { mustNotGrow, openFields } from '../../src/model/weight.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { Type } from '../../src/schema/builder.ts'
 import { UNSENT_BUDGET } from '../../src/server/unsent.ts'
-import { makeDeployment } from '../support/place.ts'
+import { makeDeployment } from '../support/projects.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const KIB = 1024

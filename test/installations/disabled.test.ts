@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '../support/bound.ts'
-import { configurationNow, eventsOf, install, makeIntegration } from '../support/installed.ts'
 import { lettersOf } from '../support/letters.ts'
-import { openPlace, PUBLIC, sampleOf } from '../support/place.ts'
-import { leave, openTeam, SCOPES, setRole } from '../support/team-installation.ts'
+import { openSamples, PUBLIC, sampleOf } from '../support/sample-requests.ts'
 import { onBothEngines } from '../support/world.ts'
+import { configurationNow, eventsOf, install, makeIntegration } from '../support/worlds/installation-rows.ts'
+import { leave, openTeam, SCOPES, setRole } from '../support/worlds/team-installation.ts'
 
 const letters = lettersOf
 
@@ -90,11 +90,11 @@ onBothEngines(
 onBothEngines(
   'a disabled installation is refused by every public operation, before its body is read',
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     const { ada, call } = await openTeam(world)
     await setRole(world, ada.id, 'VIEWER')
     for (const route of PUBLIC) {
-      const { method, url, body } = sampleOf(route, place)
+      const { method, url, body } = sampleOf(route, samples)
       for (const sent of [body, '{"nonsense": [tru']) {
         const answer = await call(method, url, sent)
         const said = [answer.status, answer.body?.error.code]
@@ -203,7 +203,7 @@ onBothEngines(
   'taking over answers the installation; one that is removed, of another account or asked for by an app is refused',
   async (world) => {
     const { installed, as, account } = await openTeam(world)
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     const { id } = installed.configuration
     const to = <const What extends string>(which: string, what: What, query = `teamId=${account.id}`) =>
       `/v1/integrations/configuration/${which}/${what}?${query}` as const
@@ -235,7 +235,7 @@ onBothEngines(
       assert.deepEqual(answered(await app('POST', to(id, what, ''), body)), [403, 'forbidden'], what)
       const unknown = await world.call('POST', to(`icfg_${'0'.repeat(24)}`, what), body)
       assert.deepEqual(answered(unknown), [404, 'not_found'])
-      const rival = place.rival.call('POST', to(id, what, `teamId=${place.rival.teamId}`), body)
+      const rival = samples.rival.call('POST', to(id, what, `teamId=${samples.rival.teamId}`), body)
       assert.deepEqual(answered(await rival), [404, 'not_found'])
       assert.deepEqual(answered(await world.call('POST', to(id, what, ''), body)), [404, 'not_found'])
     }

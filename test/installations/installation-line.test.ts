@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { makeInstallation, makeIntegration } from '../support/integration-world.ts'
 import { openWorld, type World } from '../support/world.ts'
+import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 /** The line of an installation, as src/access/installation.ts has it. */
 const LINE = '0x62657274, hashtext($1) & 255'

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../support/call.ts'
-import { install, makeInstallation, makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
+import { install, makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 const LIST = '/v1/integrations/configurations'

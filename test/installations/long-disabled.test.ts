@@ -13,9 +13,15 @@ import { disableInstallationsOf } from '../../src/installations/disable.ts'
 import { openService } from '../../src/service.ts'
 import { runTimer, startTimers } from '../../src/timers.ts'
 import { callWith } from '../support/call.ts'
-import { configurationNow, eventsOf, type Installed, install, makeIntegration } from '../support/installed.ts'
-import { DAY, leave, MINUTE, openTeam, SCOPES, sweep } from '../support/team-installation.ts'
 import { type Call, newDatabase, onBothEngines, type World } from '../support/world.ts'
+import {
+  configurationNow,
+  eventsOf,
+  type Installed,
+  install,
+  makeIntegration,
+} from '../support/worlds/installation-rows.ts'
+import { DAY, leave, MINUTE, openTeam, SCOPES, sweep } from '../support/worlds/team-installation.ts'
 
 /** Things of an installation's own, beside the same of others. */
 async function furnish(world: World, { configuration, token }: Installed, call: Call) {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { withQuery } from '../support/call.ts'
-import { install, makeInstallation, makeIntegration, REDIRECT } from '../support/integration-world.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
+import { install, makeInstallation, makeIntegration, REDIRECT } from '../support/worlds/integration-world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 const APPS = '/v1/integrations/apps'

@@ -4,6 +4,9 @@ import { randomInt } from 'node:crypto'
 import type { EventOwner } from '../../src/context.ts'
 import { confirmScopes, pendingScopes, updateIntegrationEverywhere } from '../../src/installations/scope-change.ts'
 import { Refusal } from '../../src/refusal.ts'
+import { lettersOf } from '../support/letters.ts'
+import { rounds } from '../support/rounds.ts'
+import { onBothEngines, type World } from '../support/world.ts'
 import {
   asOperation,
   configurationNow,
@@ -11,11 +14,8 @@ import {
   type Installed,
   install,
   makeIntegration,
-} from '../support/installed.ts'
-import { install as installApp, makeIntegration as makeApp } from '../support/integration-world.ts'
-import { lettersOf } from '../support/letters.ts'
-import { rounds } from '../support/rounds.ts'
-import { onBothEngines, type World } from '../support/world.ts'
+} from '../support/worlds/installation-rows.ts'
+import { install as installApp, makeIntegration as makeApp } from '../support/worlds/integration-world.ts'
 
 const TWO_DAYS_MS = 2 * 86_400_000
 const scopesOf = (row: { scopes_json: string }) => JSON.parse(row.scopes_json) as string[]

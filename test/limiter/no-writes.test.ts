@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { callerOf, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 const FEW = { BERTH_RATE_LIMITS: '{"env-read": {"total": 20, "seconds": 600}}' }

@@ -1,7 +1,7 @@
 /** Links to repositories, against stand-ins that speak as GitLab and Bitbucket do. docs/spec/decisions.md: Projects; docs/git-links.md. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { startBitbucket, startGitlab } from '../support/git-servers.ts'
+import { startBitbucket, startGitlab } from '../support/servers/git-servers.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 const TOKEN = 'glpat-hunter2-hunter2'

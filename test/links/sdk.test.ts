@@ -4,8 +4,8 @@ import { after } from 'node:test'
 import { Vercel as Oldest } from 'sdk-1.1.0'
 import { Vercel as Middle } from 'sdk-1.6.3'
 import { Vercel as Newest } from 'sdk-1.28.35'
-import { GIT_PROVIDERS, startGitHosts } from '../support/full-project.ts'
 import { onBothEngines } from '../support/world.ts'
+import { GIT_PROVIDERS, startGitHosts } from '../support/worlds/full-project.ts'
 
 const hosts = await startGitHosts()
 after(() => hosts.close())

@@ -13,7 +13,7 @@ import { postDue } from '../../src/mail/poster.ts'
 import { openService, type Service } from '../../src/service.ts'
 import { within } from '../support/bound.ts'
 import { newHome, processOnBothEngines, start } from '../support/process.ts'
-import { openSmtp, readLetter } from '../support/smtp.ts'
+import { openSmtp, readLetter } from '../support/servers/smtp.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 const smtp = await openSmtp()

@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { postDue } from '../../src/mail/poster.ts'
-import { type Client, openClient, pathOf, signedIn } from '../support/browser-client.ts'
 import { withQuery } from '../support/call.ts'
-import { digest, makeProject, openPlace, PUBLIC, sampleOf } from '../support/place.ts'
-import { openSmtp } from '../support/smtp.ts'
+import { type Client, openClient, pathOf, signedIn } from '../support/clients/browser-client.ts'
+import { digest } from '../support/digest.ts'
+import { makeProject } from '../support/projects.ts'
+import { openSamples, PUBLIC, sampleOf } from '../support/sample-requests.ts'
+import { openSmtp } from '../support/servers/smtp.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 // It ends with the process.
@@ -37,9 +39,9 @@ function teamOf(world: World) {
 }
 
 onBothEngines('an invited person gets from every operation what a stranger gets, until they accept', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   const { invite, accept, isIn } = teamOf(world)
-  await makeProject(world, 'theirs', `?teamId=${place.teamId}`)
+  await makeProject(world, 'theirs', `?teamId=${samples.teamId}`)
   const [invited, stranger] = [await world.user('invited'), await world.user('strange')]
   const { code } = await invite({ uid: invited.id }, 'OWNER')
   let asked = 0
@@ -49,8 +51,8 @@ onBothEngines('an invited person gets from every operation what a stranger gets,
       projectId: 'theirs',
       ...(route.operationId !== 'joinTeam' && { idOrSlug: 'team' }),
     }
-    const { method, url, body } = sampleOf(route, place, names)
-    for (const query of [`teamId=${place.teamId}`, 'slug=team', '']) {
+    const { method, url, body } = sampleOf(route, samples, names)
+    for (const query of [`teamId=${samples.teamId}`, 'slug=team', '']) {
       // What people make in their personal account has ids of its own; what is said of the team is said to both alike.
       if (query === '' && !/\/teams\/:/.test(route.path)) continue
       const [one, other] = [
@@ -63,7 +65,7 @@ onBothEngines('an invited person gets from every operation what a stranger gets,
     }
   }
   assert.ok(asked > 2 * PUBLIC.length)
-  const token = { userId: invited.id, teamId: place.teamId }
+  const token = { userId: invited.id, teamId: samples.teamId }
   assert.deepEqual(said(await world.operator('POST', '/operator/v1/tokens', token)), [400, 'bad_request'])
   const teams = await invited.call('GET', '/v2/teams')
   assert.deepEqual(teams.body.teams, [])

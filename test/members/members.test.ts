@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { type Kysely, sql } from 'kysely'
 import { up } from '../../src/db/migrations/0016-members.ts'
 import { callWith } from '../support/call.ts'
-import { exchange, install, makeIntegration } from '../support/integration-world.ts'
-import { digest, makeProject } from '../support/place.ts'
+import { digest } from '../support/digest.ts'
+import { makeProject } from '../support/projects.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 const ROLES = ['OWNER', 'MEMBER', 'DEVELOPER', 'VIEWER', 'BILLING']

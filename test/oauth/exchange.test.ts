@@ -1,6 +1,9 @@
 /** Operation 21: every rule of the exchange, and the races. docs/spec/decisions.md: Integrations; docs/integrations.md: The exchange of codes. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { digest } from '../support/digest.ts'
+import { rounds } from '../support/rounds.ts'
+import { type Answer, onBothEngines, type World } from '../support/world.ts'
 import {
   exchange,
   formOf,
@@ -9,10 +12,7 @@ import {
   makeInstallation,
   makeIntegration,
   REDIRECT,
-} from '../support/integration-world.ts'
-import { digest } from '../support/place.ts'
-import { rounds } from '../support/rounds.ts'
-import { type Answer, onBothEngines, type World } from '../support/world.ts'
+} from '../support/worlds/integration-world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 const USER = '/v9/projects?slug=team'

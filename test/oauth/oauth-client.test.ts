@@ -1,8 +1,14 @@
 /** An OAuth client that knows nothing of Berth (npm oauth4webapi) finds it, exchanges, asks and revokes, over real HTTP. */
 import assert from 'node:assert/strict'
 import * as oauth from 'oauth4webapi'
-import { exchange, install, installWithChallenge, makeIntegration, REDIRECT } from '../support/integration-world.ts'
 import { onBothEngines } from '../support/world.ts'
+import {
+  exchange,
+  install,
+  installWithChallenge,
+  makeIntegration,
+  REDIRECT,
+} from '../support/worlds/integration-world.ts'
 
 const insecure = { [oauth.allowInsecureRequests]: true }
 

@@ -14,12 +14,12 @@ import { curlOf, EXAMPLES_FILE, type Example, readExamples } from '../../src/ope
 import { openApiText } from '../../src/openapi/pages.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { runTimer } from '../../src/timers.ts'
-import { startDnsServer } from '../support/dns-server.ts'
-import { publish } from '../support/domain-world.ts'
-import { evenAnswers } from '../support/even-answers.ts'
-import { install, makeIntegration, REDIRECT } from '../support/integration-world.ts'
 import { lacking, starts } from '../support/programs.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { publish } from '../support/worlds/domain-world.ts'
+import { install, makeIntegration, REDIRECT } from '../support/worlds/integration-world.ts'
+import { stableAnswers } from './stable-answers.ts'
 
 /** The operations of the specification, in its order. */
 const SPECIFIED = [
@@ -167,7 +167,7 @@ onBothEngines(
     await askForVariables(ask)
     await askForEnds(world, ask)
     await askForAccess(world, ask)
-    t.assert.fileSnapshot(evenAnswers(examples), EXAMPLES_FILE)
+    t.assert.fileSnapshot(stableAnswers(examples), EXAMPLES_FILE)
   },
   { BERTH_DNS_SERVERS: dns.address },
 )

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { launch } from '../support/launched.ts'
+import { launch } from './process-with-log.ts'
 
 test('a reader that goes away stops nothing: the service answers on, counts what it drops, and stops in order', {
   timeout: 60_000,

@@ -8,10 +8,10 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
-import { launch } from '../support/launched.ts'
-import { callerOf, openPlace, sampleOf, teamQuery } from '../support/place.ts'
 import { newHome, processOnBothEngines, start } from '../support/process.ts'
+import { callerOf, openSamples, sampleOf, teamQuery } from '../support/sample-requests.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { launch } from './process-with-log.ts'
 
 const ID = /^[0-9A-Za-z]{10}-[0-9a-z]+$/
 function linesOf(world: World): Record<string, unknown>[] {
@@ -135,7 +135,7 @@ const CANARY = 'canary7f3a'
 onBothEngines(
   'nothing that was sent is in any line: no body, query, header, path or code (logs a fault)',
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     const headers = {
       'user-agent': CANARY,
       referer: `https://${CANARY}/`,
@@ -145,8 +145,8 @@ onBothEngines(
     }
     for (const route of ROUTES) {
       const call = callerOf(route, world)
-      const { method, url, body } = sampleOf(route, place)
-      const asked = withQuery(url, teamQuery(route, place))
+      const { method, url, body } = sampleOf(route, samples)
+      const asked = withQuery(url, teamQuery(route, samples))
       const spoiled =
         body && typeof body === 'object' && !(body instanceof Blob)
           ? { ...body, name: CANARY, value: CANARY, password: CANARY, [CANARY]: 1 }
@@ -182,9 +182,9 @@ onBothEngines(
     for (const secret of [
       world.credentials.token,
       world.credentials.operatorToken,
-      place.apps.helper.clientSecret,
-      place.code,
-      place.transferCode,
+      samples.apps.helper.clientSecret,
+      samples.code,
+      samples.transferCode,
     ]) {
       assert.equal(logged.includes(secret), false)
     }

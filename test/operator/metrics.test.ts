@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { METRICS, observe, openMetrics } from '../../src/metrics.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
-import { callerOf, openPlace, sampleOf, teamQuery } from '../support/place.ts'
 import { root } from '../support/root.ts'
+import { callerOf, openSamples, sampleOf, teamQuery } from '../support/sample-requests.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 /** `name{labels}` -> value, of a whole reading. Fails on a line that Prometheus would not take. */
@@ -146,10 +146,10 @@ onBothEngines('a store that does not answer leaves the other metrics readable', 
 })
 
 onBothEngines('whatever is asked, labels are words of the code and their number is bounded', async (world) => {
-  const place = await openPlace(world)
+  const samples = await openSamples(world)
   for (const route of ROUTES) {
-    const { method, url, body } = sampleOf(route, place)
-    await callerOf(route, world)(method, withQuery(url, teamQuery(route, place)), body)
+    const { method, url, body } = sampleOf(route, samples)
+    await callerOf(route, world)(method, withQuery(url, teamQuery(route, samples)), body)
     await world.call(method, url, body)
   }
   const settled = (await figuresOf(world)).size

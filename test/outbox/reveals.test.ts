@@ -11,9 +11,10 @@ import type { Entry } from '../../src/outbox/audit-chain.ts'
 import { openReveals } from '../../src/outbox/reveals.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
-import { callerOf, makeProject, openPlace, sampleOf, teamQuery } from '../support/place.ts'
 import { MIGRATED } from '../support/postgres.ts'
+import { makeProject } from '../support/projects.ts'
 import { root } from '../support/root.ts'
+import { callerOf, openSamples, sampleOf, teamQuery } from '../support/sample-requests.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 const CANARY = 'canary-in-clear'
@@ -67,15 +68,15 @@ async function setCanaries(world: World, { envId, sharedId }: { envId: string; s
 onBothEngines(
   'every read of the route table whose answer has a clear value leaves one line each time',
   async (world) => {
-    const place = await openPlace(world)
-    await setCanaries(world, place)
+    const samples = await openSamples(world)
+    await setCanaries(world, samples)
     const gave: string[] = []
     for (const route of ROUTES.filter(({ method }) => method === 'GET')) {
-      const { method, url } = sampleOf(route, place)
+      const { method, url } = sampleOf(route, samples)
       const sayings = route.query?.properties?.decrypt === undefined ? [''] : ['', 'decrypt=true']
       // Twice: what is remembered must leave a line too.
       for (const saying of [...sayings, ...sayings]) {
-        const asked = withQuery(withQuery(url, teamQuery(route, place)), saying)
+        const asked = withQuery(withQuery(url, teamQuery(route, samples)), saying)
         const answer = await callerOf(route, world)(method, asked)
         assert.ok(answer.status < 400, `${asked}: ${answer.text}`)
         if (answer.text.includes(CANARY)) gave.push(route.operationId)
@@ -87,10 +88,10 @@ onBothEngines(
     const [line] = lines.filter(({ type }) => type === 'getProjectEnv')
     assert.deepEqual(
       [line!.actor_kind, line!.actor_id, line!.account_id, line!.subject_id, line!.fields_json],
-      ['user', place.userId, place.userId, place.envId, '["development","preview","production"]'],
+      ['user', samples.userId, samples.userId, samples.envId, '["development","preview","production"]'],
     )
     assert.ok(line!.token_id)
-    assert.equal(lines.find(({ type }) => type === 'exportProjectEnv')?.subject_id, place.projectId)
+    assert.equal(lines.find(({ type }) => type === 'exportProjectEnv')?.subject_id, samples.projectId)
     assert.ok(!JSON.stringify(lines).includes(CANARY))
     await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
     const { body } = await world.operator('GET', '/operator/v1/audit/verify')

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import axe from 'axe-core'
-import { findChromium, openChromium, openWindow } from '../support/chromium.ts'
+import { findChromium, openChromium, openWindow } from '../support/clients/chromium.ts'
 import { lacking } from '../support/programs.ts'
 import { openWorld } from '../support/world.ts'
 

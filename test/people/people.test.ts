@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { writeLastSeen } from '../../src/access/last-seen.ts'
 import { rowsOf, type Store, tablesOf } from '../../src/db/tables.ts'
-import { givePassword, openClient, PASSWORD, signedIn } from '../support/browser-client.ts'
-import { exchange, install, makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
+import { givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
+import { makeProject } from '../support/projects.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
+import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 const HOUR_MS = 3_600_000

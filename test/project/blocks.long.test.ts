@@ -18,8 +18,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startDnsServer } from '../support/dns-server.ts'
 import { root } from '../support/root.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 
 const PAGES = [
   'README.md',

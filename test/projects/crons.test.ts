@@ -1,6 +1,6 @@
 /** Whether the cron jobs of a project are to run: kept for whoever runs them. docs/projects.md: Cron jobs. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines('cron jobs are disabled and enabled, and a repeat changes nothing', async (world) => {

@@ -1,7 +1,7 @@
 /** The password of a protection: kept as a hash, shown to nobody. docs/spec/decisions.md: Projects. */
 import assert from 'node:assert/strict'
 import { passwordMatches } from '../../src/adapters/adapters.ts'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 async function protectable(world: World) {

@@ -6,11 +6,11 @@ import { sql } from 'kysely'
 import type { Queries } from '../../src/db/db.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from '../../src/promotion/mapping.ts'
 import { within } from '../support/bound.ts'
-import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/deploy-world.ts'
-import { refused } from '../support/domain-world.ts'
-import { makeDeployment, makeProject } from '../support/place.ts'
+import { makeDeployment, makeProject } from '../support/projects.ts'
 import { setInTransfer } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
+import { refused } from '../support/worlds/domain-world.ts'
 
 const labels = (count: number) => Array.from({ length: count }, (_, at) => `l${at}`)
 

@@ -1,6 +1,6 @@
 /** What clients say in ways of their own: for whom they act, how they page, how they name repositories and environments. docs/clients.md. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines(

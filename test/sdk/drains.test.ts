@@ -1,6 +1,6 @@
 /** `/v1/drains` by the newest SDK, unmodified: every answer decodes to what was set. */
 import assert from 'node:assert/strict'
-import { LOCAL, receiver } from '../support/receiver.ts'
+import { LOCAL, receiver } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines(

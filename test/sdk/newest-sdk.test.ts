@@ -7,8 +7,8 @@ import { REFUSED_VALUES, withFields } from '../../scripts/passed-over.ts'
 import { mustKnowFilters } from '../../src/http/query.ts'
 import { isList, type Route } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { type Fields, type Operation, readNewestSdk } from '../support/newest-sdk.ts'
 import { root } from '../support/root.ts'
+import { type Fields, type Operation, readNewestSdk } from './newest-sdk.ts'
 
 const operations = await readNewestSdk()
 

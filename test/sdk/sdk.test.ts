@@ -1,7 +1,7 @@
 /** The unmodified SDKs, pointed here with `serverURL`: every call decodes, against bare projects and ones with every setting set. docs/spec/wire.md 4. */
 import assert from 'node:assert/strict'
-import { BESIDE, ON_CREATE, ON_UPDATE } from '../support/full-project.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { BESIDE, ON_CREATE, ON_UPDATE } from '../support/worlds/full-project.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: three versions of one client, whose types differ; each checks its answers itself
 type Api = Record<string, (request?: object) => Promise<any>>

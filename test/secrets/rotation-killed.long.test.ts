@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { root } from '../support/root.ts'
-import { everyValueOpens, fill, KEYS } from '../support/rotation-world.ts'
 import { rounds } from '../support/rounds.ts'
 import { ENGINES, newDatabase, type World } from '../support/world.ts'
+import { everyValueOpens, fill, KEYS } from './rotation-world.ts'
 
 for (const engine of ENGINES) {
   test(`a rotation killed at random moments loses no value [${engine}]`, { timeout: 180_000 }, async (t) => {

@@ -10,8 +10,8 @@ import { openKeys } from '../../src/secrets/root-keys.ts'
 import { beginRotation } from '../../src/secrets/rotation.ts'
 import { newKeyBytes } from '../../src/secrets/seal.ts'
 import { openService } from '../../src/service.ts'
-import { everyValueOpens, fill, KEYS } from '../support/rotation-world.ts'
 import { ENGINES, newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
+import { everyValueOpens, fill, KEYS } from './rotation-world.ts'
 
 const ring = (world: World) =>
   JSON.parse(readFileSync(join(world.folder, 'keys.json'), 'utf8')).keys as { id: string }[]

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Deps } from '../../src/context.ts'
 import { isOfTls, keepSecure, readPair, secureOptions } from '../../src/server/tls.ts'
-import { type Made as CertificateFiles, noCertificates, openCertificates } from '../support/certificates.ts'
+import { type Made as CertificateFiles, noCertificates, openCertificates } from '../support/servers/certificates.ts'
 
 const about = { skip: noCertificates, timeout: 60_000 }
 

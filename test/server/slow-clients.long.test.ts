@@ -4,8 +4,8 @@ import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { Refusal } from '../../src/refusal.ts'
 import { BODY_BUDGET, openBodies } from '../../src/server/body-budget.ts'
+import { bodyOf, MIB, memoryOf, say } from '../support/clients/raw-connection.ts'
 import { ask, credentialsOf, newHome, processOnBothEngines, type Running, start } from '../support/process.ts'
-import { bodyOf, MIB, memoryOf, say } from '../support/stalled.ts'
 import { ENGINES, type Engine } from '../support/world.ts'
 
 test('headers and bodies that do not come are let go with 408; drips do not help; idle connections stay', {

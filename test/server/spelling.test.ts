@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
-import { openEdgeOf } from '../support/edge-world.ts'
 import { onBothEngines, openWorld } from '../support/world.ts'
+import { openEdgeOf } from '../support/worlds/edge-world.ts'
 
 const PAGES = ['/metrics', '/healthz', '/readyz', '/openapi.json', '/docs', '/.well-known/oauth-authorization-server']
 /** Answered in one spelling, without a slash at the end and without a host before it. */

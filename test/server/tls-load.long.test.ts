@@ -7,9 +7,9 @@ import { Agent, request } from 'node:https'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Made } from '../support/certificates.ts'
 import type { Running } from '../support/process.ts'
-import { about, ask, openSecure, shake } from '../support/secure.ts'
+import type { Made } from '../support/servers/certificates.ts'
+import { about, ask, openSecure, shake } from './https-service.ts'
 
 /** Puts another pair in the place of one, each file at once. */
 function replace(place: Made, certText: string, keyText: string): void {

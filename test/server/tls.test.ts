@@ -10,10 +10,10 @@ import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { within } from '../support/bound.ts'
-import { type Made, openCertificates } from '../support/certificates.ts'
 import { ended, launch, newHome } from '../support/process.ts'
 import { root } from '../support/root.ts'
-import { about, ask, openSecure, shake } from '../support/secure.ts'
+import { type Made, openCertificates } from '../support/servers/certificates.ts'
+import { about, ask, openSecure, shake } from './https-service.ts'
 
 test('with a certificate the API speaks https, says so, and its pages and answers know it', about, async (t) => {
   const { service, home, settings, first, token } = await openSecure(t)

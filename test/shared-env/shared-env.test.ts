@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
-import { makeProject } from '../support/place.ts'
-import { openSides } from '../support/transfer-world.ts'
+import { makeProject } from '../support/projects.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { openSides } from '../support/worlds/transfer-world.ts'
 
 const told = ({ status, body }: Answer) => [status, body?.error?.code]
 

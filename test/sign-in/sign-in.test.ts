@@ -5,7 +5,7 @@ import { openAdapters, UNMATCHED } from '../../src/adapters/adapters.ts'
 import { readConfig } from '../../src/config.ts'
 import { localPath } from '../../src/pages/local-path.ts'
 import { admitUser, checkPassword } from '../../src/sign-in/sign-in.ts'
-import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from '../support/browser-client.ts'
+import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from '../support/clients/browser-client.ts'
 import { lettersOf } from '../support/letters.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 

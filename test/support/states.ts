@@ -1,6 +1,6 @@
 /**
  * States of rows that no operation gives to a test: each is set here, by SQL, and says why. What an operation can set is set by it
- * (test/support/place.ts).
+ * (test/support/sample-requests.ts).
  */
 import type { World } from './world.ts'
 

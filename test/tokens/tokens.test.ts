@@ -1,6 +1,6 @@
 /** Tokens: narrowed, expired, deleted; and members who leave. docs/spec/decisions.md: Tokens. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../support/place.ts'
+import { makeProject } from '../support/projects.ts'
 import { type Answer, onBothEngines } from '../support/world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]

@@ -1,8 +1,9 @@
 /** The tokens that people make for themselves: shown once, never wider than the one that made them, seen and ended by their user alone. */
 import assert from 'node:assert/strict'
-import { exchange, install, makeIntegration } from '../support/integration-world.ts'
-import { digest, makeProject } from '../support/place.ts'
+import { digest } from '../support/digest.ts'
+import { makeProject } from '../support/projects.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 const DAY = 86_400_000

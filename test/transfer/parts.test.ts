@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { fingerprint, newId } from '../../src/ids.ts'
-import { startDnsServer } from '../support/dns-server.ts'
-import { freshApex, holder } from '../support/domain-world.ts'
-import { makeDeployment } from '../support/place.ts'
+import { makeDeployment } from '../support/projects.ts'
+import { startDnsServer } from '../support/servers/dns-server.ts'
 import { proveDomains } from '../support/states.ts'
-import { openSides, type Sides, toldOf } from '../support/transfer-world.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { freshApex, holder } from '../support/worlds/domain-world.ts'
+import { openSides, type Sides, toldOf } from '../support/worlds/transfer-world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())

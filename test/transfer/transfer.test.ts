@@ -1,9 +1,10 @@
 /** Transfer of a project to another account: code, acceptance, lock, move. docs/spec/decisions.md: Transfer; docs/transfer.md. */
 import assert from 'node:assert/strict'
 import { refusalsOf } from '../../src/http/route.ts'
-import { digest, ON_PROJECT, openPlace, sampleOf } from '../support/place.ts'
-import { openSides, toldOf } from '../support/transfer-world.ts'
+import { digest } from '../support/digest.ts'
+import { ON_PROJECT, openSamples, sampleOf } from '../support/sample-requests.ts'
 import { type Answer, onBothEngines } from '../support/world.ts'
+import { openSides, toldOf } from '../support/worlds/transfer-world.ts'
 
 function refused(answer: Answer, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.body?.error.code], [status, code], answer.text)
@@ -175,9 +176,9 @@ const LOCKED = [
 onBothEngines(
   'while it runs every operation that changes the project answers 409 and changes nothing',
   async (world) => {
-    const place = await openPlace(world)
+    const samples = await openSamples(world)
     const { code } = (await world.call('POST', '/projects/web/transfer-request')).body
-    assert.equal((await place.rival.call('PUT', `/projects/transfer-request/${code}`)).status, 202)
+    assert.equal((await samples.rival.call('PUT', `/projects/transfer-request/${code}`)).status, 202)
     const before = await digest(world)
     const locked = ON_PROJECT.filter((route) => refusalsOf(route).includes('in_transfer'))
     for (const operationId of LOCKED)
@@ -186,7 +187,7 @@ onBothEngines(
         operationId,
       )
     for (const route of locked) {
-      const { method, url, body } = sampleOf(route, place)
+      const { method, url, body } = sampleOf(route, samples)
       refused(await world.call(method, url, body), 409, 'conflict')
     }
     assert.equal(await digest(world), before)

@@ -1,12 +1,12 @@
 /** Webhooks and log drains whose maker has no access any more: held, taken over or removed. docs/webhooks.md. */
 
 import assert from 'node:assert/strict'
-import { signedIn } from '../support/browser-client.ts'
 import { withQuery } from '../support/call.ts'
+import { signedIn } from '../support/clients/browser-client.ts'
 import { lettersOf } from '../support/letters.ts'
-import { receiver } from '../support/receiver.ts'
-import { DAY, leave, setRole } from '../support/team-installation.ts'
+import { receiver } from '../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { DAY, leave, setRole } from '../support/worlds/team-installation.ts'
 
 const PRIVATE = { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' }
 

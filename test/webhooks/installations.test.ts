@@ -4,11 +4,11 @@ import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import type { Row } from '../../src/db/schema.ts'
 import { forgetEndedWebhooks } from '../../src/webhooks/held.ts'
-import { asOperation, install } from '../support/installed.ts'
-import { type App, makeInstallation, makeIntegration } from '../support/integration-world.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../support/servers/receiver.ts'
 import { onBothEngines, type World } from '../support/world.ts'
+import { asOperation, install } from '../support/worlds/installation-rows.ts'
+import { type App, makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const ALL = ['read-write:project', 'read-write:global-project-env-vars', 'read-write:domain']
 

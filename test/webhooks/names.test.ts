@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../src/events.ts'
 import { WEBHOOK_EVENT_NAMES } from '../../src/outbox/event-names.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, receiver, register } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, receiver, register } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
 
 /** The 55 names that the Terraform provider validates (vercel/resource_webhook.go). */

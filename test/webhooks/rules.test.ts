@@ -1,8 +1,8 @@
 /** What a webhook may be, who may register and see it, and the unmodified SDKs against its routes. */
 import assert from 'node:assert/strict'
 import { EVENT_NAMES } from '../../src/events.ts'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, receiver, register } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, receiver, register } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const url = 'https://hooks.example.com/in'

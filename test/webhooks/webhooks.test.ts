@@ -1,7 +1,7 @@
 /** Webhooks of an account: registering them, what they hear, how it is signed. docs/spec/wire.md 3.8; docs/webhooks.md. */
 import assert from 'node:assert/strict'
-import { makeProject } from '../support/place.ts'
-import { deliver, deliveries, LOCAL, receiver, register, verify } from '../support/receiver.ts'
+import { makeProject } from '../support/projects.ts'
+import { deliver, deliveries, LOCAL, receiver, register, verify } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines(

@@ -1,5 +1,5 @@
 /** Passwords tried at one site, all of them wrong. docs/threats.md T85. */
-import { askAt } from '../../support/edge-world.ts'
+import { askAt } from '../../support/worlds/edge-world.ts'
 import { type Attack, again, mustDo, type Scene } from './scene.ts'
 
 /** A project with a site of its own behind a password. */

@@ -1,6 +1,6 @@
 /** The list of projects in the console, and making one. docs/console.md. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/browser-client.ts'
+import { signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 onBothEngines('a person makes a project and finds it in the list', async (world) => {

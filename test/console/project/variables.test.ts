@@ -1,6 +1,6 @@
 /** Variables in the console: no value is in the list, and one is shown by itself to whoever gave their password of late. docs/console.md. */
 import assert from 'node:assert/strict'
-import { PASSWORD, signedIn } from '../../support/browser-client.ts'
+import { PASSWORD, signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const SECRET = 'not-to-be-seen-in-lists'

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { World } from '../world.ts'
 import { openWeb } from './deploy-world.ts'
-import type { World } from './world.ts'
 
 export type Said = { status: number; headers: IncomingHttpHeaders; text: string }
 /** Asks a path with these headers; fetch would not let Host be said. */

@@ -1,7 +1,7 @@
 /** What the tests of domains share. */
 import assert from 'node:assert/strict'
-import type { DnsServer } from './dns-server.ts'
-import type { Call, World } from './world.ts'
+import type { DnsServer } from '../servers/dns-server.ts'
+import type { Call, World } from '../world.ts'
 
 /** A project with these domains, all verified (the platform suffix needs no proof). */
 export async function withDomains({ call }: World, names: string[], project = 'web') {

@@ -1,6 +1,6 @@
 /** What the tests of rotation share: projects that each hold one encrypted variable. */
 import assert from 'node:assert/strict'
-import type { World } from './world.ts'
+import type { World } from '../support/world.ts'
 
 export const KEYS = '/operator/v1/keys'
 

@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { credentialsOf, newHome } from './process.ts'
-import { root } from './root.ts'
+import { credentialsOf, newHome } from '../support/process.ts'
+import { root } from '../support/root.ts'
 
 /** Starts the program with this stdout, and waits until it is ready. */
 export async function launch(t: TestContext, stdout: 'pipe' | number, env: Record<string, string> = {}) {

@@ -1,6 +1,6 @@
 /** A browser without a window, for tests: keeps cookies, fills in forms of the page it is on, follows nothing by itself. */
 import assert from 'node:assert/strict'
-import type { World } from './world.ts'
+import type { World } from '../world.ts'
 
 export type Seen = { status: number; text: string; headers: Record<string, unknown>; location: string }
 export type Fields = Record<string, string | string[]>

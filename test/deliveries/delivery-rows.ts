@@ -1,5 +1,5 @@
 /** Many deliveries that wait. */
-import type { World } from './world.ts'
+import type { World } from '../support/world.ts'
 
 /** Writes `count` deliveries of an event that exists, as fan-out would, each due since `dueAt`. */
 export async function pile(

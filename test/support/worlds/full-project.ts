@@ -1,7 +1,7 @@
 /** Everything a project can have, as clients say it: what the tests of the SDKs fill projects with. */
 import assert from 'node:assert/strict'
-import { type GitServer, startBitbucket, startGitlab } from './git-servers.ts'
-import type { World } from './world.ts'
+import { type GitServer, startBitbucket, startGitlab } from '../servers/git-servers.ts'
+import type { World } from '../world.ts'
 
 /** Settings at create that every version of the SDK can say. */
 export const ON_CREATE = {

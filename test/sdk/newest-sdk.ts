@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Route, unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { root } from './root.ts'
+import { root } from '../support/root.ts'
 
 const packages = join(root, 'node_modules')
 const version = readdirSync(packages)

@@ -1,9 +1,9 @@
 /** What the tests of deployments share. */
 import assert from 'node:assert/strict'
-import { runTimer } from '../../src/timers.ts'
+import { runTimer } from '../../../src/timers.ts'
+import { makeDeployment } from '../projects.ts'
+import type { World } from '../world.ts'
 import { withDomains } from './domain-world.ts'
-import { makeDeployment } from './place.ts'
-import type { World } from './world.ts'
 
 /** Names under it need no proof. */
 export const SETTINGS = { BERTH_PLATFORM_SUFFIX: 'apps.example.net' }

@@ -4,7 +4,7 @@ import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import type { Queries } from '../../src/db/db.ts'
 import { tablesOf } from '../../src/db/tables.ts'
-import type { World } from './world.ts'
+import type { World } from '../support/world.ts'
 
 /** A few rows, however much a store holds. */
 export const SMALL = new Set(['root_key', 'fact', 'kysely_migration', 'kysely_migration_lock'])

@@ -1,4 +1,4 @@
-/** What differs from run to run, made even: the n-th id of a kind is the n-th, a secret is zeros, a moment is the first of 2026. */
+/** What differs from run to run, made the same: the n-th id of a kind is the n-th, a secret is zeros, a moment is the first of 2026. */
 
 const MOMENT = Date.UTC(2026, 0, 1)
 /** Tokens, client and webhook secrets, one-time codes, tokens of challenges, sealed values: the random part is the last group. */
@@ -12,15 +12,15 @@ const ISO = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/
 const ID = /\b([a-z]{2,5}_)([0-9A-Za-z]{24,28})\b/g
 
 /** A copy in which ids, secrets and moments, also inside of texts, are the same in every run. Names of fields stay. */
-export function evenAnswers(value: unknown, seen = new Map<string, string[]>()): unknown {
-  if (typeof value === 'string') return ISO.test(value) ? new Date(MOMENT).toISOString() : evenText(value, seen)
+export function stableAnswers(value: unknown, seen = new Map<string, string[]>()): unknown {
+  if (typeof value === 'string') return ISO.test(value) ? new Date(MOMENT).toISOString() : stableText(value, seen)
   if (typeof value === 'number') return /^1[6-9]\d{11}$/.test(String(value)) ? MOMENT : value
-  if (Array.isArray(value)) return value.map((one) => evenAnswers(one, seen))
+  if (Array.isArray(value)) return value.map((one) => stableAnswers(one, seen))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, evenAnswers(inner, seen)]))
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, stableAnswers(inner, seen)]))
 }
 
-function evenText(text: string, seen: Map<string, string[]>): string {
+function stableText(text: string, seen: Map<string, string[]>): string {
   const secretless = SECRETS.reduce(
     (said, secret) => said.replaceAll(secret, (_, kind, random) => kind + '0'.repeat(random.length)),
     text,

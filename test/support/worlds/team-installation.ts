@@ -1,9 +1,9 @@
 /** What the tests of the disabled life cycle share: a second owner of the first team, with an installation on it. */
 
 import assert from 'node:assert/strict'
-import { callWith } from './call.ts'
-import { install, makeIntegration } from './installed.ts'
-import type { World } from './world.ts'
+import { callWith } from '../call.ts'
+import type { World } from '../world.ts'
+import { install, makeIntegration } from './installation-rows.ts'
 
 export const DAY = 86_400_000
 export const MINUTE = 60_000

@@ -1,7 +1,7 @@
 /** Clients that stall, over real sockets, and what they cost the service. */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import type { Running } from './process.ts'
+import type { Running } from '../process.ts'
 
 export const MIB = 1024 * 1024
 

@@ -1,15 +1,15 @@
-/** A world with something in it, one good request for every operation of the route table, and a digest of all that is stored. */
+/** A world with something in it, and one good request for every operation of the route table. */
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { type Route, unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
-import { type App, install, makeIntegration, REDIRECT } from './integration-world.ts'
+import { makeDeployment, makeProject } from './projects.ts'
 import { proveDomains } from './states.ts'
 import type { Answer, Call, Method, World } from './world.ts'
+import { type App, install, makeIntegration, REDIRECT } from './worlds/integration-world.ts'
 
-export type Place = {
+export type Samples = {
   projectId: string
   userId: string
   teamId: string
@@ -52,7 +52,7 @@ export type Place = {
 const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'operators-last'] as const
 
 /** Fills a world: projects `web` (with four verified domains and a deployment) and `other` of the first user, and a rival tenant. */
-export async function openPlace(world: World): Promise<Place> {
+export async function openSamples(world: World): Promise<Samples> {
   const projectId = await makeProject(world, 'web')
   await makeProject(world, 'other')
   for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com', 'taken.example.com']) {
@@ -115,7 +115,7 @@ export async function openPlace(world: World): Promise<Place> {
   await world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${mate.id}`, { role: 'MEMBER' })
   const own = await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId })
   const apps = await Promise.all(APPS.map(async (slug) => [slug, await makeIntegration(world, { slug })] as const))
-  const byName = Object.fromEntries(apps) as Place['apps']
+  const byName = Object.fromEntries(apps) as Samples['apps']
   return {
     ...(await install(world, byName.helper, { teamId: undefined })),
     apps: byName,
@@ -142,21 +142,6 @@ export async function openPlace(world: World): Promise<Place> {
     otherDrainId,
     newerDrainId,
   }
-}
-
-/** Makes a project of the first user and gives its id. */
-export async function makeProject(world: World, name: string, query = ''): Promise<string> {
-  const made = await world.call('POST', `/v10/projects${query}`, { name })
-  assert.equal(made.status, 200, made.text)
-  return made.body.id
-}
-
-/** Registers a deployment, READY and for production unless said otherwise, and gives its id. */
-export async function makeDeployment(world: World, projectId: string, said: object): Promise<string> {
-  const body = { target: 'production', readyState: 'READY', ...said }
-  const made = await world.operator('POST', `/operator/v1/projects/${projectId}/deployments`, body)
-  assert.equal(made.status, 201, made.text)
-  return made.body.id
 }
 
 export type Asked = { method: Method; url: string; body: unknown }
@@ -251,31 +236,31 @@ const BODIES_THAT_NAME_A_TEAM = new Set(['operatorCreateIntegration'])
 /** Routes of a team and of no person. */
 const OF_TEAMS = /\/integrations\/apps/
 
-/** A request of this operation that succeeds in the place; `path` replaces what the path names. */
-export function sampleOf(route: Route, place: Place, path: Record<string, string> = {}): Asked {
+/** A request of this operation that succeeds after `openSamples`; `path` replaces what the path names. */
+export function sampleOf(route: Route, samples: Samples, path: Record<string, string> = {}): Asked {
   const named: Record<string, string> = {
     idOrName: 'web',
-    projectId: place.projectId,
-    userId: place.spare.id,
-    uid: place.mateId,
-    teamId: place.teamId,
-    accountId: place.teamId,
+    projectId: samples.projectId,
+    userId: samples.spare.id,
+    uid: samples.mateId,
+    teamId: samples.teamId,
+    accountId: samples.teamId,
     idOrSlug: 'team',
-    id: idFor(route, place),
-    deploymentId: place.deploymentId,
-    deliveryId: place.deliveryId,
-    idOrUrl: place.oldDeploymentIds[route.operationId as 'deleteDeployment'] ?? 'web-1.apps.example.net',
+    id: idFor(route, samples),
+    deploymentId: samples.deploymentId,
+    deliveryId: samples.deliveryId,
+    idOrUrl: samples.oldDeploymentIds[route.operationId as 'deleteDeployment'] ?? 'web-1.apps.example.net',
     idOrAlias: route.operationId === 'deleteAliasAsCli' ? 'taken.example.com' : 'kept.example.com',
-    secretId: route.path.includes('/:secretId') ? appFor(route, place).secretId : '',
+    secretId: route.path.includes('/:secretId') ? appFor(route, samples).secretId : '',
     target: 'preview',
     environmentSlugOrId: 'staging',
     gitBranch: 'dev',
     version: '1',
     name: 'old-events',
-    code: place.transferCode,
-    inviteId: place.sentInvitationId,
-    ...(route.operationId === 'operatorDeleteTeam' && { teamId: place.rival.teamId }),
-    ...(route.operationId === 'joinTeam' && { idOrSlug: place.rival.teamId }),
+    code: samples.transferCode,
+    inviteId: samples.sentInvitationId,
+    ...(route.operationId === 'operatorDeleteTeam' && { teamId: samples.rival.teamId }),
+    ...(route.operationId === 'joinTeam' && { idOrSlug: samples.rival.teamId }),
     provider: 'bitbucket',
     domain: DOMAINS[route.operationId] ?? 'www.example.com',
     ...path,
@@ -283,54 +268,54 @@ export function sampleOf(route: Route, place: Place, path: Record<string, string
   const filled = route.path.replaceAll(/:(\w+)/g, (_, name) => named[name] ?? assert.fail(`no sample for :${name}`))
   const url = withQuery(filled, QUERIES[route.operationId] ?? '')
   if (!route.body) return { method: route.method, url, body: undefined }
-  if (route.auth === 'client') return { method: route.method, url, body: formOf(place) }
+  if (route.auth === 'client') return { method: route.method, url, body: formOf(samples) }
   const body =
-    sharedBody(route, place) ?? BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
+    sharedBody(route, samples) ?? BODIES[route.operationId] ?? assert.fail(`no sample body for ${route.operationId}`)
   const user = BODIES_THAT_NAME_A_USER[route.operationId]
   const team = BODIES_THAT_NAME_A_TEAM.has(route.operationId)
   if (route.textBody) return { method: route.method, url, body }
-  if (route.operationId === 'joinTeam') return { method: route.method, url, body: { inviteCode: place.invitationId } }
-  const names = { ...(user && { [user]: place.spare.id }), ...(team && { teamId: place.teamId }) }
+  if (route.operationId === 'joinTeam') return { method: route.method, url, body: { inviteCode: samples.invitationId } }
+  const names = { ...(user && { [user]: samples.spare.id }), ...(team && { teamId: samples.teamId }) }
   return { method: route.method, url, body: { ...body, ...names } }
 }
 
 /** What names a shared variable in its body. */
-function sharedBody({ operationId }: Route, place: Place): object | undefined {
-  if (operationId === 'updateSharedEnvVariable') return { updates: { [place.sharedId]: { comment: 'sample' } } }
-  return operationId === 'deleteSharedEnvVariable' ? { ids: [place.sharedToDelete] } : undefined
+function sharedBody({ operationId }: Route, samples: Samples): object | undefined {
+  if (operationId === 'updateSharedEnvVariable') return { updates: { [samples.sharedId]: { comment: 'sample' } } }
+  return operationId === 'deleteSharedEnvVariable' ? { ids: [samples.sharedToDelete] } : undefined
 }
 
 /** What an app says, whatever it asks: fields that a route does not know are dropped. */
-function formOf({ apps, code }: Place): object {
+function formOf({ apps, code }: Samples): object {
   const { clientId: client_id, clientSecret: client_secret } = apps.helper
   return { client_id, client_secret, code, redirect_uri: REDIRECT, token: 'berth_unknown' }
 }
 
 /** What the query of a sample must say for the first user's call to succeed: routes of a team name one. */
-export function teamQuery(route: Route, place: Place): string {
-  return route.auth === 'public' && OF_TEAMS.test(route.path) ? `teamId=${place.teamId}` : ''
+export function teamQuery(route: Route, samples: Samples): string {
+  return route.auth === 'public' && OF_TEAMS.test(route.path) ? `teamId=${samples.teamId}` : ''
 }
 
-function appFor({ path, method, auth }: Route, { apps }: Place): App {
+function appFor({ path, method, auth }: Route, { apps }: Samples): App {
   const operator = auth === 'operator'
   if (path.includes('/secrets')) return operator ? apps['operators-secrets'] : apps['teams-secrets']
   if (method === 'DELETE') return operator ? apps['operators-last'] : apps['teams-last']
   return apps.helper
 }
 
-function idFor(route: Route, place: Place): string {
-  if (route.operationId === 'operatorRetireKey') return place.idleKeyId
-  if (route.path.includes('/integrations/configuration/')) return place.installationId
-  if (route.path.includes('/deployments/')) return place.deploymentId
-  if (route.path.includes('/webhooks/')) return place.webhookId
-  if (route.path.includes('/integrations/log-drains/')) return place.otherDrainId
-  if (route.path.includes('/log-drains/')) return place.drainId
-  if (route.path.includes('/drains/')) return place.newerDrainId
-  if (route.path.includes('/webhook-deliveries/')) return place.operatorsDeliveryId
-  if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, place).id
-  if (route.path.includes('/user/tokens/')) return place.ownTokenId
-  if (route.path.startsWith('/v1/env/')) return place.sharedId
-  return route.path.includes('/env/') ? place.envId : place.spare.tokenId
+function idFor(route: Route, samples: Samples): string {
+  if (route.operationId === 'operatorRetireKey') return samples.idleKeyId
+  if (route.path.includes('/integrations/configuration/')) return samples.installationId
+  if (route.path.includes('/deployments/')) return samples.deploymentId
+  if (route.path.includes('/webhooks/')) return samples.webhookId
+  if (route.path.includes('/integrations/log-drains/')) return samples.otherDrainId
+  if (route.path.includes('/log-drains/')) return samples.drainId
+  if (route.path.includes('/drains/')) return samples.newerDrainId
+  if (route.path.includes('/webhook-deliveries/')) return samples.operatorsDeliveryId
+  if (/\/integrations\/(apps\/)?:id/.test(route.path)) return appFor(route, samples).id
+  if (route.path.includes('/user/tokens/')) return samples.ownTokenId
+  if (route.path.startsWith('/v1/env/')) return samples.sharedId
+  return route.path.includes('/env/') ? samples.envId : samples.spare.tokenId
 }
 
 export const PUBLIC = ROUTES.filter((route) => route.auth === 'public')
@@ -345,68 +330,7 @@ export function callerOf(route: Route, world: World): Call {
   return route.auth === 'operator' ? world.operator : world.call
 }
 
-/** The path of a route without its version, for a place. */
+/** The path of a request without its version. */
 export function bare(asked: Asked): string {
   return unversioned(asked.url)
-}
-
-const TABLES = [
-  'account',
-  'member',
-  'invitation',
-  'reserved_slug',
-  'token',
-  'project',
-  'project_domain',
-  'account_domain',
-  'transfer_request',
-  'git_credential',
-  'event',
-  'audit',
-  'fact',
-  'root_key',
-  'project_key',
-  'env_var',
-  'env_target',
-  'env_usage',
-  'env_history',
-  'shared_env_var',
-  'shared_env_target',
-  'shared_env_link',
-  'deployment',
-  'alias',
-  'alias_request',
-  'alias_mapping',
-  'sign_in',
-  'session',
-  'password_link',
-  'integration',
-  'integration_secret',
-  'configuration',
-  'configuration_project',
-  'authorization_code',
-  'webhook',
-  'log_drain',
-  'delivery',
-  'delivery_attempt',
-  'mail',
-] as const
-
-/** Reads: one that gave clear values leaves an audit line a moment later. */
-const READS = new Set(ROUTES.filter(({ method }) => method === 'GET').map(({ operationId }) => operationId))
-
-/** One hash over every row of every table but the audit lines of reads: equal digests, nothing written. */
-export async function digest({ deps }: World): Promise<string> {
-  const hash = createHash('sha256')
-  for (const table of TABLES) {
-    const rows = await deps.db.read.selectFrom(table).selectAll().execute()
-    hash.update(
-      rows
-        .filter((row) => table !== 'audit' || !READS.has((row as { type: string }).type))
-        .map((row) => JSON.stringify(row))
-        .sort()
-        .join('\n'),
-    )
-  }
-  return hash.digest('hex')
 }

@@ -6,9 +6,9 @@ import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import { openService } from '../../src/service.ts'
-import { berth } from './command.ts'
-import { ask, credentialsOf, type Home, newHome, type Running } from './process.ts'
-import type { Engine } from './world.ts'
+import { berth } from '../support/clients/command.ts'
+import { ask, credentialsOf, type Home, newHome, type Running } from '../support/process.ts'
+import type { Engine } from '../support/world.ts'
 
 export const SECRET = 'variables-of-the-drill'
 

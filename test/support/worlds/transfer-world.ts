@@ -1,6 +1,6 @@
 /** What the tests of transfers share: a giver with a project `web`, a receiver, and a way to let the sweep run. */
 import assert from 'node:assert/strict'
-import type { Call, World } from './world.ts'
+import type { Call, World } from '../world.ts'
 
 export type Sides = {
   projectId: string

@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { TestContext } from 'node:test'
 import { connect, type TLSSocket } from 'node:tls'
-import { noCertificates, openCertificates } from './certificates.ts'
-import { credentialsOf, newHome, type Running, start } from './process.ts'
+import { credentialsOf, newHome, type Running, start } from '../support/process.ts'
+import { noCertificates, openCertificates } from '../support/servers/certificates.ts'
 
 export const about = { skip: noCertificates, timeout: 90_000 }
 

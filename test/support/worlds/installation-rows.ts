@@ -1,10 +1,10 @@
 /** Integrations and installations put straight into the store: for tests of what happens to them later. */
-import type { EventOwner, OperatorCtx } from '../../src/context.ts'
-import type { Row } from '../../src/db/schema.ts'
-import { fingerprint, newId, newToken } from '../../src/ids.ts'
-import { type Outgoing, outgoingOf, writeEvents } from '../../src/outbox/outbox.ts'
-import type { Service } from '../../src/service.ts'
-import type { World } from './world.ts'
+import type { EventOwner, OperatorCtx } from '../../../src/context.ts'
+import type { Row } from '../../../src/db/schema.ts'
+import { fingerprint, newId, newToken } from '../../../src/ids.ts'
+import { type Outgoing, outgoingOf, writeEvents } from '../../../src/outbox/outbox.ts'
+import type { Service } from '../../../src/service.ts'
+import type { World } from '../world.ts'
 
 type Place = Pick<Service, 'deps'>
 

@@ -1,8 +1,8 @@
 /** Integrations for tests: registered, installed and with a token, through the doors that people use. */
 import assert from 'node:assert/strict'
-import { giveConsent } from '../../src/consent/give-consent.ts'
-import { findIntegration } from '../../src/integrations/integrations.ts'
-import type { Call, World } from './world.ts'
+import { giveConsent } from '../../../src/consent/give-consent.ts'
+import { findIntegration } from '../../../src/integrations/integrations.ts'
+import type { Call, World } from '../world.ts'
 
 export const REDIRECT = 'https://app.example.com/callback'
 

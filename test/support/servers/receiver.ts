@@ -3,8 +3,8 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
-import type { Owner } from './process.ts'
-import type { World } from './world.ts'
+import type { Owner } from '../process.ts'
+import type { World } from '../world.ts'
 
 export type Received = {
   at: number
