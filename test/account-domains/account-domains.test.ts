@@ -7,7 +7,8 @@ import { Vercel as Vercel12835 } from 'sdk-1.28.35'
 import { digest } from '../support/digest.ts'
 import { makeDeployment } from '../support/projects.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
-import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { addRows, proveDomains, setInTransfer, setStamp } from '../support/states.ts'
+import { type Answer, type Call, onBothEngines } from '../support/world.ts'
 import { openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
 import { events, freshApex, holder, named, publish, refused, withDomains } from '../support/worlds/domain-world.ts'
 import { openEdgeOf } from '../support/worlds/edge-world.ts'
@@ -42,11 +43,6 @@ function owner(call: Call) {
     },
   }
 }
-
-const setTransfer = ({ deps }: World, project: string, moment: number | null) =>
-  deps.db.write((tx) =>
-    tx.updateTable('project').set({ transfer_started_at: moment }).where('name', '=', project).execute(),
-  )
 
 onBothEngines(
   'an account has the apexes of the names on its projects, newest first, and not those of the platform',
@@ -276,10 +272,9 @@ onBothEngines(
   async (world) => {
     const { call, deps } = world
     const web = await openWeb(world, [])
-    const prove = (tx: typeof deps.db.read) => tx.updateTable('project_domain').set({ verified_at: 1 }).execute()
     const add = (project: string, body: object) => call('POST', `/v10/projects/${project}/domains`, body)
     for (const name of ['one.com', 'www.one.com', 'two.com']) await add('web', { name })
-    await deps.db.write(prove)
+    await proveDomains(world)
     await web.deploy({ upstream: 'http://10.0.0.7:3000' })
     const second = await withDomains(world, ['shop.one.com'], 'second')
     await call('PATCH', '/v9/projects/web/domains/two.com', { redirect: 'one.com' })
@@ -288,11 +283,11 @@ onBothEngines(
     const edge = await openEdgeOf(world)
     assert.equal((await edge.ask('/edge/v1/check', { host: 'www.one.com' })).status, 200)
 
-    await setTransfer(world, 'second', deps.clock.now())
+    await setInTransfer(world, second.id, deps.clock.now())
     const before = await digest(world)
     refused(await call('DELETE', '/v6/domains/one.com'), 409, 'conflict')
     assert.equal(await digest(world), before, 'all of it stays while one project is in transfer')
-    await setTransfer(world, 'second', null)
+    await setInTransfer(world, second.id, null)
     const still = await digest(world)
     refused(await call('DELETE', '/v6/domains/www.one.com'), 404, 'not_found')
     refused(await call('DELETE', '/v6/domains/nosuch.com'), 404, 'not_found')
@@ -341,13 +336,7 @@ onBothEngines('one request removes a thousand names and refuses to begin with mo
     name: `n${at + 1}.one.com`,
     created_stamp: row.created_stamp + at + 1,
   }))
-  await deps.db.write(async (tx) => {
-    for (let at = 0; at < more.length; at += 100)
-      await tx
-        .insertInto('project_domain')
-        .values(more.slice(at, at + 100))
-        .execute()
-  })
+  await addRows(world, 'project_domain', more)
   const before = await digest(world)
   refused(await call('DELETE', '/v6/domains/one.com'), 409, 'conflict')
   assert.equal(await digest(world), before)
@@ -465,20 +454,12 @@ onBothEngines(
     const name = await deps.db.read.selectFrom('project_domain').selectAll().executeTakeFirstOrThrow()
     const claim = await deps.db.read.selectFrom('account_domain').selectAll().executeTakeFirstOrThrow()
     const at = name.created_stamp
-    await deps.db.write(async (tx) => {
-      await tx.updateTable('account_domain').set({ created_stamp: at }).execute()
-      for (let n = 1; n < 30; n++) {
-        const apex = { ...name, name: `www.sx${n}.com`, apex_name: `sx${n}.com`, created_stamp: at + n }
-        await tx
-          .insertInto('project_domain')
-          .values([apex, { ...apex, name: `a.sx${n}.com`, created_stamp: at + 100 + n }])
-          .execute()
-        await tx
-          .insertInto('account_domain')
-          .values({ ...claim, name: `sy${n}.com`, created_stamp: at + n })
-          .execute()
-      }
-    })
+    await setStamp(world, 'account_domain', at)
+    for (let n = 1; n < 30; n++) {
+      const apex = { ...name, name: `www.sx${n}.com`, apex_name: `sx${n}.com`, created_stamp: at + n }
+      await addRows(world, 'project_domain', [apex, { ...apex, name: `a.sx${n}.com`, created_stamp: at + 100 + n }])
+      await addRows(world, 'account_domain', [{ ...claim, name: `sy${n}.com`, created_stamp: at + n }])
+    }
     for (const limit of [1, 7, 59, 60, 100]) {
       const seen: string[] = []
       let until = ''

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { digest } from '../support/digest.ts'
 import { makeProject } from '../support/projects.ts'
+import { endTransfer, setInTransfer } from '../support/states.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 
 const IPS = { deploymentType: 'all', addresses: [{ value: '10.0.0.1', note: 'office' }], protectionMode: 'exclusive' }
@@ -162,9 +163,8 @@ onBothEngines('turning a protection off is always allowed', async (world) => {
 onBothEngines(
   'while a project is in transfer, update and delete answer 409, and afterwards they do not',
   async (world) => {
-    const set = (columns: object) => world.deps.db.write((tx) => tx.updateTable('project').set(columns).execute())
-    await makeProject(world, 'web')
-    await set({ transfer_started_at: 5, transfer_to_account_id: 'team_x' })
+    const id = await makeProject(world, 'web')
+    await setInTransfer(world, id, 5)
     const all = operations(world.call)
     for (const name of ['update', 'remove'] as const) assert.deepEqual(said(await all[name]()), [409, 'conflict'], name)
     for (const name of ['list', 'get', 'pause', 'unpause', 'dataCache'] as const)
@@ -174,7 +174,7 @@ onBothEngines(
       [body.transferStartedAt, body.transferToAccountId, 'transferCompletedAt' in body],
       [5, 'team_x', false],
     )
-    await set({ transfer_completed_at: 6 })
+    await endTransfer(world, id)
     assert.equal((await all.update()).status, 200)
     assert.equal((await all.remove()).status, 204)
   },

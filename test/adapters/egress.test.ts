@@ -9,7 +9,8 @@ import { openEgress } from '../../src/adapters/egress.ts'
 import { makeProject } from '../support/projects.ts'
 import { type DnsServer, startDnsServer } from '../support/servers/dns-server.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from '../support/servers/receiver.ts'
-import { onBothEngines, type World } from '../support/world.ts'
+import { setWebhookUrl } from '../support/states.ts'
+import { onBothEngines } from '../support/world.ts'
 
 /** A listener on every address of this machine that must not be connected to. */
 async function canary(t: TestContext): Promise<{ port: number; connections(): number }> {
@@ -177,7 +178,7 @@ onBothEngines(
       }
     }
     const { id } = await register(world, 'https://hooks.example.com/')
-    await setUrl(world, id, `http://127.0.0.1:${port}/`)
+    await setWebhookUrl(world, id, `http://127.0.0.1:${port}/`)
     await makeProject(world, 'web')
     await deliver(world)
     const [told] = await deliveries(world)
@@ -185,10 +186,6 @@ onBothEngines(
     assert.equal(connections(), 0)
   },
 )
-
-async function setUrl({ deps }: World, id: string, url: string): Promise<void> {
-  await deps.db.write((db) => db.updateTable('webhook').set({ url }).where('id', '=', id).execute())
-}
 
 onBothEngines(
   'where private addresses are allowed they are reached, by name too',

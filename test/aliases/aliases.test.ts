@@ -4,6 +4,7 @@ import { after } from 'node:test'
 import { digest } from '../support/digest.ts'
 import { makeDeployment } from '../support/projects.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
+import { setInTransfer } from '../support/states.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
 import { leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
 import { events, holder, refused, withDomains } from '../support/worlds/domain-world.ts'
@@ -124,10 +125,7 @@ onBothEngines(
     refused(await assignBy(narrow)(id, ONE), 404, 'not_found')
     assert.equal(await digest(world), before)
 
-    const moment = (at: number | null) =>
-      deps.db.write((tx) =>
-        tx.updateTable('project').set({ transfer_started_at: at }).where('id', '=', web.id).execute(),
-      )
+    const moment = (at: number | null) => setInTransfer(world, web.id, at)
     await moment(deps.clock.now())
     const locked = await digest(world)
     refused(await assign(id, ONE), 400, 'bad_request')

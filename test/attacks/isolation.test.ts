@@ -9,6 +9,7 @@ import { SCOPES } from '../../src/permissions/scopes.ts'
 import { withQuery } from '../support/call.ts'
 import { digest } from '../support/digest.ts'
 import { CLIENTS, OPERATORS, PUBLIC, sampleOf } from '../support/sample-requests.ts'
+import { disableInstallation } from '../support/states.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
 import { FULL, SEED, sayFigure } from './form.ts'
@@ -92,9 +93,7 @@ async function installationsOf(world: World, own: Tenant, foreign: Tenant): Prom
   const all = await made('sees-all', 'all')
   const some = await made('sees-some', [own.otherProjectId])
   const disabled = await made('disabled', 'all')
-  await world.deps.db.write((tx) =>
-    tx.updateTable('configuration').set({ disabled_at: 1 }).where('id', '=', disabled.installationId).execute(),
-  )
+  await disableInstallation(world, disabled.installationId)
   return [
     { ...INSTALLED, name: 'an installation', call: all.call, hidden: [foreign] },
     { ...INSTALLED, name: 'an installation on another project', seesWeb: false, call: some.call, hidden: [foreign] },

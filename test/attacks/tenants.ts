@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
 import { makeDeployment } from '../support/projects.ts'
 import type { Samples } from '../support/sample-requests.ts'
-import { proveDomains } from '../support/states.ts'
+import { addRows, proveDomains } from '../support/states.ts'
 import type { Call, World } from '../support/world.ts'
 import { install, makeIntegration } from '../support/worlds/integration-world.ts'
 
@@ -56,19 +56,11 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
   const hook = { url: `https://hooks.${mark}.dev`, events: ['project.created'] }
   const webhookId = (await made('POST', '/v1/webhooks', hook)).id
   const deliveryId = `dlv_${mark}${'0'.repeat(20)}`
-  await world.deps.db.write(async (tx) => {
-    const row = { id: deliveryId, account_id: teamId, endpoint_id: webhookId, type: 'project.created', attempts: 1 }
-    const done = { status: 'failed', due_at: null, done_at: 1, created_stamp: world.deps.clock.stamp() } as const
-    await tx
-      .insertInto('delivery')
-      .values({ ...row, ...done })
-      .execute()
-    const attempt = { delivery_id: deliveryId, attempt: 1, at: 1, status_code: 500, duration_ms: 1 }
-    await tx
-      .insertInto('delivery_attempt')
-      .values({ ...attempt, response: mark })
-      .execute()
-  })
+  const row = { id: deliveryId, account_id: teamId, endpoint_id: webhookId, type: 'project.created', attempts: 1 }
+  const done = { status: 'failed', due_at: null, done_at: 1, created_stamp: world.deps.clock.stamp() } as const
+  await addRows(world, 'delivery', [{ ...row, ...done }])
+  const attempt = { delivery_id: deliveryId, attempt: 1, at: 1, status_code: 500, duration_ms: 1, response: mark }
+  await addRows(world, 'delivery_attempt', [attempt])
   await made('POST', '/v9/projects/web/link', { type: 'github', repo: `acme/${mark}` })
   await made('POST', '/v9/projects/web/custom-environments', { slug: `staging-${mark}` })
   const variable = { key: 'TOKEN', value: `value-${mark}`, type: 'plain', comment: mark, target: ['preview'] }

@@ -8,6 +8,7 @@ import { givePassword, PASSWORD } from '../support/clients/browser-client.ts'
 import { findChromium, openChromium, openSite, openWindow, type Site } from '../support/clients/chromium.ts'
 import { lacking } from '../support/programs.ts'
 import { makeProject } from '../support/projects.ts'
+import { nameAccounts } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { type App, makeIntegration } from '../support/worlds/integration-world.ts'
 
@@ -325,7 +326,7 @@ inChromium('what others named runs nothing, in a browser that would run it', asy
   ]
   for (const [at, payload] of payloads.entries()) {
     await makeIntegration(world, { slug: `s${at}`, name: payload })
-    await world.deps.db.write((tx) => tx.updateTable('account').set({ name: payload }).execute())
+    await nameAccounts(world, payload)
     const said = encodeURIComponent(payload)
     await page.goto(
       `${world.deps.origin()}/integrations/s${at}/new?account=${world.credentials.userId}&state=${said}&next=${said}`,

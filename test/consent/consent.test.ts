@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type Client, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { lettersOf } from '../support/letters.ts'
 import { makeProject } from '../support/projects.ts'
+import { addRows, disableInstallation, nameAccounts } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const REDIRECT = 'https://app.example/callback'
@@ -49,23 +50,25 @@ type Wanted = {
 /** An integration as the store has it; names that the operator API would refuse are stored all the same. */
 async function integration(world: World, wanted: Wanted = {}): Promise<string> {
   const id = `oac_${Math.random().toString(36).slice(2)}`
-  await world.deps.db.write((tx) =>
-    tx
-      .insertInto('integration')
-      .values({
-        id,
-        team_id: wanted.teamId ?? world.credentials.teamId,
-        slug: wanted.slug ?? 'app',
-        name: wanted.name ?? 'App',
-        redirect_url: wanted.redirectUrl ?? REDIRECT,
-        logo_url: wanted.logoUrl ?? null,
-        scopes_json: JSON.stringify(wanted.scopes ?? SCOPES),
-        created_stamp: world.deps.clock.stamp(),
-        updated_at: 0,
-      })
-      .execute(),
-  )
+  const row = {
+    id,
+    team_id: wanted.teamId ?? world.credentials.teamId,
+    slug: wanted.slug ?? 'app',
+    name: wanted.name ?? 'App',
+    redirect_url: wanted.redirectUrl ?? REDIRECT,
+    logo_url: wanted.logoUrl ?? null,
+    scopes_json: JSON.stringify(wanted.scopes ?? SCOPES),
+    created_stamp: world.deps.clock.stamp(),
+    updated_at: 0,
+  }
+  await addRows(world, 'integration', [row])
   return id
+}
+
+/** A project as the store has it, also with a name that a request would be refused for. */
+function projectRow({ deps }: World, id: string, name: string, account_id: string) {
+  const updated_stamp = deps.clock.stamp()
+  return { id, name, account_id, git_fork_protection: 1, settings_json: '{}', created_at: 0, updated_stamp }
 }
 
 const approve = (more: object = {}) => ({ decision: 'approve', selection: 'all', scope: SCOPES, ...more })
@@ -236,24 +239,8 @@ onBothEngines(
       id: `prj_${at}`,
       name: `p-${String(at).padStart(3, '0')}_%`,
     }))
-    await world.deps.db.write(async (tx) => {
-      const [like] = await tx.selectFrom('project').selectAll().limit(1).execute()
-      assert.equal(like, undefined)
-      for (const { id: projectId, name } of projects) {
-        await tx
-          .insertInto('project')
-          .values({
-            id: projectId,
-            name,
-            account_id: id,
-            git_fork_protection: 1,
-            settings_json: '{}',
-            created_at: 0,
-            updated_stamp: world.deps.clock.stamp(),
-          } as never)
-          .execute()
-      }
-    })
+    const stored = projects.map(({ id: projectId, name }) => projectRow(world, projectId, name, id))
+    await addRows(world, 'project', stored)
     const boxes = (text: string) =>
       [...text.matchAll(/value="(prj_\d+)"( checked)?>/g)].map(([, value, on]) => `${value}${on ?? ''}`)
     const url = '/integrations/app/new'
@@ -354,21 +341,8 @@ onBothEngines('names that others chose are plain text on every page', async (wor
     const name = payload.replaceAll(/[\r\n]/g, ' ')
     await integration(world, { slug: `s${at}`, name, scopes: ['read:project'] })
     await integration(world, { slug: payload, name: 'Odd slug', scopes: ['read:project'] })
-    await world.deps.db.write(async (tx) => {
-      await tx.updateTable('account').set({ name: payload }).where('kind', '=', 'team').execute()
-      await tx
-        .insertInto('project')
-        .values({
-          id: `prj_${at}`,
-          name: payload,
-          account_id: userId,
-          git_fork_protection: 1,
-          settings_json: '{}',
-          created_at: 0,
-          updated_stamp: world.deps.clock.stamp(),
-        } as never)
-        .execute()
-    })
+    await nameAccounts(world, payload)
+    await addRows(world, 'project', [projectRow(world, `prj_${at}`, payload, userId)])
     const query = `state=${encoded(payload)}&next=${encoded(payload)}&account=${userId}`
     for (const slug of [`s${at}`, encoded(payload)]) {
       const page = await client.get(`/integrations/${slug}/new?${query}`)
@@ -463,13 +437,10 @@ onBothEngines(
     const url = `/integrations/app/new?account=${teamId}`
     await owner.get(url)
     const { configurationId } = told((await owner.post(url, approve())).location)
-    await world.deps.db.write((tx) =>
-      tx
-        .updateTable('integration')
-        .set({ scopes_json: JSON.stringify([...SCOPES, 'read-write:team']) })
-        .where('id', '=', integrationId)
-        .execute(),
-    )
+    const edited = await world.call('PATCH', `/v1/integrations/apps/${integrationId}?teamId=${teamId}`, {
+      scopes: [...SCOPES, 'read-write:team'],
+    })
+    assert.equal(edited.status, 200, edited.text)
     const pages = ['uninstall', 'take-over'].map((what) => `/integrations/installed/${configurationId}/${what}`)
     const confirm = `/integrations/confirm/${configurationId}`
     const { id, client: member } = await person(world, 'member')
@@ -496,12 +467,7 @@ onBothEngines(
     assert.equal((await owner.post(confirm, { scope: ['read-write:team'] })).status, 303)
     assert.match((await owner.get(confirm)).text, /Nothing is waiting/)
 
-    await world.deps.db.write((tx) =>
-      tx
-        .updateTable('configuration')
-        .set({ disabled_at: world.deps.clock.now(), disabled_reason: 'original-owner-left-the-team' })
-        .execute(),
-    )
+    await disableInstallation(world, configurationId!, 'original-owner-left-the-team')
     assert.match(
       (await owner.get('/integrations/installed')).text,
       /It is disabled and its requests are refused, because its owner left the team/,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { callWith } from '../support/call.ts'
 import { makeProject } from '../support/projects.ts'
 import { deliver, LOCAL, receiver, register } from '../support/servers/receiver.ts'
+import { addRows, endDeliveries } from '../support/states.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
 import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
@@ -94,12 +95,8 @@ onBothEngines('the answer of a receiver is shown where private networks are refu
   const { id } = await register(world, 'https://hooks.example.com', BOTH)
   await makeProject(world, 'a')
   const [{ id: deliveryId }] = (await listed(world.call, id)).deliveries
-  await world.deps.db.write((tx) =>
-    tx
-      .insertInto('delivery_attempt')
-      .values({ delivery_id: deliveryId, attempt: 1, at: 1, status_code: 500, duration_ms: 3, response: 'why not' })
-      .execute(),
-  )
+  const attempt = { delivery_id: deliveryId, attempt: 1, at: 1, status_code: 500, duration_ms: 3, response: 'why not' }
+  await addRows(world, 'delivery_attempt', [attempt])
   const shown = (await world.call('GET', `/v1/webhooks/${id}/deliveries/${deliveryId}`)).body
   assert.equal(shown.attempts[0].response, 'why not')
 })
@@ -114,9 +111,7 @@ onBothEngines(
     await team('POST', '/v10/projects', { name: 'b' })
     const [{ id: deliveryId }] = (await listed(team, id)).deliveries
     const path = `/v1/webhooks/${id}/deliveries/${deliveryId}` as const
-    await world.deps.db.write((tx) =>
-      tx.updateTable('delivery').set({ status: 'failed', due_at: null, done_at: 1 }).execute(),
-    )
+    await endDeliveries(world, 'failed')
 
     const as = async (role: string) => {
       const user = await world.user(role.toLowerCase())
@@ -172,9 +167,7 @@ onBothEngines(
     const { deliveries } = await listed(team, webhookId)
     const path = `/v1/webhooks/${webhookId}/deliveries/${deliveries[0].id}` as const
     assert.equal((await installation('GET', path)).status, 403)
-    await world.deps.db.write((tx) =>
-      tx.updateTable('delivery').set({ status: 'dropped', due_at: null, done_at: 1 }).execute(),
-    )
+    await endDeliveries(world, 'dropped')
     assert.equal((await listed(team, webhookId, '?status=dropped')).deliveries.length, deliveries.length)
     const member = await world.user('member')
     const place = `/operator/v1/teams/${world.credentials.teamId}/members/${member.id}` as const

@@ -1,4 +1,6 @@
 /** Many deliveries that wait. */
+
+import { addRows } from '../support/states.ts'
 import type { World } from '../support/world.ts'
 
 /** Writes `count` deliveries of an event that exists, as fan-out would, each due since `dueAt`. */
@@ -14,20 +16,18 @@ export async function pile(
     .where('type', '=', 'project.created')
     .limit(1)
     .executeTakeFirstOrThrow()
-  for (let from = 0; from < count; from += 500) {
-    const rows = Array.from({ length: Math.min(500, count - from) }, (_, at) => ({
-      id: `dlv_${accountId.slice(-6)}${endpointIds[0]!.slice(-6)}${from + at}`,
-      account_id: accountId,
-      endpoint_id: endpointIds[(from + at) % endpointIds.length]!,
-      event_stamp: stamp,
-      type: 'project.created',
-      attempts: 0,
-      due_at: dueAt,
-      status: 'pending' as const,
-      created_stamp: world.deps.clock.stamp(),
-    }))
-    await world.deps.db.write((tx) => tx.insertInto('delivery').values(rows).execute())
-  }
+  const rows = Array.from({ length: count }, (_, at) => ({
+    id: `dlv_${accountId.slice(-6)}${endpointIds[0]!.slice(-6)}${at}`,
+    account_id: accountId,
+    endpoint_id: endpointIds[at % endpointIds.length]!,
+    event_stamp: stamp,
+    type: 'project.created',
+    attempts: 0,
+    due_at: dueAt,
+    status: 'pending' as const,
+    created_stamp: world.deps.clock.stamp(),
+  }))
+  await addRows(world, 'delivery', rows)
 }
 
 export const count = async (world: World, endpointId: string, status: 'pending' | 'dropped') =>

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { shareOut } from '../../src/deliveries/share.ts'
 import { makeProject } from '../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register } from '../support/servers/receiver.ts'
+import { addRows } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { install, makeIntegration } from '../support/worlds/integration-world.ts'
 import { count, pile } from './delivery-rows.ts'
@@ -115,13 +116,7 @@ onBothEngines(
       ...{ id: `dlv_${at}`, account_id: `acc_${at}`, endpoint_id: `hook_${at}`, type: 'project.created', attempts: 1 },
       ...{ status: 'pending' as const, due_at: Date.now() + 3_600_000, created_stamp: world.deps.clock.stamp() },
     }))
-    for (let from = 0; from < rows.length; from += 500)
-      await world.deps.db.write((tx) =>
-        tx
-          .insertInto('delivery')
-          .values(rows.slice(from, from + 500))
-          .execute(),
-      )
+    await addRows(world, 'delivery', rows)
     await makeProject(world, 'late')
     await deliver(world)
     assert.equal(hook.got.length, 1)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { makeProject } from '../support/projects.ts'
 import { LOCAL } from '../support/servers/receiver.ts'
+import { addRows } from '../support/states.ts'
 import { onBothEngines } from '../support/world.ts'
 import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
@@ -45,12 +46,10 @@ onBothEngines(
         .where('configuration_id', '=', leaving!.installationId)
         .where('event_stamp', 'is not', null)
         .executeTakeFirstOrThrow()
-      for (let from = 0; from < count; from += 400) {
-        const more = Array.from({ length: 400 }, (_, at) => {
-          return { ...first, id: `dlv_more_${from + at}`, created_stamp: clock.stamp() }
-        })
-        await db.write((tx) => tx.insertInto('delivery').values(more).execute())
-      }
+      const more = Array.from({ length: count }, (_, at) => {
+        return { ...first, id: `dlv_more_${at}`, created_stamp: clock.stamp() }
+      })
+      await addRows(world, 'delivery', more)
     }
   },
   LOCAL,

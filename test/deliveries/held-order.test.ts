@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { dueQueues, hold, lease, releaseHeld } from '../../src/deliveries/queue.ts'
 import { makeProject } from '../support/projects.ts'
 import { LOCAL, receiver } from '../support/servers/receiver.ts'
+import { addRows, setDue } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { install } from '../support/worlds/installation-rows.ts'
 import { makeIntegration } from '../support/worlds/integration-world.ts'
@@ -46,22 +47,17 @@ onBothEngines(
     assert.deepEqual(await due(world), [older!.due_at, null], 'the older one may be about to be held')
     await hold(deps, older!, now)
     // Deliveries of other accounts and endpoints delay nothing, though they are older and due.
-    await deps.db.write((db) =>
-      db
-        .insertInto('delivery')
-        .values([
-          { ...older!, due_at: now, id: 'dlv_account', account_id: 'team_other', created_stamp: 1 },
-          { ...older!, due_at: now, id: 'dlv_endpoint', endpoint_id: 'hook_other', created_stamp: 2 },
-        ])
-        .execute(),
-    )
+    await addRows(world, 'delivery', [
+      { ...older!, due_at: now, id: 'dlv_account', account_id: 'team_other', created_stamp: 1 },
+      { ...older!, due_at: now, id: 'dlv_endpoint', endpoint_id: 'hook_other', created_stamp: 2 },
+    ])
     await releaseHeld(deps, now)
     assert.deepEqual(await due(world), [now, null])
     // A delivery that failed and is attempted again in minutes delays no other.
-    const later = { due_at: now + 5 * 60_000, held_at: null }
-    await deps.db.write((db) => db.updateTable('delivery').set(later).where('id', '=', older!.id).execute())
+    const later = now + 5 * 60_000
+    await setDue(world, older!.id, later)
     await releaseHeld(deps, now)
-    assert.deepEqual(await due(world), [later.due_at, now])
+    assert.deepEqual(await due(world), [later, now])
   },
   LOCAL,
 )

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { lettersOf } from '../support/letters.ts'
 import { makeProject } from '../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver, register, verify } from '../support/servers/receiver.ts'
+import { endDeliveries } from '../support/states.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const SECOND = 1000
@@ -141,9 +142,7 @@ onBothEngines(
       await makeProject(world, name)
       // Only the newest delivery matters here, so those that failed before are moved away.
       const [newest] = await deliveries(world, `&endpointId=${id}`)
-      await world.deps.db.write((tx) =>
-        tx.updateTable('delivery').set({ due_at: null, status: 'failed' }).where('id', '!=', newest.id).execute(),
-      )
+      await endDeliveries(world, 'failed', newest.id)
       await deliver(world, moment)
       return (await world.call('GET', `/v1/webhooks/${id}`)).body
     }

@@ -1,6 +1,5 @@
 /** What the build system registers, which deployment takes which domains, and what a project shows of it. docs/deployments.md. */
 import assert from 'node:assert/strict'
-import { moveDeployments } from '../../src/deployments/on-project.ts'
 import { makeDeployment, makeProject } from '../support/projects.ts'
 import { onBothEngines } from '../support/world.ts'
 import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
@@ -283,11 +282,9 @@ onBothEngines(
     const web = await openWeb(world)
     const id = await web.deploy()
     const { teamId } = world.credentials
-    await world.deps.db.write(async (tx) => {
-      await tx.updateTable('project').set({ account_id: teamId }).where('id', '=', web.id).execute()
-      await tx.updateTable('project_domain').set({ account_id: teamId }).where('project_id', '=', web.id).execute()
-      await moveDeployments({ db: tx }, web.id, teamId)
-    })
+    const { code } = (await world.call('POST', '/projects/web/transfer-request', {})).body
+    assert.equal((await world.call('PUT', `/projects/transfer-request/${code}?teamId=${teamId}`, {})).status, 202)
+    await world.operator('POST', '/operator/v1/timers/project-transfers/run', {})
     const moved = await world.call('GET', `/v9/projects/web?teamId=${teamId}`)
     assert.equal(moved.body.targets.production.teamId, teamId)
     assert.equal((await world.call('GET', `/v13/deployments/${id}?teamId=${teamId}`)).body.team.id, teamId)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { runTimer } from '../../src/timers.ts'
 import { makeDeployment, makeProject } from '../support/projects.ts'
+import { setStamp } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { deploymentEvents, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
 import { openSides } from '../support/worlds/transfer-world.ts'
@@ -121,8 +122,7 @@ onBothEngines(
   async (world) => {
     const { projectId, offer, take, sweep: move } = await openSides(world)
     const preview = await makeDeployment(world, projectId, { url: 'a.host.test', target: 'preview' })
-    const age = { created_stamp: 1 }
-    await world.deps.db.write((db) => db.updateTable('deployment').set(age).execute())
+    await setStamp(world, 'deployment', 1)
     await expire(world, 'web', { expiration: '1d' })
     await sweep(world, HOUR_MS / 2)
     assert.deepEqual(await ids(world), [preview])

@@ -1,6 +1,7 @@
 /** Which deployments CI finds: by the fields of their meta, by their commit, by project and by who made them. docs/deployments.md. */
 import assert from 'node:assert/strict'
 import { makeDeployment, makeProject } from '../support/projects.ts'
+import { addRows } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
 import { refused } from '../support/worlds/domain-world.ts'
@@ -64,10 +65,8 @@ onBothEngines(
       .select(['project_id', 'mark'])
       .distinct()
       .execute()
-    for (const at of Array(501).keys()) {
-      const rows = marks.map((row) => ({ ...row, deployment_id: `gone-${at}` }))
-      await world.deps.db.write((tx) => tx.insertInto('deployment_meta').values(rows).execute())
-    }
+    const gone = [...Array(501).keys()].flatMap((at) => marks.map((row) => ({ ...row, deployment_id: `gone-${at}` })))
+    await addRows(world, 'deployment_meta', gone)
     await both()
     assert.ok(!(await list(world, 'sha=c0ffee3')).includes(bare))
   },

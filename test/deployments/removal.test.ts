@@ -1,5 +1,6 @@
 /** Removing a deployment: where names lead then, who may, and what is told of it. docs/deployments.md. */
 import assert from 'node:assert/strict'
+import { setInTransfer } from '../support/states.ts'
 import { onBothEngines } from '../support/world.ts'
 import { deploymentEvents, leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
 import { refused } from '../support/worlds/domain-world.ts'
@@ -103,9 +104,9 @@ onBothEngines('a deployment is not removed without the right to promote, and not
   refused(await stranger.call('DELETE', `/v13/deployments/${deploymentId}`), 404, 'not_found')
   const narrow = await world.token({ scopes: ['read-write:deployment'], teamId })
   refused(await narrow('DELETE', path), 403, 'forbidden')
-  await world.deps.db.write((tx) => tx.updateTable('project').set({ transfer_started_at: 1 }).execute())
+  await setInTransfer(world, id, 1)
   refused(await world.call('DELETE', path), 409, 'conflict')
-  await world.deps.db.write((tx) => tx.updateTable('project').set({ transfer_started_at: null }).execute())
+  await setInTransfer(world, id, null)
   assert.equal((await world.call('GET', path)).status, 200)
   const { id: developer, call } = await world.user('developer')
   await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${developer}`, { role: 'DEVELOPER' })

@@ -1,5 +1,6 @@
 /** Who may change domains, and when nobody may. */
 import assert from 'node:assert/strict'
+import { setInTransfer } from '../support/states.ts'
 import { onBothEngines } from '../support/world.ts'
 import { named, withDomains } from '../support/worlds/domain-world.ts'
 
@@ -61,10 +62,7 @@ onBothEngines(
       assert.equal((await call('PATCH', '/v9/projects/web/domains/a.example.com', {})).status, 200)
       await account({ [owes]: false })
     }
-    const transfer = (moment: number | null) =>
-      deps.db.write((tx) =>
-        tx.updateTable('project').set({ transfer_started_at: moment }).where('id', '=', project.id).execute(),
-      )
+    const transfer = (moment: number | null) => setInTransfer(world, project.id, moment)
     await transfer(deps.clock.now())
     const locked = [
       await add(),

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { callWith } from '../support/call.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
+import { forgetReleasedProofs, setInherited } from '../support/states.ts'
 import { onBothEngines } from '../support/world.ts'
 import { freshApex, holder, refused, two } from '../support/worlds/domain-world.ts'
 
@@ -49,18 +50,11 @@ onBothEngines(
     assert.equal((await theirs.add(apex)).body.verified, false, 'it speaks for nobody else')
     assert.equal((await mine.add(apex)).body.verified, true)
     await mine.remove(apex)
-    const released = world.deps.db
-    const age = (ms: number) =>
-      released.write((db) =>
-        db
-          .updateTable('released_proof')
-          .set({ released_at: Date.now() - ms })
-          .execute(),
-      )
-    await age(30 * DAY_MS - 60_000)
+    const { clock } = world.deps
+    clock.set(clock.now() + 30 * DAY_MS - 60_000)
     assert.equal((await mine.add(apex)).body.verified, true)
     await mine.remove(apex)
-    await age(30 * DAY_MS)
+    clock.set(clock.now() + 30 * DAY_MS)
     assert.equal((await mine.add(apex)).body.verified, false)
   },
   settings,
@@ -102,8 +96,8 @@ onBothEngines(
     const again = (await world.call('POST', '/v10/projects', { name: 'again' })).body.id
     const added = await world.call('POST', `/v10/projects/${again}/domains`, { name: apex })
     assert.equal(added.body.verified, true)
-    await world.deps.db.write((db) => db.updateTable('project_domain').set({ inherited_at: 1 }).execute())
-    await world.deps.db.write((db) => db.deleteFrom('released_proof').execute())
+    await setInherited(world, apex)
+    await forgetReleasedProofs(world)
     assert.equal((await world.call('DELETE', `/v9/projects/${again}/domains/${apex}`)).status, 200)
     assert.equal((await world.call('POST', `/v10/projects/${again}/domains`, { name: apex })).body.verified, false)
   },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { makeProject } from '../support/projects.ts'
 import { deliver, deliveries, LOCAL, receiver } from '../support/servers/receiver.ts'
+import { disableInstallation, enableInstallation } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { install } from '../support/worlds/installation-rows.ts'
 import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
@@ -217,15 +218,13 @@ onBothEngines(
     assert.equal((await call('DELETE', `/v1/log-drains/${theirs.id}${team}`)).status, 404)
     await world.call('DELETE', `/v1/log-drains/${theirs.id}${team}`)
 
-    const set = (columns: { disabled_at: number | null; resumed_at?: number }) =>
-      world.deps.db.write((db) => db.updateTable('configuration').set(columns).execute())
     const id = await makeProject(world, 'web', team)
     const messages = () => hook.got.flatMap(({ body }) => body.map(({ message }: { message: string }) => message))
     await hand(world, id, [{ ...LINE, message: 'waiting' }])
-    await set({ disabled_at: 1 })
+    await disableInstallation(world, configuration.id)
     assert.equal((await hand(world, id, [{ ...LINE, message: 'meanwhile' }])).body.drains, 0)
     await deliver(world)
-    await set({ disabled_at: null, resumed_at: Date.now() })
+    await enableInstallation(world, configuration.id)
     await hand(world, id, [{ ...LINE, message: 'after' }])
     await deliver(world)
     assert.deepEqual(messages(), ['after'])

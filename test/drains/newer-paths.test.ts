@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { makeProject } from '../support/projects.ts'
 import { deliver, LOCAL, type Received, receiver } from '../support/servers/receiver.ts'
+import { holdDrain } from '../support/states.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 import { install } from '../support/worlds/installation-rows.ts'
 import { makeIntegration } from '../support/worlds/integration-world.ts'
@@ -179,8 +180,7 @@ onBothEngines(
   'a held drain is not given a new address and not enabled before an OWNER takes it over',
   async (world) => {
     const { id } = await make(world)
-    const held = { held_at: 1, held_reason: 'original-owner-left-the-team' } as const
-    await world.deps.db.write((db) => db.updateTable('log_drain').set(held).execute())
+    await holdDrain(world, id)
     for (const body of [{ status: 'enabled' }, { delivery: { ...HTTP, endpoint: 'https://elsewhere.example.com' } }]) {
       const refused = await world.call('PATCH', `/v1/drains/${id}`, body)
       assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'], refused.text)

@@ -1,7 +1,7 @@
 /** Protection at the edge: passwords, trusted addresses and bypass secrets, after a pause and before a site. docs/edge.md: Passwords at the edge. */
 import assert from 'node:assert/strict'
-import { fingerprint } from '../../src/ids.ts'
 import { runTimer } from '../../src/timers.ts'
+import { tamper } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { SETTINGS } from '../support/worlds/deploy-world.ts'
 import { becomes, openSite } from '../support/worlds/edge-world.ts'
@@ -147,20 +147,18 @@ onBothEngines(
       passwordProtection: { deploymentType: 'all', password: PASSWORD },
     })
     const secret = 'a1'.repeat(16)
-    const entry = { hash: fingerprint(secret), sealed: '', createdAt: 1, createdBy: 'x' }
-    const setBypass = async (bypass_json: string | null) => {
-      await world.deps.db.write((tx) =>
-        tx.updateTable('project').set({ bypass_json }).where('id', '=', web.id).execute(),
-      )
+    const setBypass = async (change: object) => {
+      const changed = await world.call('PATCH', `/v1/projects/${web.id}/protection-bypass`, change)
+      assert.equal(changed.status, 200, changed.text)
       await settle()
     }
-    await setBypass(JSON.stringify([entry]))
+    await setBypass({ generate: { secret } })
     const name = 'x-vercel-protection-bypass'
     assert.equal(await status({ [name]: secret }), 200)
     assert.equal(await status({ 'x-forwarded-uri': `/a?b=c&${name}=${secret}` }), 200)
     assert.equal(await status({ [name]: `${secret}x` }), 401)
     assert.equal(await status({ 'x-forwarded-uri': `/${name}=${secret}` }), 401)
-    await setBypass(null)
+    await setBypass({ revoke: { secret } })
     assert.equal(await status({ [name]: secret }), 401, 'revoked')
 
     await protect({ passwordProtection: { deploymentType: 'preview' } })
@@ -233,9 +231,7 @@ onBothEngines(
           .executeTakeFirstOrThrow()
       ).stamp
     const ahead = Date.now() + 60_000
-    await world.deps.db.write((db) =>
-      db.updateTable('edge_change').set({ stamp: ahead }).where('key', '=', key).execute(),
-    )
+    await tamper(world, 'edge_change', { stamp: ahead }, { key })
     await pause()
     const then = await stampOf()
     assert.ok(then > ahead, `${then} after ${ahead}`)

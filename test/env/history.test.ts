@@ -1,6 +1,8 @@
 /** What people ask for beside the specification: history with restore, `.env` in bulk, pull and export. */
 import assert from 'node:assert/strict'
+import { tamper } from '../support/states.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
+import { makeInstallation } from '../support/worlds/integration-world.ts'
 
 const URL = '/v10/projects/web/env'
 const SECRET = { key: 'TOKEN', value: 'first-value', type: 'encrypted', target: ['production', 'preview'] }
@@ -178,11 +180,9 @@ onBothEngines('a .env text replaces the variables of its targets and branch, and
     { key: 'GONE', value: 'g', target: ['preview'] },
     { key: 'GONE', value: 'branch', target: ['preview'], gitBranch: 'dev' },
     { key: 'DEV', value: 'd', target: ['development'] },
-    { key: 'THEIRS', value: 't', target: ['preview'] },
   ])
-  await world.deps.db.write((tx) =>
-    tx.updateTable('env_var').set({ configuration_id: 'icfg_1' }).where('key', '=', 'THEIRS').execute(),
-  )
+  const { call } = await makeInstallation(world, {}, { teamId: undefined })
+  assert.equal((await call('POST', URL, { key: 'THEIRS', value: 't', target: ['preview'] })).status, 201)
   const done = await put(world, 'mode=replace&target=preview', 'ONLY=1')
   assert.deepEqual(done.body.plan, { created: ['ONLY'], updated: [], removed: ['GONE', 'TOKEN'], unchanged: [] })
   assert.deepEqual(await shown(world, 'preview'), { ONLY: '1', GONE: 'branch', THEIRS: 't' })
@@ -245,7 +245,7 @@ onBothEngines(
     const replaced = await put(world, 'target=development&mode=replace', `D=${kib(64)}`)
     assert.deepEqual(replaced.body.plan, { created: ['D'], updated: [], removed: ['A', 'B', 'C'], unchanged: [] })
     const own = await world.token({ scopes: ['read-write:project-env-vars'] })
-    await world.deps.db.write((tx) => tx.updateTable('env_var').set({ configuration_id: 'icfg_1' }).execute())
+    await tamper(world, 'env_var', { configuration_id: 'icfg_1' })
     for (const dry of ['', '&dryRun=true']) {
       const url = `/v1/projects/web/env?target=development${dry}` as const
       assert.deepEqual(told(await own('PUT', url, 'D=1', text)), [403, 'ENV_ALREADY_EXISTS'])
@@ -336,7 +336,7 @@ onBothEngines(
   'a pull with a value that does not open fails, rather than leave it out (logs a fault)',
   async (world) => {
     await made(world)
-    await world.deps.db.write((tx) => tx.updateTable('env_var').set({ sealed_value: 'v1.x.y' }).execute())
+    await tamper(world, 'env_var', { sealed_value: 'v1.x.y' })
     assert.deepEqual(told(await world.call('GET', '/v3/env/pull/web/preview')), [500, 'internal_server_error'])
   },
 )

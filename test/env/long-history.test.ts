@@ -1,6 +1,7 @@
 /** What had many versions goes in steps of few rows, so that no statement holds others up. docs/limits.md. */
 import assert from 'node:assert/strict'
 import { StatementSync } from 'node:sqlite'
+import { addRows, tamper } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 /** Rows of the history that one statement may change: a step, and the last variable of it with all its versions. */
@@ -19,9 +20,9 @@ async function openProject(world: World, name: string): Promise<{ id: string; id
   const rows = await db.read.selectFrom('env_history').selectAll().where('project_id', '=', id).execute()
   for (let version = 2; version <= VERSIONS; version++) {
     const next = rows.map((row) => ({ ...row, version, action: 'updated' as const }))
-    await db.write((tx) => tx.insertInto('env_history').values(next).execute())
+    await addRows(world, 'env_history', next)
   }
-  await db.write((tx) => tx.updateTable('env_var').set({ version: VERSIONS }).where('project_id', '=', id).execute())
+  await tamper(world, 'env_var', { version: VERSIONS }, { project_id: id })
   return { id, ids: rows.map((row) => row.env_id) }
 }
 

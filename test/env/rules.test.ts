@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
+import { makeInstallation } from '../support/worlds/integration-world.ts'
 
 const URL = '/v10/projects/web/env'
 const PLAIN = { key: 'PORT', value: '8080', type: 'plain', target: ['production'] }
@@ -383,11 +384,9 @@ onBothEngines('a viewer reads names and never a decrypted value, and writes noth
 
 onBothEngines('a token with project-env-vars alone sees and changes only the variables that it made', async (world) => {
   await web(world)
-  const made = (await world.call('POST', URL, [PLAIN, { ...PLAIN, key: 'OTHER', value: 'foreign-value' }])).body.created
-  const foreign = made[1].id
-  await world.deps.db.write((tx) =>
-    tx.updateTable('env_var').set({ configuration_id: 'icfg_1' }).where('id', '=', foreign).execute(),
-  )
+  assert.equal((await world.call('POST', URL, PLAIN)).status, 201)
+  const { call, installationId } = await makeInstallation(world, {}, { teamId: undefined })
+  const foreign = (await call('POST', URL, { ...PLAIN, key: 'OTHER', value: 'foreign-value' })).body.created.id
   const own = await world.token({ scopes: ['read-write:project-env-vars', 'read:project'] })
   const keys = ({ body }: Answer<{ envs: { key: string }[] }>) => body.envs.map(({ key }) => key)
   assert.deepEqual(keys(await own('GET', URL)), ['PORT'])
@@ -412,7 +411,10 @@ onBothEngines('a token with project-env-vars alone sees and changes only the var
   }
   const all = await world.token({ scopes: ['read-write:global-project-env-vars'] })
   assert.deepEqual(keys(await all('GET', URL)).sort(), ['OTHER', 'PORT'])
-  assert.equal((await all('PATCH', `/v9/projects/web/env/${foreign}`, { value: 'x' })).body.configurationId, 'icfg_1')
+  assert.equal(
+    (await all('PATCH', `/v9/projects/web/env/${foreign}`, { value: 'x' })).body.configurationId,
+    installationId,
+  )
   const read = await world.token({ scopes: ['read:global-project-env-vars'] })
   assert.deepEqual(told(await read('POST', URL, PLAIN)), [403, 'forbidden'])
   const none = await world.token({ scopes: ['read-write:project'] })

@@ -8,6 +8,7 @@ import { ROUTES } from '../../src/routes.ts'
 import { Type } from '../../src/schema/builder.ts'
 import { UNSENT_BUDGET } from '../../src/server/unsent.ts'
 import { makeDeployment } from '../support/projects.ts'
+import { setSettings } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const KIB = 1024
@@ -63,7 +64,8 @@ const weighing = (bytes: number) => ({ note: 'x'.repeat(bytes - '{"note":""}'.le
 
 onBothEngines(
   'free-form settings have at most 16 KiB; larger ones from before stay readable and can be made smaller',
-  async ({ call, deps }) => {
+  async (world) => {
+    const { call } = world
     const most = weighing(16 * KIB)
     const over = weighing(16 * KIB + 1)
     const refused = (answer: { status: number; text: string }) => {
@@ -79,8 +81,7 @@ onBothEngines(
     assert.deepEqual([trustedSources, buildCommand], [most, null])
 
     const before = weighing(200_000)
-    const settings = JSON.stringify({ trustedSources: before })
-    await deps.db.write((tx) => tx.updateTable('project').set({ settings_json: settings }).execute())
+    await setSettings(world, 'web', { trustedSources: before })
     assert.deepEqual((await call('GET', '/v9/projects/web')).body.trustedSources, before)
     const [listed] = (await call('GET', '/v9/projects')).body.projects
     assert.equal('trustedSources' in listed, false, 'a list leaves it out')

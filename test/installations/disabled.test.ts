@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '../support/bound.ts'
 import { lettersOf } from '../support/letters.ts'
 import { openSamples, PUBLIC, sampleOf } from '../support/sample-requests.ts'
+import { enableInstallation } from '../support/states.ts'
 import { onBothEngines } from '../support/world.ts'
 import { configurationNow, eventsOf, install, makeIntegration } from '../support/worlds/installation-rows.ts'
 import { leave, openTeam, SCOPES, setRole } from '../support/worlds/team-installation.ts'
@@ -107,7 +108,7 @@ onBothEngines(
 onBothEngines(
   'disabled in the middle of a storm of writes: no effect is committed after it (a bound on time)',
   async (world) => {
-    const { ada, call } = await openTeam(world)
+    const { ada, call, installed } = await openTeam(world)
     const names = async () =>
       new Set((await world.deps.db.read.selectFrom('project').select('name').execute()).map((row) => row.name))
     for (let round = 0; round < 6; round++) {
@@ -137,9 +138,7 @@ onBothEngines(
       for (const name of made) assert.ok(there.has(name), name)
       assert.ok(made.size > 0 && refused > 0, `${made.size} made, ${refused} refused`)
       await setRole(world, ada.id, 'OWNER')
-      await world.deps.db.write((db) =>
-        db.updateTable('configuration').set({ disabled_at: null, disabled_reason: null }).execute(),
-      )
+      await enableInstallation(world, installed.configuration.id)
     }
   },
 )

@@ -13,6 +13,7 @@ import { disableInstallationsOf } from '../../src/installations/disable.ts'
 import { openService } from '../../src/service.ts'
 import { runTimer, startTimers } from '../../src/timers.ts'
 import { callWith } from '../support/call.ts'
+import { addRows, disableInstallation } from '../support/states.ts'
 import { type Call, newDatabase, onBothEngines, type World } from '../support/world.ts'
 import {
   configurationNow,
@@ -39,39 +40,31 @@ async function furnish(world: World, { configuration, token }: Installed, call: 
     assert.equal((await by('POST', '/v10/projects/web/env', body)).status, 201)
   }
   const common = { account_id, url: 'https://x.example', created_by: null, failing_since: null, disabled_at: null }
-  await deps.db.write(async (db) => {
-    for (const [name, configuration_id] of [
-      ['mine', id],
-      ['other', null],
-    ] as const) {
-      const both = () => ({ ...common, configuration_id, disabled_reason: null, updated_at: 1, project_ids_json: null })
-      const webhook = { integration_id: null, events_json: null, sealed_secret: null }
-      await db
-        .insertInto('webhook')
-        .values({ ...both(), ...webhook, id: `hook_${name}`, created_stamp: deps.clock.stamp() })
-        .execute()
-      const drain = { name, delivery_format: 'json' as const, sealed_secret: 's', environments_json: '[]' }
-      await db
-        .insertInto('log_drain')
-        .values({ ...both(), ...drain, id: `ld_${name}`, created_stamp: deps.clock.stamp() })
-        .execute()
-      for (const endpoint_id of [`hook_${name}`, `ld_${name}`, 'hook_of_integration']) {
-        const created_stamp = deps.clock.stamp()
-        const delivery = {
-          account_id,
-          configuration_id,
-          type: 'project.renamed',
-          body: null,
-          attempts: 0,
-          due_at: null,
-        }
-        await db
-          .insertInto('delivery')
-          .values({ ...delivery, id: `dlv_${created_stamp}`, endpoint_id, status: 'pending', created_stamp })
-          .execute()
-      }
-    }
-  })
+  for (const [name, configuration_id] of [
+    ['mine', id],
+    ['other', null],
+  ] as const) {
+    const both = () => ({
+      ...{ ...common, configuration_id, disabled_reason: null, updated_at: 1, project_ids_json: null },
+      created_stamp: deps.clock.stamp(),
+    })
+    const webhook = { id: `hook_${name}`, integration_id: null, events_json: null, sealed_secret: null }
+    await addRows(world, 'webhook', [{ ...both(), ...webhook }])
+    const drain = {
+      id: `ld_${name}`,
+      name,
+      delivery_format: 'json',
+      sealed_secret: 's',
+      environments_json: '[]',
+    } as const
+    await addRows(world, 'log_drain', [{ ...both(), ...drain }])
+    const deliveries = [`hook_${name}`, `ld_${name}`, 'hook_of_integration'].map((endpoint_id) => {
+      const created_stamp = deps.clock.stamp()
+      const key = { id: `dlv_${created_stamp}`, account_id, configuration_id, endpoint_id, created_stamp }
+      return { ...key, type: 'project.renamed', body: null, attempts: 0, due_at: null, status: 'pending' as const }
+    })
+    await addRows(world, 'delivery', deliveries)
+  }
   return { people, integration_id, token }
 }
 
@@ -255,12 +248,7 @@ onBothEngines(
 onBothEngines('what became due while the service was down is done soon after it starts', async (world) => {
   const { ada, installed } = await openTeam(world)
   await leave(world, ada.id)
-  await world.deps.db.write((db) =>
-    db
-      .updateTable('configuration')
-      .set({ disabled_at: Date.now() - 31 * DAY })
-      .execute(),
-  )
+  await disableInstallation(world, installed.configuration.id, null, Date.now() - 31 * DAY)
   const stop = startTimers(world.deps)
   const until = Date.now() + 20_000
   while ((await configurationNow(world, installed.configuration.id)).deleted_at === null && Date.now() < until)

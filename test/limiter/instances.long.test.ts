@@ -207,8 +207,10 @@ test('four instances give at most 1.1 of one limit, and ask the database seldom'
     const teamId = await newAccount(set)
     const read = async (one: Pick<Running, 'address'>) =>
       (await say(one, 'GET', `/v9/projects/web/env?teamId=${teamId}`, token)).status
-    const loading = askAll(all, 80, 8, read)
-    await sleep(300)
+    let answered = 0
+    const loading = askAll(all, 80, 8, (one) => read(one).finally(() => answered++))
+    // In the middle of the load: a quarter of the limit is given, and most is still asked for.
+    while (answered < TOTAL / 4) await sleep(2)
     await all[3]!.kill('SIGKILL')
     const counts = await loading
     const next = await start(t, home, { BERTH_RATE_LIMITS: LIMITS })

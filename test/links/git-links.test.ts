@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { startBitbucket, startGitlab } from '../support/servers/git-servers.ts'
+import { tamper } from '../support/states.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 const TOKEN = 'glpat-hunter2-hunter2'
@@ -251,7 +252,7 @@ onBothEngines('secrets of a provider are sealed, for their account and their pla
 onBothEngines('a sealed token that was put into another account opens for nobody (logs a fault)', async (world) => {
   await withCredentials(world)
   const { teamId } = world.credentials
-  await world.deps.db.write((tx) => tx.updateTable('git_credential').set({ account_id: teamId }).execute())
+  await tamper(world, 'git_credential', { account_id: teamId })
   const body = { name: 'web', gitRepository: { type: 'gitlab', repo: REPOS.gitlab } }
   refused(await world.call('POST', `/v10/projects?teamId=${teamId}`, body), 400, 'gitlab_webhook_failed')
   assert.deepEqual(gitlab.asked, [])

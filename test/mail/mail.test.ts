@@ -14,6 +14,7 @@ import { openService, type Service } from '../../src/service.ts'
 import { within } from '../support/bound.ts'
 import { newHome, processOnBothEngines, start } from '../support/process.ts'
 import { openSmtp, readLetter } from '../support/servers/smtp.ts'
+import { addRows, queueLettersAgain, setSent } from '../support/states.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 const smtp = await openSmtp()
@@ -254,7 +255,7 @@ onBothEngines(
     assert.equal(letter.text, text)
     assert.match(world.logged(), /files in .*mail, because BERTH_SMTP_URL is not set/)
     // Sent twice, it is one file.
-    await world.deps.db.write((db) => db.updateTable('mail').set({ due_at: 1, sent_at: null }).execute())
+    await queueLettersAgain(world)
     await postDue(world.deps)
     assert.deepEqual(readdirSync(folder), names)
   },
@@ -330,9 +331,7 @@ onBothEngines(
     await queue(world, { recipient: 'waits@example.com' })
     world.deps.clock.set(undefined)
     await queue(world, { recipient: 'young@example.com' })
-    await world.deps.db.write((db) =>
-      db.updateTable('mail').set({ due_at: null, sent_at: 1 }).where('recipient', '!=', 'waits@example.com').execute(),
-    )
+    for (const name of ['sent', 'young']) await setSent(world, `${name}@example.com`)
     const run = () => world.operator('POST', '/operator/v1/timers/old-mail/run', {})
     assert.deepEqual((await run()).body, { swept: 1 })
     assert.deepEqual((await run()).body, { swept: 0 })
@@ -378,7 +377,7 @@ onBothEngines(
     const waiting = () => deps.db.read.selectFrom('mail').selectAll().orderBy('created_stamp').execute()
     const [first] = await waiting()
     const old = { ...first!, id: 'mail_old', subject: 'old', body_text: secret, created_stamp: deps.clock.stamp() }
-    await deps.db.write((db) => db.insertInto('mail').values(old).execute())
+    await addRows(world, 'mail', [old])
     assert.equal(await textOf(deps, old), secret)
     await sealWaitingMail(deps)
     const sealed = await waiting()

@@ -8,6 +8,7 @@ import { digest } from '../support/digest.ts'
 import { makeProject } from '../support/projects.ts'
 import { openSamples, PUBLIC, sampleOf } from '../support/sample-requests.ts'
 import { openSmtp } from '../support/servers/smtp.ts'
+import { addRows } from '../support/states.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 // It ends with the process.
@@ -150,8 +151,9 @@ onBothEngines(
     assert.deepEqual(said(await bound('POST', `${path}/teams/join`, { inviteCode: code })), [403, 'forbidden'])
 
     const late = world.deps.clock.now() + 15 * DAY_MS
-    await world.deps.db.write((tx) => tx.updateTable('invitation').set({ expires_at: 1 }).execute())
+    world.deps.clock.set(late)
     assert.deepEqual(said(await accept(ada, code)), [404, 'not_found'])
+    world.deps.clock.set(undefined)
     assert.equal((await world.call('GET', path)).body.members.length, 1)
     const again = await invite({ uid: ada.id })
     assert.equal((await accept(ada, again.code)).status, 200)
@@ -321,7 +323,7 @@ onBothEngines('100 invitations wait in one team at the most', async (world) => {
     expires_at: Date.now() + DAY_MS,
     created_stamp: at,
   }))
-  await world.deps.db.write((tx) => tx.insertInto('invitation').values(rows).execute())
+  await addRows(world, 'invitation', rows)
   const { path, invite } = teamOf(world)
   await invite({ email: 'last@example.com' })
   const full = await world.call('POST', path, { email: 'more@example.com' })

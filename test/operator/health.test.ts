@@ -89,21 +89,27 @@ processOnBothEngines(
     const { hostname, port } = new URL(running.address)
     const { token } = credentialsOf(home)
     assert.equal((await fetch(`${running.address}/readyz`)).status, 200)
-    // Connected before, as a load balancer is; asks after.
+    // A load balancer is connected and begins to ask before the stop, so nothing looks idle. It ends its request after it.
     const sockets = ['/readyz', '/v9/projects'].map((path) => ({
       path,
       socket: connect(Number(port), hostname),
       text: '',
     }))
-    await Promise.all(sockets.map(({ socket }) => once(socket, 'connect')))
-    running.child.kill('SIGTERM')
-    await sleep(100)
     for (const asked of sockets) {
+      await once(asked.socket, 'connect')
       asked.socket.on('data', (chunk) => {
         asked.text += chunk
       })
-      asked.socket.write(`GET ${asked.path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`)
+      asked.socket.write(`GET ${asked.path} HTTP/1.1\r\nhost: x\r\n`)
     }
+    running.child.kill('SIGTERM')
+    const isListening = () =>
+      fetch(`${running.address}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    while (await isListening()) await sleep(2)
+    for (const { socket } of sockets) socket.write(`authorization: Bearer ${token}\r\n\r\n`)
     await Promise.all(sockets.map(({ socket }) => once(socket, 'close')))
     assert.match(
       sockets[0]!.text,

@@ -1,7 +1,7 @@
 /** The operator's logs when they are long: a filter looks through so many rows for a page, and the walk still meets every row once. docs/decisions/0124. */
 import assert from 'node:assert/strict'
-import { sql } from 'kysely'
 import { LOOKED_THROUGH } from '../../src/http/page.ts'
+import { addRows } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const ROWS = 2 * LOOKED_THROUGH + 3000
@@ -10,18 +10,17 @@ const FIRST = 1_000_000_000_000_000
 /** One row in so many is looked for; none among the first that are looked through. */
 const EVERY = 7000
 
-const numbers = sql.raw(`with recursive number(n) as
-  (select cast(1 as bigint) union all select n + 1 from number where n < ${ROWS})`)
+const numbers = Array.from({ length: ROWS }, (_, at) => at + 1)
 const wanted = Array.from({ length: Math.floor(ROWS / EVERY) }, (_, at) => FIRST + (at + 1) * EVERY).reverse()
 
 onBothEngines(
   'of a long audit log every entry that a filter keeps comes once, in pages that look through so many',
   async (world) => {
-    await world.deps.db.write((tx) =>
-      sql`insert into audit (stamp, actor_kind, actor_id, type, fields_json) ${numbers}
-      select ${sql.lit(FIRST)} + n, 'user', case when n % ${sql.lit(EVERY)} = 0 then 'usr_rare' else 'usr_other' end, 'x', '[]'
-      from number`.execute(tx),
-    )
+    const entries = numbers.map((n) => ({
+      ...{ stamp: FIRST + n, actor_kind: 'user', actor_id: n % EVERY === 0 ? 'usr_rare' : 'usr_other' },
+      ...{ type: 'x', fields_json: '[]' },
+    }))
+    await addRows(world, 'audit', entries)
     const { pages, rows } = await walk(world, '/operator/v1/audit?actorId=usr_rare&limit=4', 'entries')
     assert.deepEqual(
       rows.map(({ stamp }) => stamp),
@@ -34,11 +33,11 @@ onBothEngines(
 )
 
 onBothEngines('of a long log of deliveries every one of a status comes once', async (world) => {
-  await world.deps.db.write((tx) =>
-    sql`insert into delivery (id, account_id, endpoint_id, type, attempts, status, created_stamp) ${numbers}
-      select 'dlv_' || n, 'a', 'hook_1', 'x', 1, case when n % ${sql.lit(EVERY)} = 0 then 'failed' else 'delivered' end,
-        ${sql.lit(FIRST)} + n from number`.execute(tx),
-  )
+  const rows = numbers.map((n) => ({
+    ...{ id: `dlv_${n}`, account_id: 'a', endpoint_id: 'hook_1', type: 'x', attempts: 1 },
+    ...{ status: n % EVERY === 0 ? ('failed' as const) : ('delivered' as const), created_stamp: FIRST + n },
+  }))
+  await addRows(world, 'delivery', rows)
   for (const endpoint of ['', '&endpointId=hook_1']) {
     const { rows } = await walk(world, `/operator/v1/webhook-deliveries?status=failed&limit=4${endpoint}`, 'deliveries')
     assert.deepEqual(

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { writeLastSeen } from '../../src/access/last-seen.ts'
 import { rowsOf, type Store, tablesOf } from '../../src/db/tables.ts'
+import { postDue } from '../../src/mail/poster.ts'
 import { givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { makeProject } from '../support/projects.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
@@ -274,7 +275,9 @@ onBothEngines(
     assert.equal((await user.call('GET', '/v2/user')).status, 401)
 
     // Letters to others that wait to be posted may name them; those are on their way.
-    await world.deps.db.write((tx) => tx.deleteFrom('mail').where('recipient', '!=', made.email).execute())
+    await postDue(world.deps)
+    const inAMonth = { now: world.deps.clock.now() + 31 * 86_400_000 }
+    await operator('POST', '/operator/v1/timers/old-mail/run', inAMonth)
     const rest = await dump(world)
     for (const needle of ['needle', 'Needle Name', 'planted']) assert.equal(rest.includes(needle), false, needle)
     const { entries } = (await operator('GET', `/operator/v1/audit?actorId=${id}`)).body

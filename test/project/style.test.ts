@@ -144,3 +144,33 @@ test('nothing is left unfinished', () => {
   const marks = new RegExp(`\\b(${['TO', 'FIX', 'HA'].map((half, at) => half + ['DO', 'ME', 'CK'][at]).join('|')})\\b`)
   assert.deepEqual(pathsWith(marks), [])
 })
+
+/** TABLE tests that write by SQL, each with its reason. Others call operations, or name the state that they need: test/support/states.ts. */
+const WRITES_BY_SQL: Readonly<Record<string, string>> = {
+  'test/support/states.ts': 'each function says why no operation sets its state',
+  'test/support/worlds/installation-rows.ts':
+    'a model is followed through thousands of installations, some without any scope',
+  'test/db/': 'their subject is the store',
+  'test/backup/backup.test.ts': 'it makes stores of other versions of Berth',
+  'test/command/doctor.test.ts': 'it makes stores of other versions of Berth',
+  'test/operator/health.test.ts': 'it makes stores of other versions of Berth',
+  'test/members/members.test.ts': 'it makes what a migration finds',
+  'test/outbox/audit-chain.test.ts': 'its subject is an audit log that somebody changed',
+  'test/edge/edge.test.ts': 'it holds a transaction open, and changes something without the trigger that tells of it',
+}
+
+test('no test writes by SQL what an operation can write: a state that none gives is named in test/support/states.ts', () => {
+  const writing =
+    /\.(insertInto|updateTable|deleteFrom|replaceInto|mergeInto)\(|sql`\s*(insert|update|delete|truncate)\b/i
+  const writers = filesBelow('test').filter((path) => writing.test(readFileSync(join(root, path), 'utf8')))
+  const named = Object.keys(WRITES_BY_SQL)
+  assert.deepEqual(
+    writers.filter((path) => !named.some((start) => path.startsWith(start))),
+    [],
+  )
+  assert.deepEqual(
+    named.filter((start) => !writers.some((path) => path.startsWith(start))),
+    [],
+    'named, and writes nothing',
+  )
+})

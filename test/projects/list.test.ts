@@ -1,5 +1,6 @@
 /** Operation 2: its filters, its search, its pages. Specification: List projects; docs/spec/decisions.md: Projects, Pagination. */
 import assert from 'node:assert/strict'
+import { linkRepository } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 async function names({ call }: World, query: string): Promise<string[]> {
@@ -12,21 +13,11 @@ async function make({ call }: World, ...wanted: string[]): Promise<void> {
   for (const name of wanted) assert.equal((await call('POST', '/v10/projects', { name })).status, 200, name)
 }
 
-async function link(world: World, name: string, repo: string, repoId: string): Promise<void> {
-  await world.deps.db.write((tx) =>
-    tx
-      .updateTable('project')
-      .set({ repo, repo_id: repoId, repo_url: `https://git.example.com/${repo}` })
-      .where('name', '=', name)
-      .execute(),
-  )
-}
-
 onBothEngines('every filter keeps what it names and nothing else, alone and together', async (world) => {
   await make(world, 'a', 'b', 'c', 'd')
-  await link(world, 'a', 'org/one', '1')
-  await link(world, 'b', 'org/one', '1')
-  await link(world, 'c', 'org/two', '2')
+  await linkRepository(world, 'a', 'org/one', '1')
+  await linkRepository(world, 'b', 'org/one', '1')
+  await linkRepository(world, 'c', 'org/two', '2')
   await world.call('PATCH', '/v9/projects/b', { gitForkProtection: false })
   const kept: Record<string, string> = {
     '': 'abcd',

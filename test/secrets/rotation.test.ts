@@ -10,6 +10,7 @@ import { openKeys } from '../../src/secrets/root-keys.ts'
 import { beginRotation } from '../../src/secrets/rotation.ts'
 import { newKeyBytes } from '../../src/secrets/seal.ts'
 import { openService } from '../../src/service.ts'
+import { forgetKeys } from '../support/states.ts'
 import { ENGINES, newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
 import { everyValueOpens, fill, KEYS } from './rotation-world.ts'
 
@@ -151,8 +152,7 @@ onBothEngines(
   'of two first starts with different keyrings one is refused: values of the other would be lost',
   async (world) => {
     const { db, clock } = world.deps
-    await db.write((tx) => tx.deleteFrom('project_key').execute())
-    await db.write((tx) => tx.deleteFrom('root_key').execute())
+    await forgetKeys(world)
     let looked = 0
     let meet = () => {}
     const met = new Promise<void>((resolve) => {

@@ -11,6 +11,7 @@ import { openKeyring } from '../../src/secrets/keyring.ts'
 import { keyFrom, newKeyBytes, open, placeOf, seal } from '../../src/secrets/seal.ts'
 import { openService } from '../../src/service.ts'
 import { root } from '../support/root.ts'
+import { tamper } from '../support/states.ts'
 import { ENGINES, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 test('of every bit changed, every cut and every other place, none opens', () => {
@@ -118,8 +119,6 @@ onBothEngines('a ciphertext copied to another row, version or project does not o
         .where(table === 'env_var' ? 'id' : ('env_id' as 'id'), '=', id)
         .executeTakeFirstOrThrow()
     ).sealed_value!
-  const set = (id: string, sealed_value: string) =>
-    deps.db.write((tx) => tx.updateTable('env_var').set({ sealed_value }).where('id', '=', id).execute())
   const original = await sealedOf('env_var', mine[0].id)
   const copies = [
     await sealedOf('env_var', mine[1].id),
@@ -130,7 +129,7 @@ onBothEngines('a ciphertext copied to another row, version or project does not o
   ]
   const one = `/v1/projects/one/env/${mine[0].id}` as const
   for (const copy of copies) {
-    await set(mine[0].id, copy)
+    await tamper(world, 'env_var', { sealed_value: copy }, { id: mine[0].id })
     const refused = await call('GET', one)
     assert.deepEqual([refused.status, refused.body.error.code], [500, 'internal_server_error'])
     assert.doesNotMatch(refused.text, /own-|foreign|seal/)
@@ -156,24 +155,15 @@ onBothEngines('a data key copied to another project does not open its values (lo
     await call('POST', `/v10/projects/${name}/env`, { key: 'A', value: name, target: ['preview'] })
   }
   const [first, second] = await deps.db.read.selectFrom('project_key').selectAll().execute()
-  await deps.db.write(async (tx) => {
-    const { id, root_key_id, wrapped_key } = first!
-    const { sealed_value, value_version } = await tx
-      .selectFrom('env_var')
-      .selectAll()
-      .where('project_id', '=', first!.project_id)
-      .executeTakeFirstOrThrow()
-    await tx
-      .updateTable('project_key')
-      .set({ id, root_key_id, wrapped_key })
-      .where('project_id', '=', second!.project_id)
-      .execute()
-    await tx
-      .updateTable('env_var')
-      .set({ sealed_value, value_version })
-      .where('project_id', '=', second!.project_id)
-      .execute()
-  })
+  const { id, root_key_id, wrapped_key } = first!
+  const { sealed_value, value_version } = await deps.db.read
+    .selectFrom('env_var')
+    .selectAll()
+    .where('project_id', '=', first!.project_id)
+    .executeTakeFirstOrThrow()
+  const { project_id } = second!
+  await tamper(world, 'project_key', { id, root_key_id, wrapped_key }, { project_id })
+  await tamper(world, 'env_var', { sealed_value, value_version }, { project_id })
   const { envs } = (await call('GET', `/v9/projects/${second!.project_id}/env?decrypt=true`)).body
   assert.deepEqual([envs[0].value, envs[0].decrypted], ['', false])
 })

@@ -5,7 +5,7 @@ import { type Route, unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
 import { makeDeployment, makeProject } from './projects.ts'
-import { proveDomains } from './states.ts'
+import { endDeliveries, proveDomains } from './states.ts'
 import type { Answer, Call, Method, World } from './world.ts'
 import { type App, install, makeIntegration, REDIRECT } from './worlds/integration-world.ts'
 
@@ -76,8 +76,7 @@ export async function openSamples(world: World): Promise<Samples> {
   const webhookId = (await world.call('POST', '/v1/webhooks', hook)).body.id
   await world.call('PATCH', '/v9/projects/other', { name: 'renamed' })
   await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
-  const failed = { status: 'failed', due_at: null, done_at: 1 } as const
-  await world.deps.db.write((tx) => tx.updateTable('delivery').set(failed).execute())
+  await endDeliveries(world, 'failed')
   const [{ id: deliveryId }, { id: operatorsDeliveryId }] = (
     await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')
   ).body.deliveries

@@ -1,30 +1,163 @@
 /**
- * States of rows that no operation gives to a test: each is set here, by SQL, and says why. What an operation can set is set by it
- * (test/support/sample-requests.ts).
+ * States of the store that no operation gives to a test. Each is set here, by SQL, and says why. What an operation can set is set by it.
+ * test/project/style.test.ts refuses writes by SQL elsewhere. docs/testing.md: What a test finds in the store.
  */
+import { insertRows } from '../../src/db/bulk.ts'
+import type { Row, Schema } from '../../src/db/schema.ts'
 import type { World } from './world.ts'
 
+type Store = Pick<World, 'deps'>
+type Table = keyof Schema & string
+type Columns<T extends Table> = { [C in keyof Row<T>]?: Row<T>[C] | undefined }
+type DisabledReason = Row<'configuration'>['disabled_reason']
+
+/** Adds rows, all of the same columns. Thousands of calls would take minutes, and some rows are of an earlier version that let them in. */
+export async function addRows<T extends Table>({ deps }: Store, table: T, rows: readonly Columns<T>[]): Promise<void> {
+  await deps.db.write((tx) => insertRows(tx, table, rows as Row<T>[]))
+}
+
+/** Writes columns of the rows that have these values, as only somebody can who has the database. */
+export async function tamper<T extends Table>(
+  { deps }: Store,
+  table: T,
+  columns: Columns<T>,
+  where: Columns<T> = {},
+): Promise<void> {
+  await change(deps, table, columns, where)
+}
+
 /** Takes every domain of projects and accounts as proven. A proof takes a DNS server, which tests of something else do without. */
-export async function proveDomains({ deps }: Pick<World, 'deps'>): Promise<void> {
-  await deps.db.write(async (tx) => {
-    await tx.updateTable('project_domain').set({ verified_at: 1 }).where('verified_at', 'is', null).execute()
-    await tx.updateTable('account_domain').set({ proven_at: 1 }).where('proven_at', 'is', null).execute()
-  })
+export async function proveDomains({ deps }: Store): Promise<void> {
+  await change(deps, 'project_domain', { verified_at: 1 }, { verified_at: null })
+  await change(deps, 'account_domain', { proven_at: 1 }, { proven_at: null })
+}
+
+/** Takes a name as one that came with a project. Only a transfer of the project does that, with a second account. */
+export async function setInherited({ deps }: Store, name: string): Promise<void> {
+  await change(deps, 'project_domain', { inherited_at: 1 }, { name })
+}
+
+/** Forgets all released proofs. Otherwise they speak for their account for 30 days. */
+export async function forgetReleasedProofs({ deps }: Store): Promise<void> {
+  await deps.db.write((tx) => tx.deleteFrom('released_proof').execute())
 }
 
 /** Stops a project in the middle of a transfer, or takes it out of there with null. The operation goes through this state at once. */
-export async function setInTransfer(
-  { deps }: Pick<World, 'deps'>,
-  projectId: string,
-  at: number | null,
-): Promise<void> {
-  await deps.db.write((tx) =>
-    tx.updateTable('project').set({ transfer_started_at: at }).where('id', '=', projectId).execute(),
-  )
+export async function setInTransfer({ deps }: Store, id: string, at: number | null): Promise<void> {
+  const transfer_to_account_id = at === null ? null : 'team_x'
+  await change(deps, 'project', { transfer_started_at: at, transfer_to_account_id }, { id })
 }
 
-/** Disables an installation by itself. Operations do it only together with a change of its owner's place in the team. */
-export async function disableInstallation({ deps }: Pick<World, 'deps'>, id: string): Promise<void> {
-  const disabled_at = deps.clock.now()
-  await deps.db.write((tx) => tx.updateTable('configuration').set({ disabled_at }).where('id', '=', id).execute())
+/** Ends the transfer of a project where it is. The operation moves the project, so its former account would not see it. */
+export async function endTransfer({ deps }: Store, id: string): Promise<void> {
+  await change(deps, 'project', { transfer_completed_at: 6 }, { id })
+}
+
+/** Removes an account alone. The operation refuses while a transfer to it is under way. */
+export async function removeAccount({ deps }: Store, id: string): Promise<void> {
+  await deps.db.write((tx) => tx.deleteFrom('account').where('id', '=', id).execute())
+}
+
+/** Names all accounts alike, also as no operation would. An earlier version let it in. */
+export async function nameAccounts({ deps }: Store, name: string): Promise<void> {
+  await change(deps, 'account', { name })
+}
+
+/** Links a project to a repository with an id and an address, which only the servers of GitLab and Bitbucket tell. */
+export async function linkRepository({ deps }: Store, name: string, repo: string, repoId: string): Promise<void> {
+  await change(deps, 'project', { repo, repo_id: repoId, repo_url: `https://git.example.com/${repo}` }, { name })
+}
+
+/** Gives a project settings larger than a request may bring. An earlier version let them in. */
+export async function setSettings({ deps }: Store, name: string, settings: object): Promise<void> {
+  await change(deps, 'project', { settings_json: JSON.stringify(settings) }, { name })
+}
+
+/** Disables an installation by itself, at a moment, now unless it says. Operations do it only together with a change of its owner's place in the team. */
+export async function disableInstallation(
+  { deps }: Store,
+  id: string,
+  reason: DisabledReason = null,
+  at = deps.clock.now(),
+): Promise<void> {
+  await change(deps, 'configuration', { disabled_at: at, disabled_reason: reason }, { id })
+}
+
+/** Enables an installation that was disabled. The operation gives it to another owner too. */
+export async function enableInstallation({ deps }: Store, id: string): Promise<void> {
+  const resumed_at = deps.clock.now()
+  await change(deps, 'configuration', { disabled_at: null, disabled_reason: null, resumed_at }, { id })
+}
+
+/** Changes what an installation may do without the people, pages and letters that take part in it otherwise. */
+export async function setGrant(
+  { deps }: Store,
+  id: string,
+  { scopes, selection }: { scopes?: string[]; selection?: 'all' | 'selected' },
+): Promise<void> {
+  const columns = { scopes_json: scopes && JSON.stringify(scopes), project_selection: selection }
+  await change(deps, 'configuration', columns, { id })
+}
+
+/** Holds a drain by itself. Operations do it only together with a change of its owner's place in the team. */
+export async function holdDrain({ deps }: Store, id: string): Promise<void> {
+  await change(deps, 'log_drain', { held_at: 1, held_reason: 'original-owner-left-the-team' }, { id })
+}
+
+/** Sends a webhook to an address that is refused now. An earlier version let it in. */
+export async function setWebhookUrl({ deps }: Store, id: string, url: string): Promise<void> {
+  await change(deps, 'webhook', { url }, { id })
+}
+
+/** Ends all deliveries, or all but one. Otherwise one fails for good, or is dropped, after days. */
+export async function endDeliveries({ deps }: Store, status: 'failed' | 'dropped', butId = ''): Promise<void> {
+  const ended = { status, due_at: null, done_at: 1 }
+  await deps.db.write((tx) => tx.updateTable('delivery').set(ended).where('id', '!=', butId).execute())
+}
+
+/** Makes a delivery due at another moment. Otherwise it is so after a try that failed. */
+export async function setDue({ deps }: Store, id: string, due_at: number): Promise<void> {
+  await change(deps, 'delivery', { due_at, held_at: null }, { id })
+}
+
+/** Queues all letters once more, as when the process ended between sending them and noting it. */
+export async function queueLettersAgain({ deps }: Store): Promise<void> {
+  await change(deps, 'mail', { due_at: 1, sent_at: null })
+}
+
+/** Takes a letter as sent, while others wait. The poster sends all that are due. */
+export async function setSent({ deps }: Store, recipient: string): Promise<void> {
+  await change(deps, 'mail', { due_at: null, sent_at: 1 }, { recipient })
+}
+
+/** Gives rows a stamp. The clock gives none twice, and none of long ago. */
+export async function setStamp<T extends 'account_domain' | 'deployment' | 'project_domain'>(
+  { deps }: Store,
+  table: T,
+  created_stamp: number,
+  where: Columns<T> = {},
+): Promise<void> {
+  await change<T>(deps, table, { created_stamp } as Columns<T>, where)
+}
+
+/** Takes the keys out of the store, as it is before its first start. */
+export async function forgetKeys({ deps }: Store): Promise<void> {
+  await deps.db.write(async (tx) => {
+    await tx.deleteFrom('project_key').execute()
+    await tx.deleteFrom('root_key').execute()
+  })
+}
+
+async function change<T extends Table>(
+  { db }: World['deps'],
+  table: T,
+  columns: Columns<T>,
+  where: Columns<T> = {},
+): Promise<void> {
+  await db.write(async (tx) => {
+    let update = tx.updateTable(table as 'fact').set(columns as { value?: string })
+    for (const [column, value] of Object.entries(where))
+      update = update.where(column as 'name', value === null ? 'is' : '=', value as string)
+    await update.execute()
+  })
 }

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { fingerprint, newId } from '../../src/ids.ts'
 import { makeDeployment } from '../support/projects.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
-import { proveDomains } from '../support/states.ts'
+import { addRows, proveDomains, setStamp } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { freshApex, holder } from '../support/worlds/domain-world.ts'
+import { makeInstallation } from '../support/worlds/integration-world.ts'
 import { openSides, type Sides, toldOf } from '../support/worlds/transfer-world.ts'
 
 const dns = await startDnsServer()
@@ -133,15 +133,11 @@ onBothEngines('domains with equal stamps from two instances are both there after
     await giver.call('POST', '/v10/projects/web/domains', { name: `a${at}.example.com` })
     await taker.call('POST', '/v10/projects/own/domains', { name: `b${at}.example.com` })
   }
-  const stampAll = (prefix: string, base: number) =>
-    world.deps.db.write(async (tx) => {
-      for (const at of [0, 1, 2]) {
-        const change = tx.updateTable('project_domain').set({ created_stamp: base + at })
-        await change.where('name', '=', `${prefix}${at}.example.com`).execute()
-      }
-    })
-  await stampAll('a', 1_700_000_000_000 * 1024)
-  await stampAll('b', 1_700_000_000_000 * 1024 + 1)
+  const base = 1_700_000_000_000 * 1024
+  for (const at of [0, 1, 2]) {
+    await setStamp(world, 'project_domain', base + at, { name: `a${at}.example.com` })
+    await setStamp(world, 'project_domain', base + at + 1, { name: `b${at}.example.com` })
+  }
   await take(await offer())
   assert.equal(await sweep(), 1)
   const list = (await taker.call('GET', '/v9/projects/web/domains')).body.domains
@@ -151,36 +147,12 @@ onBothEngines('domains with equal stamps from two instances are both there after
   )
 })
 
-/** An installation on the giver's account, with a token that may do all with projects and its own variables. */
-async function install(world: World, { giver, projectId }: Sides, projects: 'all' | 'selected') {
-  const integration = newId('oac')
-  const [id, token] = [newId('icfg'), `berth_${projects}`.padEnd(46, 'x')]
-  const scopes = JSON.stringify(['read-write:project-env-vars', 'read:project'])
-  const { clock } = world.deps
-  await world.deps.db.write(async (tx) => {
-    const moments = { updated_at: clock.now() }
-    const app = { id: integration, team_id: world.credentials.teamId, slug: projects, name: 'App', logo_url: null }
-    const urls = { redirect_url: 'https://app.example/back', scopes_json: scopes, created_stamp: clock.stamp() }
-    await tx
-      .insertInto('integration')
-      .values({ ...app, ...urls, ...moments })
-      .execute()
-    const place = { id, integration_id: integration, account_id: giver.id, user_id: giver.id, scopes_json: scopes }
-    const state = { project_selection: projects, source: 'external', created_stamp: clock.stamp() } as const
-    await tx
-      .insertInto('configuration')
-      .values({ ...place, ...state, ...moments })
-      .execute()
-    if (projects === 'selected') {
-      await tx.insertInto('configuration_project').values({ configuration_id: id, project_id: projectId }).execute()
-    }
-    const bearer = { id: newId('tok'), hash: fingerprint(token), user_id: giver.id, created_stamp: clock.stamp() }
-    await tx
-      .insertInto('token')
-      .values({ ...bearer, configuration_id: id })
-      .execute()
+/** An installation on the giver's account, on all projects or on `web` alone, that may read projects and write its own variables. */
+function install(world: World, { projectId }: Sides, projects: 'all' | 'selected') {
+  const wanted = { slug: projects, scopes: ['read-write:project-env-vars', 'read:project'] }
+  return makeInstallation(world, wanted, {
+    ...{ teamId: undefined, projects: projects === 'all' ? 'all' : [projectId] },
   })
-  return { id, call: world.as(token) }
 }
 
 onBothEngines('what integrations made stays behind with its history, and their selections end', async (world) => {
@@ -221,7 +193,7 @@ onBothEngines('what integrations made stays behind with its history, and their s
       `project.env-variable.deleted ${giver.id} APP_1`,
     ],
   )
-  assert.equal(told.at(-1)!.about, apps[1]!.id)
+  assert.equal(told.at(-1)!.about, apps[1]!.installationId)
   // The counts of what is there are right: the receiver may fill the place again.
   const again = { key: 'APP_0', value: 'v', type: 'plain', target: ['production'] }
   assert.equal((await taker.call('POST', '/v10/projects/web/env', again)).status, 201)
@@ -238,21 +210,13 @@ onBothEngines(
     const { giver, projectId, offer, take, sweep } = await openSides(world)
     const { clock, db } = world.deps
     const lists = { both: [projectId, 'prj_other'], one: [projectId], all: null }
-    await db.write(async (tx) => {
-      for (const [id, ids] of Object.entries(lists)) {
-        const project_ids_json = ids && JSON.stringify(ids)
-        const shared = { id, account_id: giver.id, url: 'https://x.example', project_ids_json, updated_at: 1 }
-        await tx
-          .insertInto('webhook')
-          .values({ ...shared, created_stamp: clock.stamp() })
-          .execute()
-        const drain = { name: id, delivery_format: 'json', sealed_secret: '', environments_json: '[]' } as const
-        await tx
-          .insertInto('log_drain')
-          .values({ ...shared, ...drain, created_stamp: clock.stamp() })
-          .execute()
-      }
-    })
+    for (const [id, ids] of Object.entries(lists)) {
+      const project_ids_json = ids && JSON.stringify(ids)
+      const shared = { id, account_id: giver.id, url: 'https://x.example', project_ids_json, updated_at: 1 }
+      await addRows(world, 'webhook', [{ ...shared, created_stamp: clock.stamp() }])
+      const drain = { name: id, delivery_format: 'json', sealed_secret: '', environments_json: '[]' } as const
+      await addRows(world, 'log_drain', [{ ...shared, ...drain, created_stamp: clock.stamp() }])
+    }
     await take(await offer())
     await sweep()
     for (const table of ['webhook', 'log_drain'] as const) {
@@ -272,12 +236,7 @@ onBothEngines(
     await proveDomains(world)
     const live = await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
     const other = await makeDeployment(world, ownId, { url: 'own-1.apps.example.net' })
-    await world.deps.db.write(async (tx) => {
-      await tx
-        .updateTable('deployment')
-        .set({ created_stamp: 1_700_000_000_000 * 1024 })
-        .execute()
-    })
+    await setStamp(world, 'deployment', 1_700_000_000_000 * 1024)
     const before = (await giver.call('GET', '/v9/projects/web')).body
     assert.deepEqual(before.targets.production.alias, ['www.example.com'])
     await take(await offer())

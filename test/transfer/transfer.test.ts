@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { refusalsOf } from '../../src/http/route.ts'
 import { digest } from '../support/digest.ts'
 import { ON_PROJECT, openSamples, sampleOf } from '../support/sample-requests.ts'
+import { removeAccount } from '../support/states.ts'
 import { type Answer, onBothEngines } from '../support/world.ts'
 import { openSides, toldOf } from '../support/worlds/transfer-world.ts'
 
@@ -221,7 +222,7 @@ onBothEngines(
     assert.equal((await giver.call('PATCH', '/v9/projects/web', { framework: 'nextjs' })).status, 200)
 
     await take(await offer(), { newProjectName: 'gone' })
-    await world.deps.db.write((tx) => tx.deleteFrom('account').where('id', '=', taker.id).execute())
+    await removeAccount(world, taker.id)
     await sweep()
     assert.equal((await giver.call('GET', '/v9/projects/web')).body.accountId, giver.id)
     const failed = await toldOf(world, /^project\.transfer\.failed/)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
-import type { Row } from '../../src/db/schema.ts'
 import { forgetEndedWebhooks } from '../../src/webhooks/held.ts'
 import { makeProject } from '../support/projects.ts'
 import { deliver, deliveries, LOCAL, type Receiver, receiver, register } from '../support/servers/receiver.ts'
+import { addRows, disableInstallation, enableInstallation, setGrant } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { asOperation, install } from '../support/worlds/installation-rows.ts'
 import { type App, makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
@@ -28,10 +28,6 @@ function onTeam({ credentials }: World, more: object = {}) {
 
 function types(hook: Receiver): string[] {
   return hook.got.map(({ body }) => body.type)
-}
-
-async function setConfiguration({ deps }: World, id: string, columns: Partial<Row<'configuration'>>) {
-  await deps.db.write((db) => db.updateTable('configuration').set(columns).where('id', '=', id).execute())
 }
 
 onBothEngines(
@@ -111,7 +107,7 @@ onBothEngines(
 
     await makeProject(world, 'web', team)
     await world.call('PATCH', `/v9/projects/web${team}`, { name: 'n0' })
-    await setConfiguration(world, configuration.id, { disabled_at: world.deps.clock.now() })
+    await disableInstallation(world, configuration.id)
     for (let at = 1; at <= 30; at++) await world.call('PATCH', `/v9/projects/n${at - 1}${team}`, { name: `n${at}` })
     await makeProject(world, 'other', team)
     await makeProject(world, 'mine')
@@ -128,7 +124,7 @@ onBothEngines(
       const fails = got.body.payload.project.name === 'n4' && failures++ === 0
       response.writeHead(fails ? 500 : 200).end()
     })
-    await setConfiguration(world, configuration.id, { disabled_at: null, resumed_at: world.deps.clock.now() })
+    await enableInstallation(world, configuration.id)
     // An event in the same millisecond as the takeover counts as before it.
     world.deps.clock.set(world.deps.clock.now() + 1000)
     await deliver(world)
@@ -158,9 +154,9 @@ onBothEngines(
     hook.got.length = 0
     for (let at = 1; at <= 6; at++) await world.call('PATCH', `/v9/projects/n${at - 1}${team}`, { name: `n${at}` })
     const { clock } = world.deps
-    await setConfiguration(world, configuration.id, { disabled_at: clock.now() })
+    await disableInstallation(world, configuration.id)
     clock.set(clock.now() + 1000)
-    await setConfiguration(world, configuration.id, { disabled_at: null, resumed_at: clock.now() })
+    await enableInstallation(world, configuration.id)
     hook.answer((response) => void setTimeout(() => response.end(), 20))
     const before = hook.mostOpen()
     for (let round = 0; round < 3; round++) await deliver(world)
@@ -184,11 +180,8 @@ onBothEngines(
     assert.equal((await world.call('POST', `/v1/webhooks${team}`, { url: people.url, events })).status, 200)
 
     const day = 86_400_000
-    const disabled = {
-      disabled_at: world.deps.clock.now() - day,
-      disabled_reason: 'original-owner-left-the-team',
-    } as const
-    await setConfiguration(world, configuration.id, disabled)
+    const yesterday = world.deps.clock.now() - day
+    await disableInstallation(world, configuration.id, 'original-owner-left-the-team', yesterday)
     await makeProject(world, 'web', team)
     await world.call('PATCH', `/v9/projects/web${team}`, { name: 'held' })
     await deliver(world)
@@ -287,22 +280,17 @@ onBothEngines(
     await deliver(world)
     const heard = () => hook.got.filter(({ body }) => body.type === 'project.renamed').length
     assert.equal(hook.got.length, 2)
-    await setConfiguration(world, configuration.id, { project_selection: 'selected' })
+    await setGrant(world, configuration.id, { selection: 'selected' })
     await world.call('PATCH', `/v9/projects/web${team}`, { name: 'b' })
     await deliver(world)
     assert.equal(heard(), 0)
-    await world.deps.db.write((db) =>
-      db
-        .insertInto('configuration_project')
-        .values({ configuration_id: configuration.id, project_id: project })
-        .execute(),
-    )
+    await addRows(world, 'configuration_project', [{ configuration_id: configuration.id, project_id: project }])
     await world.call('PATCH', `/v9/projects/b${team}`, { name: 'c' })
     // The scope is taken away before the event is sent, so it is not sent.
-    await setConfiguration(world, configuration.id, { scopes_json: '[]' })
+    await setGrant(world, configuration.id, { scopes: [] })
     await deliver(world)
     assert.equal(heard(), 0)
-    await setConfiguration(world, configuration.id, { scopes_json: '["read:project"]' })
+    await setGrant(world, configuration.id, { scopes: ['read:project'] })
     await world.call('PATCH', `/v9/projects/c${team}`, { name: 'd' })
     await deliver(world)
     assert.equal(heard(), 1)
