@@ -125,7 +125,8 @@ onBothEngines(
         }
       }
       const storm = Promise.all(Array.from({ length: 12 }, (_, lane) => writer(lane)))
-      await sleep(60)
+      // Under way in every lane.
+      while (made.size < 12) await sleep(1)
       const path = `/operator/v1/teams/${world.credentials.teamId}/members/${ada.id}` as const
       const began = performance.now()
       assert.equal((await world.operator('PUT', path, { role: 'VIEWER' })).status, 200)
