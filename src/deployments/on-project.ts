@@ -11,7 +11,7 @@ export const deploymentsOnProject: OnProject = {
 }
 
 /** Moves what a project has of deployments to another account, within the transaction that moves the project. */
-export async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string, accountId: string) {
+async function moveDeployments(ctx: Pick<OperatorCtx, 'db'>, projectId: string, accountId: string) {
   for (const table of ['deployment', 'alias'] as const) {
     await ctx.db.updateTable(table).set({ account_id: accountId }).where('project_id', '=', projectId).execute()
   }
