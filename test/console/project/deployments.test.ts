@@ -1,8 +1,8 @@
 /** Deployments in the console: the list, one of them, and promote and rollback with their progress. docs/console.md. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/browser-client.ts'
-import { openWeb, SETTINGS } from '../../support/deploy-world.ts'
+import { signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
+import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
 
 const PATH = '/console/t/admin/projects/web/deployments'
 

@@ -1,10 +1,10 @@
 /** Domains of a project in the console, against a real DNS server. docs/console.md. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { signedIn } from '../../support/browser-client.ts'
-import { type DnsServer, startDnsServer } from '../../support/dns-server.ts'
-import { freshApex } from '../../support/domain-world.ts'
+import { signedIn } from '../../support/clients/browser-client.ts'
+import { type DnsServer, startDnsServer } from '../../support/servers/dns-server.ts'
 import { onBothEngines } from '../../support/world.ts'
+import { freshApex } from '../../support/worlds/domain-world.ts'
 
 let dns: DnsServer
 const settings: Record<string, string> = { BERTH_EDGE_CNAME: 'edge.example.net' }

@@ -1,6 +1,6 @@
 /** A `.env` text in the console: its plan comes first and names no value, and applying it does what the plan says. docs/console.md. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/browser-client.ts'
+import { signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PATH = '/console/t/admin/projects/web/variables/import'

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CONSOLE } from '../../../src/console/screens.ts'
-import { type Client, type Fields, signedIn } from '../../support/browser-client.ts'
-import { makeDeployment } from '../../support/place.ts'
+import { type Client, type Fields, signedIn } from '../../support/clients/browser-client.ts'
+import { makeDeployment } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** TABLE the forms by the end of their address: the fields that people type into, and others that they need. */

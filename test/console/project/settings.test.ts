@@ -1,7 +1,7 @@
 /** Settings of a project in the console, giving it away, and deleting it. docs/console.md. */
 import assert from 'node:assert/strict'
 import { runTimer } from '../../../src/timers.ts'
-import { signedIn } from '../../support/browser-client.ts'
+import { signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PATH = '/console/t/admin/projects/web'

@@ -1,6 +1,6 @@
 /** Editing, history, restoring and comparing variables in the console. docs/console.md. */
 import assert from 'node:assert/strict'
-import { signedIn } from '../../support/browser-client.ts'
+import { signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 const PATH = '/console/t/admin/projects/web/variables'
