@@ -65,9 +65,17 @@ export function typedText(text: string): string {
   return text.replaceAll('\r\n', '\n')
 }
 
-/** A table. One that is wider than the window is scrolled by itself, by keyboard too. */
-export function sheet(caption: string, headers: readonly string[], rows: readonly Html[]): Html {
-  return html`<div class="sheet" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${headers.map((one) => html`<th scope="col">${one}</th>`)}</tr></thead><tbody>
+/**
+ * A table. One that is wider than the window is scrolled by itself, by keyboard too. `rows`: on a small window its cells follow each other
+ * without their headers, where each says by itself what it is.
+ */
+export function sheet(
+  caption: string,
+  headers: readonly string[],
+  rows: readonly Html[],
+  kind: 'table' | 'rows' = 'table',
+): Html {
+  return html`<div class="sheet ${kind}" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${headers.map((one) => html`<th scope="col">${one}</th>`)}</tr></thead><tbody>
 ${rows}
 </tbody></table></div>`
 }

@@ -38,11 +38,18 @@ export const CONSOLE_STYLESHEET = `
 .console .state.bad::before { background: var(--bad) }
 .console .state.bad { color: inherit }
 .console .empty { text-align: center; padding: 2.5rem 1.25rem }
+.console .empty pre { text-align: left }
 .console button.small, .console .button.small { padding: .25rem .7rem; min-height: 2.25rem; font-size: .875rem }
 .console select, .console textarea, .console input[type=email], .console input[type=url], .console input[type=number], .console input[type=date] { width: 100%; padding: .6rem .7rem;
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 6px }
 .console textarea { min-height: 8rem; font: .9rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; resize: vertical }
-.console form.stack { max-width: 40rem }
+.console .stack { max-width: 40rem }
+.console .stack > input[type=hidden] + * { margin-top: 0 }
+.console label + .small { margin: 0 0 .4rem }
+.console fieldset { margin: 1.25rem 0 0 }
+.console legend { font-size: 1rem }
+.console select, .console input:not([type=checkbox]) { min-height: 2.875rem }
+.console button, .console .button { white-space: nowrap; flex: none }
 .console .field-fault { color: var(--bad); font-size: .9rem; margin: .25rem 0 0 }
 .console details > summary { cursor: pointer; padding: .25rem 0 }
 .console details.menu { position: relative }
@@ -70,5 +77,14 @@ export const CONSOLE_STYLESHEET = `
 .console .skip { position: absolute; left: -100vw }
 .console .skip:focus { left: 1rem; top: .5rem; background: var(--paper); padding: .5rem 1rem; z-index: 3 }
 .console .page-links { display: flex; gap: 1rem; justify-content: flex-end }
+@media (max-width: 40rem) {
+  .console .sheet table { min-width: 38rem }
+  .console .sheet.rows table { min-width: 0 }
+  .console .sheet.rows thead { position: absolute; clip-path: inset(50%) }
+  .console .sheet.rows tr { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; padding: .75rem 1rem; border-bottom: 1px solid var(--line) }
+  .console .sheet.rows tr:last-child { border-bottom: 0 }
+  .console .sheet.rows td { padding: 0; border: 0 }
+  .console .sheet.rows td:first-child { flex: 1 0 100% }
+}
 @media (min-width: 48rem) { .console > header { padding: .75rem 1.5rem } .console nav.tabs { padding: 0 1.25rem } .console main { padding: 2rem 1.5rem 5rem } }
 `

@@ -114,6 +114,7 @@ function table(account: OwnAccount, project: Project, deployments: readonly List
 <td>${stateOf(one.readyState)}</td><td>${one.target ?? 'preview'}${one.uid === liveId && html` <span class="tag write">live</span>`}</td>
 <td>${madeOf(one.meta)}</td><td>${ago(one.createdAt, now)}</td></tr>`,
     ),
+    'rows',
   )
 }
 
@@ -165,6 +166,7 @@ ${
     'What the build system said',
     ['Field', 'Value'],
     meta.map(([name, value]) => html`<tr><td><code>${name}</code></td><td>${value}</td></tr>`),
+    'rows',
   )}`
 }`,
     },

@@ -5,7 +5,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../action.ts'
-import { check, copyable, sheet } from '../fields.ts'
+import { check, copyable } from '../fields.ts'
 import { accountIn, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 import { asRouting, DOMAINS, domainPath, proofOf, Routing, routingInputs, serves } from './domains.ts'
@@ -107,13 +107,7 @@ function challenge(ctx: ConsoleCtx, { verification }: ProjectDomain, path: strin
   if (verification === undefined) return undefined
   return html`<section class="card"><h2>Prove that it is yours</h2>
 <p>Add this record where the DNS of the domain is managed. Then verify: it is looked up at once.</p>
-${sheet(
-  'Record',
-  ['Type', 'Name', 'Value'],
-  verification.map(
-    ({ type, domain, value }) => html`<tr><td>${type}</td><td>${copyable(domain)}</td><td>${copyable(value)}</td></tr>`,
-  ),
-)}
+${verification.map(({ type, domain, value }) => html`<dl class="facts"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(domain)}</dd><dt>Value</dt><dd>${copyable(value)}</dd></dl>`)}
 <form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form></section>`
 }
 
@@ -139,14 +133,8 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
 <p>${config.misconfigured ? 'The name servers gave no address for it, gave another one, or did not answer.' : 'Visitors of this name reach the edge of this service.'}</p></section>
 ${
   records.length > 0
-    ? html`<h2>Either of these records leads it here</h2>${sheet(
-        'Records',
-        ['Type', 'Name', 'Value'],
-        records.map(
-          ([type, value]) =>
-            html`<tr><td>${type}</td><td>${copyable(params.domain!)}</td><td>${copyable(value)}</td></tr>`,
-        ),
-      )}`
+    ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
+${records.map(([type, value]) => html`<dl class="facts card"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(params.domain!)}</dd><dt>Value</dt><dd>${copyable(value)}</dd></dl>`)}`
     : html`<p class="soft">The operator of this service has not said where its edge is, so any address counts.</p>`
 }
 <p><a href="${domainPath(account, project, params.domain!)}">Back to ${params.domain}</a></p>`,

@@ -66,13 +66,16 @@ onBothEngines('the history tells who, when and what, and a version is restored',
   await world.call('PATCH', `/v9/projects/web/env/${id}`, { value: 'second-value', comment: 'changed' })
   const page = await client.get(`${PATH}/${id}/history`)
   assert.equal(page.status, 200, page.text)
-  assert.match(page.text, /<td>2<\/td><td><time[^>]*>just now<\/time><\/td><td>you<\/td>\s*<td>updated [^<]*value/)
-  assert.match(page.text, /<td>1<\/td>.*?<td>you<\/td>\s*<td>created<\/td>/s)
+  assert.match(
+    page.text,
+    /<td>Version 2<\/td><td><time[^>]*>just now<\/time><\/td><td>you<\/td>\s*<td>updated [^<]*value/,
+  )
+  assert.match(page.text, /<td>Version 1<\/td>.*?<td>you<\/td>\s*<td>created<\/td>/s)
   assert.doesNotMatch(page.text, /first-value|second-value/)
   const restored = await client.post(`${PATH}/${id}/history/1/restore`)
   assert.deepEqual([restored.status, restored.location], [303, `${PATH}/${id}/history`], restored.text)
   assert.equal((await read(world, id!)).value, 'first-value')
-  assert.match((await client.get(`${PATH}/${id}/history`)).text, /<td>3<\/td>.*?<td>restored/s)
+  assert.match((await client.get(`${PATH}/${id}/history`)).text, /<td>Version 3<\/td>.*?<td>restored/s)
   const none = await client.post(`${PATH}/${id}/history/77/restore`)
   assert.equal(none.status, 404)
   assert.match(none.text, /no version &quot;77&quot;/)

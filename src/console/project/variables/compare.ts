@@ -49,7 +49,15 @@ async function showCompare(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
       body: html`<div class="top"><h1>Compare environments</h1></div>
 ${sidesForm(`${listPath(account, project)}/compare`, choices, { ...query, left, right })}
 <p role="status">${summary(rows.length, different.length)}</p>
-${shown.length > 0 && sheet('Differences', ['Key', label(left), label(right), 'Values'], shown.map(row))}
+${
+  shown.length > 0 &&
+  sheet(
+    'Differences',
+    ['Key', 'One', 'The other', 'Values'],
+    shown.map((one) => row(one, label(left), label(right))),
+    'rows',
+  )
+}
 <p class="soft small">General values only, without those of single branches and without the account's shared variables. Values that your role does not read are not compared.</p>`,
     },
   )
@@ -107,10 +115,10 @@ const WORDS: Record<State, string> = {
   right: 'only in one',
 }
 
-function row({ key, state }: Compared): Html {
-  const side = (missing: boolean) =>
-    missing ? html`<span class="state bad">missing</span>` : html`<span class="state good">present</span>`
-  return html`<tr><td><code>${key}</code></td><td>${side(state === 'right')}</td><td>${side(state === 'left')}</td><td>${WORDS[state]}</td></tr>`
+function row({ key, state }: Compared, left: string, right: string): Html {
+  const side = (name: string, isMissing: boolean) =>
+    isMissing ? html`<span class="state bad">not in ${name}</span>` : html`<span class="state good">in ${name}</span>`
+  return html`<tr><td><code>${key}</code></td><td>${side(left, state === 'right')}</td><td>${side(right, state === 'left')}</td><td>${WORDS[state]}</td></tr>`
 }
 
 function summary(all: number, different: number): string {

@@ -60,9 +60,10 @@ ${sheet(
   ['Version', 'When', 'Who', 'What', 'Where', 'Go back'],
   history.map(
     (one) =>
-      html`<tr><td>${one.version}</td><td>${ago(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
+      html`<tr><td>Version ${one.version}</td><td>${ago(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
 <td>${what(one)}</td><td>${showPlaces(one, environments)}</td><td>${one.restorable && isThere ? html`<form method="post" action="${path}/history/${one.version}/restore">${tokenField(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
   ),
+  'rows',
 )}
 <p class="soft small">Values are kept encrypted and not shown here. The last 100 versions can be restored. Restoring makes a new version.</p>`,
     },

@@ -108,6 +108,7 @@ function table(envs: Listed, path: string, environments: Environments, now: numb
 <td><a class="soft" href="${path}/${one.id}/history">${ago(one.updatedAt, now)}</a></td></tr>
 `,
     ),
+    'rows',
   )
 }
 
