@@ -1,4 +1,4 @@
-/** The files that pages of the console load: the stylesheet and Turbo. Each has the hash of its bytes in its path, so a browser keeps it for good. */
+/** The files that pages of the console load: the stylesheet, Turbo, and what takes dropped files. Each has the hash of its bytes in its path, so a browser keeps it for good. */
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -10,13 +10,15 @@ import { STYLESHEET } from './stylesheet.ts'
 type Asset = { path: string; contentType: string; bytes: Buffer; zipped: Buffer }
 
 const TURBO = fileURLToPath(import.meta.resolve('@hotwired/turbo/dist/turbo.es2017-esm.js'))
+const DROP_SCRIPT = fileURLToPath(import.meta.resolve('./drop-script.js'))
 
 export const STYLE: Asset = assetOf('console', 'css', 'text/css', Buffer.from(STYLESHEET + CONSOLE_STYLESHEET))
 export const SCRIPT: Asset = assetOf('turbo', 'js', 'text/javascript', readFileSync(TURBO))
+export const DROP: Asset = assetOf('drop', 'js', 'text/javascript', readFileSync(DROP_SCRIPT))
 
 /** The pages at which the assets are found. Nothing in them is secret. */
 export function assetPages(): Probe[] {
-  return [STYLE, SCRIPT].map(({ path, contentType, bytes, zipped }) => ({
+  return [STYLE, SCRIPT, DROP].map(({ path, contentType, bytes, zipped }) => ({
     path,
     contentType: `${contentType}; charset=utf-8`,
     answer: (_, __, { acceptEncoding = '' }) => {

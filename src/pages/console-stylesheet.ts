@@ -28,7 +28,7 @@ export const CONSOLE_STYLESHEET = `
 .console td.act { text-align: right; white-space: nowrap }
 .console td form { display: inline }
 .console code, .console pre { font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
-.console pre { overflow-x: auto; padding: .75rem 1rem; background: var(--ground); border: 1px solid var(--line); border-radius: var(--radius); margin: 0 0 1rem }
+.console pre { white-space: pre-wrap; padding: .75rem 1rem; background: var(--ground); border: 1px solid var(--line); border-radius: var(--radius); margin: 0 0 1rem }
 .console dl.facts { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .4rem 1.25rem; margin: 0 0 1rem }
 .console dl.facts dt { color: var(--soft) }
 .console dl.facts dd { margin: 0; min-width: 0 }

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Visitor } from '../access/session.ts'
 import type { Refusal } from '../refusal.ts'
-import { SCRIPT, STYLE } from './assets.ts'
+import { DROP, SCRIPT, STYLE } from './assets.ts'
 import { TOKEN_FIELD } from './form.ts'
 import { escapeText, type Html, html } from './html.ts'
 import { STYLESHEET } from './stylesheet.ts'
@@ -18,7 +18,7 @@ export type Page = {
   formsTo?: string | undefined
   /** What stands above the page, of a page of the console: its navigation. Such a page has the console's stylesheet and script. */
   console?: Html
-  /** Seconds after which a page of the console loads itself anew, because what it shows goes on. */
+  /** Without script: seconds after which a page of the console loads itself anew, because what it shows goes on. */
   reload?: number | undefined
 }
 
@@ -83,12 +83,13 @@ function showConsole(page: Page, navigation: Html, nonce: string): string {
 <meta name="csp-nonce" content="${escapeText(nonce)}">
 <meta name="turbo-cache-control" content="no-cache">
 <meta name="turbo-refresh-method" content="morph">
-<meta name="turbo-refresh-scroll" content="preserve">${reloading(page).markup}
+<meta name="turbo-refresh-scroll" content="preserve">${page.reload === undefined ? '' : `\n<noscript><meta http-equiv="refresh" content="${page.reload}"></noscript>`}
 <title>${escapeText(page.title)} – Berth</title>
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
+<script type="module" src="${DROP.path}" data-turbo-track="reload"></script>
 </head>
-<body class="console"${page.reload === undefined ? '' : ' data-turbo="false"'}>
+<body class="console">
 <a class="skip" href="#main">To the content</a>
 ${navigation.markup}
 <main id="main">
@@ -97,14 +98,6 @@ ${page.body.markup}
 </body>
 </html>
 `
-}
-
-/** A browser that began to wait for a reload goes on waiting on the page that Turbo shows next. So Turbo neither leads here nor on from here. */
-function reloading({ reload }: Page): Html {
-  if (reload === undefined) return html``
-  return html`
-<meta name="turbo-visit-control" content="reload">
-<meta http-equiv="refresh" content="${reload}">`
 }
 
 function header(visitor: Visitor | undefined, formToken: string): Html {

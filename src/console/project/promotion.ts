@@ -10,7 +10,7 @@ import { accountIn, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 import { DEPLOYMENT_SHOWN, DEPLOYMENTS, deploymentPath, showDeployment } from './deployments.ts'
 
-/** While a request goes on, its page loads itself anew. */
+/** While a request goes on, its page loads itself anew where there is no script. */
 const RELOAD_SECONDS = 2
 const MOST_SHOWN = 100
 
@@ -76,7 +76,7 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
 ${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deploymentPath(account, project.name, request.fromDeploymentId)}"><code>${request.fromDeploymentId}</code></a></dd>`}
 <dt>Asked for</dt><dd>${ago(request.requestedAt, ctx.now)}</dd></dl>
 ${request.type === 'rollback' && html`<p class="soft small">New deployments do not take over production until the next promote.</p>`}
-${goesOn && html`<p class="soft small">This page loads itself anew every ${RELOAD_SECONDS} seconds.</p>`}</section>
+${goesOn && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">See how far it is now</a></p>`}</section>
 ${aliases.length > 0 && sheet('Domains', ['Domain', 'State'], aliases.map(row), 'rows')}
 <p><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
   })

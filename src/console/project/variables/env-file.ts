@@ -91,7 +91,7 @@ ${inputs(choices, refused)}
 }
 
 function inputs(choices: readonly Choice[], refused: Refused | undefined): Html {
-  return html`${area('text', 'The text', { required: true, refused, hint: 'KEY=value lines, as dotenv reads them. Nothing is changed before you have seen the plan.', attributes: html` class="tall" data-drop` })}
+  return html`${area('text', 'The text', { required: true, refused, hint: 'KEY=value lines, as dotenv reads them. A file can be dropped here. Nothing is changed before you have seen the plan.', attributes: html` class="tall" data-drop` })}
 ${checks('target', 'Where', choices, { chosen: ['development'], refused })}
 ${field('gitBranch', 'Branch', { refused, hint: 'Only for preview: these values are for deployments of this branch.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${select('mode', 'What happens', MODES, { refused })}

@@ -1,0 +1,163 @@
+/** The pages of a project in a real Chromium: axe finds nothing, nothing is wider than the window, and the browser has nothing to complain about. */
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { givePassword, PASSWORD } from '../../support/clients/browser-client.ts'
+import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
+import { lacking } from '../../support/programs.ts'
+import { openWorld, type World } from '../../support/world.ts'
+import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+
+const chromium = findChromium()
+const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
+const ACCOUNT = '/console/t/admin'
+const WEB = `${ACCOUNT}/projects/web`
+const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
+
+/** A project with something on each of its pages, and their addresses. */
+async function open(world: World): Promise<Record<string, string>> {
+  const web = await openWeb(world)
+  await world.call('POST', '/v10/projects', { name: 'empty' })
+  const ids: string[] = []
+  for (const body of [
+    { key: 'DATABASE_URL', value: 'postgres://one', target: ['production'], comment: 'The main database' },
+    { key: 'DATABASE_URL', value: 'postgres://two', target: ['preview'], gitBranch: 'next' },
+    { key: `${'LONG_'.repeat(20)}KEY`, value: 'x', target: ['production', 'preview'], type: 'sensitive' },
+  ])
+    ids.push((await world.call('POST', '/v10/projects/web/env', body)).body.created.id)
+  await world.call('PATCH', `/v9/projects/web/env/${ids[0]}`, { value: 'postgres://three' })
+  await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
+  await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
+  const meta = { githubCommitRef: 'main', githubCommitMessage: 'Let the basket keep what was put into it' }
+  const first = await web.deploy({ meta })
+  await web.deploy({ target: 'preview', gitBranch: 'next' })
+  await web.promote(first)
+  await web.deploy({ readyState: 'ERROR' })
+  return {
+    projects: ACCOUNT,
+    'new-project': `${ACCOUNT}/new`,
+    receive: `${ACCOUNT}/receive`,
+    project: WEB,
+    variables: `${WEB}/variables`,
+    'no-variables': `${ACCOUNT}/projects/empty/variables`,
+    'variable-new': `${WEB}/variables/new`,
+    'variable-edit': `${WEB}/variables/${ids[0]}/edit`,
+    'variable-value': `${WEB}/variables/${ids[0]}`,
+    'variable-history': `${WEB}/variables/${ids[0]}/history`,
+    'variables-compare': `${WEB}/variables/compare?all=1`,
+    'variables-import': `${WEB}/variables/import`,
+    domains: `${WEB}/domains`,
+    'no-domains': `${ACCOUNT}/projects/empty/domains`,
+    'domain-add': `${WEB}/domains/add`,
+    domain: `${WEB}/domains/www.example.com`,
+    'domain-dns': `${WEB}/domains/www.example.com/dns`,
+    deployments: `${WEB}/deployments`,
+    deployment: `${WEB}/deployments/${first}`,
+    progress: `${WEB}/deployments/progress`,
+    settings: `${WEB}/settings`,
+    transfer: `${WEB}/transfer`,
+  }
+}
+
+async function look(page: Page, name: string, width: number, colorScheme: string) {
+  await page.evaluate(`document.querySelectorAll('main details').forEach((one) => { one.open = true })`)
+  await page.evaluate(axe.source)
+  const about = `${name} ${width} ${colorScheme}`
+  assert.deepEqual(await page.evaluate<string[]>(FOUND), [], about)
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+  assert.ok(wide <= width, `${about} is ${wide} wide`)
+  if (SCREENSHOTS === undefined) return
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true })
+}
+
+async function signIn(page: Page, origin: string) {
+  await page.goto(`${origin}/sign-in`)
+  await page.fill('input[name=name]', 'admin')
+  await page.fill('input[name=password]', PASSWORD)
+  await page.click('main button')
+  await page.waitForURL(`${origin}${ACCOUNT}`)
+}
+
+test('axe finds nothing on the pages of a project, narrow and wide, light and dark', async (t) => {
+  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether everybody can read the pages'))
+  const world = await openWorld('sqlite', SETTINGS)
+  const browser = await openChromium(chromium)
+  try {
+    const pages = await open(world)
+    await givePassword(world, world.credentials.userId)
+    const origin = await world.listen()
+    for (const width of [390, 1280])
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const { context, page, complaints } = await openWindow(browser, width, true)
+        await page.emulateMedia({ colorScheme })
+        await signIn(page, origin)
+        for (const [name, path] of Object.entries(pages)) {
+          await page.goto(`${origin}${path}`)
+          await look(page, name, width, colorScheme)
+        }
+        await page.goto(`${origin}${WEB}/variables/import`)
+        await page.fill('#text', 'ADDED=1\nnot a line\n2BAD=1')
+        await page.click('button[value=plan]')
+        await page.waitForSelector('[role=alert]')
+        await look(page, 'import-refused', width, colorScheme)
+        await page.fill('#text', 'ADDED=1')
+        await page.click('button[value=plan]')
+        await page.waitForSelector('button[value=apply]')
+        await look(page, 'import-plan', width, colorScheme)
+        // A browser says of each page that is refused that it was.
+        assert.deepEqual(
+          complaints.filter((one) => !one.includes('status of 400')),
+          [],
+        )
+        await context.close()
+      }
+  } finally {
+    await browser.close()
+    await world.close()
+  }
+})
+
+const DROPPED = (bytes: string) => `(() => {
+  const data = new DataTransfer()
+  data.items.add(new File([${bytes}], '.env'))
+  const drop = (type) => new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true })
+  const text = document.getElementById('text')
+  return [text.dispatchEvent(drop('dragover')), text.dispatchEvent(drop('drop'))]
+})()`
+
+test('a file that is dropped becomes the text, and one that is too large does not', async (t) => {
+  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether a file can be dropped'))
+  const world = await openWorld('sqlite')
+  const browser = await openChromium(chromium)
+  try {
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    await givePassword(world, world.credentials.userId)
+    const origin = await world.listen()
+    const { page, complaints } = await openWindow(browser, 1280, true)
+    await signIn(page, origin)
+    await page.goto(`${origin}${WEB}/variables`)
+    // By Turbo, without a load.
+    await page.click('text=Paste a .env file')
+    await page.waitForSelector('#text')
+    const large = await page.evaluate(DROPPED(`'x'.repeat(1024 * 1024 + 1)`))
+    assert.deepEqual(large, [false, false], 'the browser does not open the file')
+    assert.equal(await page.inputValue('#text'), '')
+    assert.match(await page.evaluate<string>(`document.getElementById('text').validationMessage`), /larger than 1 MiB/)
+    await page.evaluate(DROPPED(`'A=1\\nB="two words"\\n'`))
+    await page.waitForFunction(`document.getElementById('text').value !== ''`)
+    assert.equal(await page.inputValue('#text'), 'A=1\nB="two words"\n')
+    await page.click('button[value=plan]')
+    await page.click('button[value=apply]')
+    await page.waitForURL(`${origin}${WEB}/variables`)
+    const { env } = (await world.call('GET', '/v3/env/pull/web/development')).body
+    assert.deepEqual(env, { A: '1', B: 'two words' })
+    assert.deepEqual(complaints, [])
+  } finally {
+    await browser.close()
+    await world.close()
+  }
+})
