@@ -33,7 +33,8 @@ export async function authenticateSession(
   if (visitor === undefined) refuse('invalid_token', 'You are no longer signed in. Sign in again.')
   const [found] = await (db.isTransaction ? hold : find)(db, { hash: visitor.sessionHash, team: teamId ?? null })
   if (found === undefined || found.account_id === null || !mayActFor(found, undefined)) refuse('team_forbidden')
-  return whoOf(found as Acting, undefined)
+  const who = whoOf(found as Acting, undefined)
+  return { ...who, actor: { ...who.actor, tokenId: null } }
 }
 
 /**

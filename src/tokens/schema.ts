@@ -32,7 +32,9 @@ const AuthToken = Type.Object(
     projectIds: Type.Optional(Type.Array(Type.String(), { description: 'only these projects' })),
     granted: Type.Optional(Type.Array(Type.String(), { description: 'only these scopes' })),
     createdAt: Moment,
-    activeAt: Type.Integer({ description: 'when it was made: what is done with a token is in the audit log' }),
+    activeAt: Type.Integer({
+      description: 'when it was last used, to the hour; when it was made, if it was not used yet',
+    }),
     expiresAt: Type.Optional(Moment),
   },
   { title: 'AuthToken' },

@@ -12,7 +12,7 @@ import { refuse } from '../refusal.ts'
 import type { MadeUserToken, NewUserToken, OneUserToken, UserTokenList, UserTokenQuery } from './schema.ts'
 import { tokenRow } from './tokens.ts'
 
-type Token = Row<'token'>
+type Token = Row<'token'> & { seen_at: number | null }
 
 export const notOfSomeProjects = guard(['missing_permission'], ({ who }: Ctx, _subject: unknown) => mustSeeAll(who))
 
@@ -49,12 +49,12 @@ export async function createUserToken(
   { body }: Input<unknown, Static<typeof NewUserToken>>,
 ): Promise<Static<typeof MadeUserToken>> {
   const { name, scopes, projectId } = body
-  const own = await ownRow(ctx)
-  const expiresAt = body.expiresAt ?? own.expires_at
+  const { tokenEndsAt } = ctx.who
+  const expiresAt = body.expiresAt ?? tokenEndsAt
   if (expiresAt !== null && expiresAt <= ctx.now) {
     refuse('bad_request', 'Invalid request: `expiresAt` should be in the future.')
   }
-  if (own.expires_at !== null && expiresAt! > own.expires_at) {
+  if (tokenEndsAt !== null && expiresAt! > tokenEndsAt) {
     refuse(
       'bad_request',
       'Invalid request: `expiresAt` should not be after the moment when the token that asks expires.',
@@ -74,7 +74,7 @@ export async function createUserToken(
     token,
   )
   await ctx.db.insertInto('token').values(row).execute()
-  return { token: showToken(row), bearerToken: token }
+  return { token: showToken({ ...row, seen_at: null }), bearerToken: token }
 }
 
 /**
@@ -86,9 +86,11 @@ export function findUserToken(needs: 'token:read' | 'token:write') {
     const { who } = ctx
     const id = params.id === 'current' ? who.actor.tokenId : params.id
     if (who.installationId !== null) refuse('missing_permission', 'The token of an installation manages no tokens.')
-    if (id === who.actor.tokenId) return ownRow(ctx)
-    permit(who, [needs])
-    mustSeeAll(who)
+    // Of a token that asks for itself nothing else is asked. A session is no token.
+    if (id === null || id !== who.actor.tokenId) {
+      permit(who, [needs])
+      mustSeeAll(who)
+    }
     const row = await tokensOf(ctx)
       .where('id', '=', id ?? '')
       .executeTakeFirst()
@@ -106,14 +108,11 @@ function tokensOf({ db, who, now }: Ctx) {
   const mine = db
     .selectFrom('token')
     .selectAll()
+    .select((eb) => eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'token.id').as('seen_at'))
     .where('user_id', '=', who.userId)
     .where('configuration_id', 'is', null)
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
   return who.tokenTeamId === null ? mine : mine.where('team_id', '=', who.tokenTeamId)
-}
-
-function ownRow({ db, who }: Ctx): Promise<Token> {
-  return db.selectFrom('token').selectAll().where('id', '=', who.actor.tokenId).executeTakeFirstOrThrow()
 }
 
 function showToken(row: Token): Static<typeof OneUserToken>['token'] {
@@ -130,7 +129,7 @@ function showToken(row: Token): Static<typeof OneUserToken>['token'] {
     ...(row.project_ids_json !== null && { projectIds: JSON.parse(row.project_ids_json) as string[] }),
     ...(row.scopes_json !== null && { granted: JSON.parse(row.scopes_json) as string[] }),
     createdAt,
-    activeAt: createdAt,
+    activeAt: Math.max(createdAt, row.seen_at ?? 0),
     ...expires,
   }
 }
