@@ -9,6 +9,7 @@ export const ACCOUNT_REFUSALS = {
   sign_in_again: [403, 'forbidden', 'Give your password again: this asks for a sign-in within the last hour.'],
   owner_only: [403, 'forbidden', 'Only an OWNER of the team can do this.'],
   password_link_spent: [404, 'not_found', 'The link was used, replaced, or is older than 24 hours. Ask for a new one.'],
+  email_link_spent: [404, 'not_found', 'The link was used, replaced, is older than 24 hours, or is for somebody else.'],
   invitation_over: [
     404,
     'not_found',
@@ -27,6 +28,11 @@ export const ACCOUNT_REFUSALS = {
     409,
     'conflict',
     '100 invitations of the team wait for an answer, which is the most. Take some back first.',
+  ],
+  too_many_teams: [
+    409,
+    'conflict',
+    'You are OWNER of 20 teams already, which is the most. Leave one or hand one over first.',
   ],
   account_has_projects: [409, 'conflict', 'The account has projects. Remove them first, or say force.'],
   user_suspended: [409, 'conflict', 'The user is suspended. Let them in again first.'],

@@ -42,6 +42,7 @@ export type Config = {
   keys: KeyringSetting
   /** Of new accounts. */
   defaultPlan: Values['BERTH_DEFAULT_PLAN']
+  teamsBy: Values['BERTH_TEAMS_BY']
   logLevel: string
   testClock: boolean
   timers: boolean
@@ -102,6 +103,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     edge: edgeOf(values),
     keys: values.BERTH_KEYS ?? { file: join(dataFolder, 'keys.json') },
     defaultPlan: values.BERTH_DEFAULT_PLAN,
+    teamsBy: values.BERTH_TEAMS_BY,
     logLevel: values.BERTH_LOG_LEVEL,
     testClock: values.BERTH_TEST_CLOCK,
     timers: values.BERTH_TIMERS,

@@ -69,6 +69,7 @@ export const LIMITS = {
   },
   'protection-bypass': { total: 100, seconds: 60, of: ['updateProjectProtectionBypass'] },
   /** An address that an account chose is asked while the caller waits. */
+  'webhook-test': { total: 20, seconds: 60, of: ['testWebhook'] },
   'drain-test': { total: 20, seconds: 60, of: ['testDrain'] },
   'user-read': { total: 500, seconds: 60, of: ['getAuthUser'] },
   'team-read': { total: 600, seconds: 60, of: ['getTeam', 'getTeams'] },
@@ -92,6 +93,8 @@ export const LIMITS = {
   'code-failures': { total: 60, seconds: 60, failures: true },
   /** Wrong passwords: for each address. */
   'sign-in-failures': { total: 100, seconds: 60, failures: true, mayReturn: true },
+  /** Letters to addresses that a person wants as their email: for each person. */
+  'email-changes': { total: 10, seconds: 3600 },
 } as const satisfies Record<string, Limit>
 
 export type LimitName = keyof typeof LIMITS

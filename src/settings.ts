@@ -110,6 +110,12 @@ export const SETTINGS = {
     default: 'enterprise',
     meaning: 'The plan of new accounts: [accounts.md](accounts.md).',
   },
+  BERTH_TEAMS_BY: {
+    group: 'Accounts and projects',
+    kind: Choice('people', 'operator'),
+    default: 'people',
+    meaning: 'Who makes teams: everybody who has a user, or the operator alone: [accounts.md](accounts.md).',
+  },
   BERTH_DEFAULT_NODE_VERSION: {
     group: 'Accounts and projects',
     kind: Choice(...NODE_VERSIONS),

@@ -1,4 +1,6 @@
+import { notLimitedToProjects } from '../access/guards.ts'
 import { route } from '../http/route.ts'
+import { ActivityList, ActivityQuery, listActivity } from './activity.ts'
 import { Team, TeamList, TeamsQuery, User } from './schema.ts'
 import { findOwner, listTeams, showTeam, showUser } from './teams.ts'
 
@@ -41,5 +43,20 @@ export const accountRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: Team,
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/activity',
+    operationId: 'getActivity',
+    summary: 'List who changed what in the account',
+    tag,
+    // Whoever sees all that an account has sees who changed it. No scope opens `integration:read`.
+    needs: ['project:read', 'env:all', 'integration:read', 'team:read'],
+    query: ActivityQuery,
+    guards: [notLimitedToProjects],
+    run: listActivity,
+    list: { rows: 100, rowBytes: 32 * 1024 },
+    status: 200,
+    reply: ActivityList,
   }),
 ]

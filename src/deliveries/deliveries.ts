@@ -5,8 +5,10 @@ import { permit } from '../access/authenticate.ts'
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { Ctx, Input, OperatorCtx, Params } from '../context.ts'
 import type { Row, Schema } from '../db/schema.ts'
+import { EVENTS, type EventName } from '../events.ts'
 import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
-import { eventNamed } from '../outbox/event-names.ts'
+import { eventNamed, nameAskedFor } from '../outbox/event-names.ts'
+import type { Permission } from '../permissions/roles.ts'
 import { refuse } from '../refusal.ts'
 import {
   type Delivery,
@@ -16,6 +18,7 @@ import {
   showDelivery,
 } from '../webhooks/schema.ts'
 import { findSentTo } from '../webhooks/webhooks.ts'
+import { bodyOf } from './endpoint.ts'
 import { LEASE_MS } from './queue.ts'
 
 const KEPT_MS = 30 * 86_400_000
@@ -39,7 +42,7 @@ export async function listDeliveries(
  */
 export async function listDeliveriesOf(
   ctx: Ctx,
-  { id }: Row<'webhook'>,
+  { id }: Pick<Row<'webhook'>, 'id'>,
   { query }: Input<Static<typeof ListDeliveriesOfQuery>>,
 ): Promise<Static<typeof DeliveryList>> {
   return pageOfDeliveries(ctx, ctx.db.selectFrom('delivery').where('endpoint_id', '=', id), {
@@ -132,8 +135,31 @@ export async function findDeliveryOf(ctx: Ctx, params: Params) {
 }
 
 /** Shows a delivery with its attempts. */
-export async function getDelivery(ctx: OperatorCtx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+async function getDelivery(ctx: OperatorCtx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
   return showDelivery(row, (await attemptsOf(ctx, [row])).get(row.id) ?? [])
+}
+
+/** Shows a delivery to a webhook of the caller, with what was sent, for those who may send it again. */
+export async function getDeliveryOf(ctx: Ctx, row: Awaited<ReturnType<typeof findDelivery>>): Promise<Delivery> {
+  const delivery = await getDelivery(ctx, row)
+  // Before the first attempt nobody decided whether the endpoint may hear it.
+  const request = delivery.attempts.length === 0 ? undefined : await requestOf(ctx, row)
+  return { ...delivery, ...(request !== undefined && { request }) }
+}
+
+/** The body of a delivery; undefined for those who may not change its webhook or not hear the event, and for installations. */
+async function requestOf({ db, who }: Ctx, row: Row<'delivery'>): Promise<string | undefined> {
+  const columns = ['integration_id', 'events_json'] as const
+  const webhook = await db.selectFrom('webhook').select(columns).where('id', '=', row.endpoint_id).executeTakeFirst()
+  const event = await db.selectFrom('event').selectAll().where('stamp', '=', row.event_stamp).executeTakeFirst()
+  if (webhook === undefined || event === undefined || who.installationId !== null) return undefined
+  const needs: Permission[] = [
+    webhook.integration_id === null ? 'webhook:write' : 'integration:write',
+    ...EVENTS[event.type as EventName].needs,
+    ...(event.type.startsWith('project.env-variable.') ? (['env:all'] as const) : []),
+  ]
+  if (!needs.every((permission) => who.permissions.has(permission))) return undefined
+  return bodyOf(event, nameAskedFor(webhook.events_json, event.type) ?? event.type)
 }
 
 /**
@@ -151,10 +177,7 @@ export async function replayDelivery(
     .where('id', '=', row.endpoint_id)
     .executeTakeFirst()
   if (endpoint === undefined) refuse('not_replayable', 'The endpoint of this delivery is gone.')
-  if (endpoint.disabled_at !== null)
-    refuse('not_replayable', 'The endpoint of this delivery is disabled: enable it first.')
-  if (endpoint.held_at !== null)
-    refuse('not_replayable', 'The endpoint of this delivery is held: an OWNER has to take it over first.')
+  mustBeSendable(endpoint)
   if (row.event_id === null && row.body === null) refuse('not_replayable', 'What was delivered is not kept.')
   const again = await ctx.db
     .updateTable('delivery')
@@ -172,6 +195,13 @@ export async function replayDelivery(
   if (again === undefined) refuse('not_replayable', 'The delivery is under way, is about to be sent, or is held.')
   ctx.deps.wakeups.deliveries()
   return getDelivery(ctx, { ...row, ...again })
+}
+
+/** Refuses: not_replayable 409, for an endpoint to which nothing is sent now. */
+export function mustBeSendable({ disabled_at, held_at }: Pick<Row<'webhook'>, 'disabled_at' | 'held_at'>): void {
+  if (disabled_at !== null) refuse('not_replayable', 'The endpoint of this delivery is disabled: enable it first.')
+  if (held_at !== null)
+    refuse('not_replayable', 'The endpoint of this delivery is held: an OWNER has to take it over first.')
 }
 
 /** As `replayDelivery`, for a webhook of the caller. A delivery to an integration's webhook takes the right to change the integration. Refuses besides: missing_permission 403. */

@@ -45,7 +45,7 @@ async function decideEvent(deps: Deps, delivery: Leased, stamp: number): Promise
 }
 
 /** `{id, type, createdAt, region, payload}`: docs/spec/wire.md 3.8. `type` is the name that the webhook asked for. Every attempt sends the same bytes. */
-function bodyOf(event: Row<'event'>, type: string): string {
+export function bodyOf(event: Pick<Row<'event'>, 'id' | 'stamp' | 'payload_json'>, type: string): string {
   const head = { id: event.id, type, createdAt: momentOf(event.stamp), region: null }
   return `${JSON.stringify(head).slice(0, -1)},"payload":${event.payload_json}}`
 }
@@ -78,7 +78,7 @@ async function stoppedBy(deps: Deps, delivery: Leased, event: Row<'event'>): Pro
 }
 
 /** The secret of a webhook, or the client secrets of its integration, oldest first. */
-async function secretsOf(deps: Deps, webhook: Row<'webhook'>): Promise<string[]> {
+export async function secretsOf(deps: Deps, webhook: Row<'webhook'>): Promise<string[]> {
   const box = await openSecretBox({ db: deps.db.read, deps }, webhook.account_id)
   const { integration_id, sealed_secret } = webhook
   if (integration_id === null) return present([box.openSecret('webhook', webhook.id, sealed_secret ?? '')])
@@ -132,6 +132,6 @@ export function linesPost(
   return { url, headers: { ...headers, ...own }, body, accountId: account_id }
 }
 
-function headersOf(contentType: string): Record<string, string> {
+export function headersOf(contentType: string): Record<string, string> {
   return { 'content-type': contentType, 'user-agent': USER_AGENT }
 }

@@ -1,16 +1,27 @@
 /** Routes for the log of deliveries. The operator sees all deliveries, others those of their webhooks. */
+import { notLimitedToProjects } from '../access/guards.ts'
 import { operatorRoute, route } from '../http/route.ts'
-import { Delivery, DeliveryList, ListDeliveriesOfQuery, ListDeliveriesQuery } from '../webhooks/schema.ts'
+import {
+  Delivery,
+  DeliveryList,
+  ListDeliveriesOfQuery,
+  ListDeliveriesQuery,
+  RangeReplayed,
+  ReplayRange,
+  WebhookTested,
+} from '../webhooks/schema.ts'
 import { findSentTo } from '../webhooks/webhooks.ts'
 import {
   findDelivery,
   findDeliveryOf,
-  getDelivery,
+  getDeliveryOf,
   listDeliveries,
   listDeliveriesOf,
   replayDelivery,
   replayDeliveryOf,
 } from './deliveries.ts'
+import { replayRange } from './replay-range.ts'
+import { mayChangeWebhook, sendTestEvent, testWebhook } from './test-webhook.ts'
 
 const tag = 'webhooks'
 
@@ -38,7 +49,7 @@ export const deliveryRoutes = [
     tag,
     needs: ['webhook:read'],
     load: findDeliveryOf,
-    run: getDelivery,
+    run: getDeliveryOf,
     refuses: ['not_found'],
     status: 200,
     reply: Delivery,
@@ -55,6 +66,36 @@ export const deliveryRoutes = [
     refuses: ['not_found', 'missing_permission', 'not_replayable'],
     status: 202,
     reply: Delivery,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/webhooks/:id/replay',
+    operationId: 'replayWebhookDeliveries',
+    summary: 'Send the deliveries of a time again',
+    tag,
+    needs: ['webhook:write'],
+    body: ReplayRange,
+    load: findSentTo,
+    guards: [mayChangeWebhook, notLimitedToProjects],
+    run: replayRange,
+    refuses: ['not_found', 'not_replayable'],
+    status: 202,
+    reply: RangeReplayed,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/webhooks/:id/test',
+    operationId: 'testWebhook',
+    summary: 'Send a test event to a webhook, and give what was answered',
+    tag,
+    needs: ['webhook:write'],
+    load: findSentTo,
+    guards: [mayChangeWebhook],
+    prepare: sendTestEvent,
+    run: testWebhook,
+    refuses: ['not_found', 'endpoint_held'],
+    status: 200,
+    reply: WebhookTested,
   }),
   operatorRoute({
     method: 'GET',

@@ -1,6 +1,8 @@
 import { route } from '../http/route.ts'
+import { Delivery, DeliveryList, ListDeliveriesOfQuery } from '../webhooks/schema.ts'
 import { Drain, DrainList, DrainTested, DrainToTest, ListDrainsQuery, NewDrain, PatchDrain } from './drain-schema.ts'
 import { createDrain, getDrain, listDrains, updateDrain } from './drains.ts'
+import { findSent, listSent, sendNow } from './sent.ts'
 import { deleteDrain, findDrain } from './store.ts'
 import { sendTestLine, testDrain } from './test-drain.ts'
 
@@ -88,5 +90,33 @@ export const newerDrainRoutes = [
     run: deleteDrain,
     refuses: ['not_found'],
     status: 204,
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/drains/:id/deliveries',
+    operationId: 'getDrainDeliveries',
+    summary: 'List the deliveries to a log drain, with every attempt',
+    tag,
+    needs: ['drain:read'],
+    query: ListDeliveriesOfQuery,
+    load: findDrain,
+    run: listSent,
+    refuses: ['not_found'],
+    list: { rows: 100, rowBytes: 32 * 1024 },
+    status: 200,
+    reply: DeliveryList,
+  }),
+  route({
+    method: 'POST',
+    path: '/v1/drains/:id/deliveries/:deliveryId/replay',
+    operationId: 'replayDrainDelivery',
+    summary: 'Send lines now that wait for their next attempt',
+    tag,
+    needs: ['drain:write'],
+    load: findSent,
+    run: sendNow,
+    refuses: ['not_found', 'not_replayable'],
+    status: 202,
+    reply: Delivery,
   }),
 ]

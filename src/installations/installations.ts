@@ -1,9 +1,17 @@
 /** Installations as people of their account see them, and as an installation sees itself. docs/spec/wire.md 6. */
+import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Ctx, Input } from '../context.ts'
-import { type FoundInstallation, selectVisibleInstallations, withIntegrations } from '../model/installation.ts'
+import type { Row } from '../db/schema.ts'
+import { DEFAULT_LIMIT, page, stampBefore } from '../http/page.ts'
+import {
+  type FoundInstallation,
+  selectInstallations,
+  selectVisibleInstallations,
+  withIntegrations,
+} from '../model/installation.ts'
 import { scopesOf } from '../permissions/scopes.ts'
-import type { Configuration, ConfigurationsQuery } from './schema.ts'
+import type { Configuration, ConfigurationsQuery, InstallationsOf, InstallationsOfQuery } from './schema.ts'
 import { pendingScopes } from './scope-change.ts'
 import { readVisibleSelections } from './selection.ts'
 
@@ -31,6 +39,33 @@ export async function listInstallations(
   const rows = await select.orderBy('created_stamp', 'desc').limit(MOST_LISTED).execute()
   const selections = await readVisibleSelections(ctx, rows)
   return (await withIntegrations(ctx.db, rows)).map((installation) => showFound(ctx, installation, selections))
+}
+
+/** Lists the installations of one integration on all accounts, newest first, for the team that runs it. */
+export async function listInstallationsOf(
+  ctx: Ctx,
+  integration: Row<'integration'>,
+  { query }: Input<Static<typeof InstallationsOfQuery>>,
+): Promise<Static<typeof InstallationsOf>> {
+  const { limit = DEFAULT_LIMIT, until } = query
+  let select = selectInstallations(ctx.db).where('integration_id', '=', integration.id)
+  if (until !== undefined) select = select.where('created_stamp', '<', stampBefore(until))
+  const found = await select
+    .orderBy('created_stamp', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const { rows, pagination } = page(found, limit, until, (row) => row.created_stamp)
+  const installations = rows.map((row) => ({
+    id: row.id,
+    ownerId: row.account_id,
+    scopes: scopesOf(row),
+    pendingScopes: pendingScopes(integration, row),
+    projectSelection: row.project_selection,
+    createdAt: momentOf(row.created_stamp),
+    completedAt: row.completed_at,
+    disabledAt: row.disabled_at,
+  }))
+  return { installations, pagination }
 }
 
 /** An installation as the answer shows it. */

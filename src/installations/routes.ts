@@ -7,10 +7,17 @@ import { findIntegration, findOwnIntegration } from '../integrations/integration
 import { Integration, PatchIntegration } from '../integrations/schema.ts'
 import { type FoundInstallation, findInstallation } from '../model/installation.ts'
 import { Type } from '../schema/builder.ts'
-import { listInstallations, showInstallation } from './installations.ts'
+import { listInstallations, listInstallationsOf, showInstallation } from './installations.ts'
 import { findProjectAccess, setProjectAccess, showProjectAccess } from './project-access.ts'
 import { REMOVAL_EVENTS, removeInstallation } from './remove.ts'
-import { Configuration, ConfigurationsQuery, ConfirmScopes, ProjectAccess } from './schema.ts'
+import {
+  Configuration,
+  ConfigurationsQuery,
+  ConfirmScopes,
+  InstallationsOf,
+  InstallationsOfQuery,
+  ProjectAccess,
+} from './schema.ts'
 import { confirmScopes, updateIntegrationEverywhere } from './scope-change.ts'
 import { transferOwnership } from './transfer-ownership.ts'
 
@@ -135,6 +142,22 @@ export const installationRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: Integration,
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/integrations/apps/:id/installations',
+    operationId: 'getIntegrationInstallations',
+    summary: 'List the installations of an integration of the team, on all accounts',
+    tag,
+    needs: ['integration:read'],
+    query: InstallationsOfQuery,
+    load: findOwnIntegration,
+    guards: [notLimitedToProjects],
+    run: listInstallationsOf,
+    refuses: ['not_found'],
+    list: { rows: 100, rowBytes: 4 * 1024 },
+    status: 200,
+    reply: InstallationsOf,
   }),
   operatorRoute({
     method: 'PATCH',

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { Scopes } from '../integrations/schema.ts'
 import { Type } from '../schema/builder.ts'
-import { Moment, Nullable, OneOf } from '../schema/fields.ts'
+import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
 
 export const Configuration = Type.Object(
   {
@@ -46,6 +46,24 @@ export const ConfigurationsQuery = Type.Object({
   integrationIdOrSlug: Type.Optional(Type.String()),
 })
 export type ConfigurationsQuery = Static<typeof ConfigurationsQuery>
+
+export const InstallationsOfQuery = Type.Object(PageQuery)
+/** What the team that runs an integration sees of an installation on another account: what its token would say. */
+export const InstallationsOf = Type.Object({
+  installations: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      ownerId: Type.String({ description: 'the account that it is on' }),
+      scopes: Type.Array(Type.String()),
+      pendingScopes: Type.Array(Type.String()),
+      projectSelection: OneOf('all', 'selected'),
+      createdAt: Moment,
+      completedAt: Nullable(Type.Integer({ description: 'when the app exchanged its first code' })),
+      disabledAt: Nullable(Moment),
+    }),
+  ),
+  pagination: Pagination,
+})
 
 export const ProjectAccess = Type.Object({ allowed: Type.Boolean() })
 export type ProjectAccess = Static<typeof ProjectAccess>

@@ -1,9 +1,8 @@
 /** The audit log as the operator reads it: who did what to which subject, and which fields were sent. */
-import { sql } from 'kysely'
 import type { Static } from 'typebox'
+import { pageOfAudit } from '../accounts/audit-page.ts'
 import { momentOf } from '../clock.ts'
 import type { Input, OperatorCtx } from '../context.ts'
-import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, PageQuery, Pagination } from '../schema/fields.ts'
 
@@ -21,33 +20,15 @@ const Entry = Type.Object({
 })
 export const AuditList = Type.Object({ entries: Type.Array(Entry), pagination: Pagination })
 
-/**
- * Lists audit entries, newest first. This log, which every write adds to, has no index but its stamp: of what a filter asks for, a
- * page has what is among the next LOOKED_THROUGH entries, and `next` leads on. docs/decisions/0124.
- */
+/** Lists audit entries, newest first. */
 export async function listAudit(
   ctx: OperatorCtx,
   _: undefined,
   { query }: Input<Static<typeof AuditQuery>>,
 ): Promise<Static<typeof AuditList>> {
-  const { limit = DEFAULT_LIMIT, until } = query
-  let placed = ctx.db.selectFrom('audit').orderBy('stamp', 'desc')
-  if (until !== undefined) placed = placed.where('stamp', '<', stampBefore(until))
-  let entries = ctx.db.selectFrom(placed.selectAll().limit(sql.lit(LOOKED_THROUGH)).as('audit')).selectAll()
-  if (query.accountId !== undefined) entries = entries.where('account_id', '=', query.accountId)
-  if (query.actorId !== undefined) entries = entries.where('actor_id', '=', query.actorId)
-  if (query.type !== undefined) entries = entries.where('type', '=', query.type)
-  const rows = await entries
-    .orderBy('stamp', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const last = placed
-    .select('stamp')
-    .offset(sql.lit(LOOKED_THROUGH - 1))
-    .limit(sql.lit(1))
-  const { rows: items, pagination } = await pageLookedFor(rows, limit, until, (row) => row.stamp, last)
+  const { rows, pagination } = await pageOfAudit(ctx, query)
   return {
-    entries: items.map((row) => ({
+    entries: rows.map((row) => ({
       stamp: row.stamp,
       at: momentOf(row.stamp),
       type: row.type,

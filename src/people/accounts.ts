@@ -33,6 +33,11 @@ export async function createUser(ctx: DbCtx, _: undefined, { body }: Input<unkno
 /** Creates a team whose owner becomes its OWNER. Refuses: unknown_user 400, slug_taken 409. */
 export async function createTeam(ctx: DbCtx, _: undefined, { body }: Input<unknown, NewTeam>) {
   await mustBeUser(ctx, body.ownerId)
+  return insertTeam(ctx, body, 'founder')
+}
+
+/** `consent`: `accepted` where the owner makes the team; `founder` where others make it for them. Refuses: slug_taken 409. */
+export async function insertTeam(ctx: DbCtx, body: NewTeam, consent: 'accepted' | 'founder') {
   const plan = body.plan ?? ctx.deps.config.defaultPlan
   await takeSlug(ctx, body.slug, [body.ownerId])
   const row = await insertAccount(ctx, {
@@ -43,7 +48,7 @@ export async function createTeam(ctx: DbCtx, _: undefined, { body }: Input<unkno
     email: null,
     plan,
   })
-  await addMember(ctx, row.id, body.ownerId, 'OWNER', 'founder')
+  await addMember(ctx, row.id, body.ownerId, 'OWNER', consent)
   return { id: row.id, slug: row.slug, name: row.name ?? row.slug, plan: row.plan }
 }
 
@@ -60,7 +65,10 @@ async function insertAccount(ctx: DbCtx, account: NewAccount): Promise<Row<'acco
 }
 
 /** The unique indexes have the last word. Refuses: slug_taken 409, email_taken 409. */
-async function unlessTaken<T>(account: { slug: string; email: string | null }, write: () => Promise<T>): Promise<T> {
+export async function unlessTaken<T>(
+  account: { slug: string; email: string | null },
+  write: () => Promise<T>,
+): Promise<T> {
   try {
     return await write()
   } catch (error) {

@@ -1,7 +1,8 @@
-import { operatorRoute } from '../http/route.ts'
+import { operatorRoute, route } from '../http/route.ts'
 import { findAccount } from '../model/account.ts'
 import { EMPTYING_EVENTS } from './empty-account.ts'
 import { listAllTeams, listAllTokens, listPeople } from './list.ts'
+import { createOwnTeam, MadeOwnTeam, NewOwnTeam } from './own-team.ts'
 import { removeTeam, removeUser } from './remove.ts'
 import { revokeToken } from './revoke.ts'
 import {
@@ -20,6 +21,19 @@ import { showPerson, showWholeTeam } from './show.ts'
 const tag = 'operator'
 
 export const peopleRoutes = [
+  route({
+    method: 'POST',
+    path: '/v1/teams',
+    operationId: 'createTeam',
+    summary: 'Make a team, and become its OWNER',
+    tag: 'accounts',
+    needs: ['team:write'],
+    body: NewOwnTeam,
+    run: createOwnTeam,
+    refuses: ['slug_taken', 'too_many_teams'],
+    status: 200,
+    reply: MadeOwnTeam,
+  }),
   operatorRoute({
     method: 'GET',
     path: '/operator/v1/users',

@@ -102,9 +102,31 @@ export const Delivery = Type.Object({
   dueAt: Nullable(Moment),
   doneAt: Nullable(Moment),
   attempts: Type.Array(Attempt),
+  request: Type.Optional(
+    Type.String({ description: 'the body that was sent: of one delivery, for those who may send it again' }),
+  ),
 })
 export type Delivery = Static<typeof Delivery>
 export const DeliveryList = Type.Object({ deliveries: Type.Array(Delivery), pagination: Pagination })
+
+export const ReplayRange = Type.Object({
+  since: Type.Integer({ minimum: 0, description: 'deliveries written after this moment, or the `next` of an answer' }),
+  until: Type.Optional(Moment),
+  status: Type.Optional(OneOf('failed', 'dropped', 'delivered')),
+})
+export const RangeReplayed = Type.Object({
+  replayed: Type.Integer({ description: 'how many are sent again; at most 100' }),
+  next: Nullable(Type.Integer({ description: 'there are more: send it as `since`' })),
+})
+
+export const WebhookTested = Type.Object({
+  arrived: Type.Boolean({ description: 'whether the answer was a 2xx' }),
+  statusCode: Nullable(Type.Integer()),
+  error: Nullable(Type.String({ description: 'why there was no answer' })),
+  response: Nullable(Type.String({ description: 'the first KiB of the answer' })),
+  durationMs: Type.Integer(),
+  request: Type.String({ description: 'the body that was sent' }),
+})
 
 export function showDelivery(
   row: Row<'delivery'> & { event_id: string | null },

@@ -86,6 +86,7 @@ export async function openTenant(world: World, mark: string): Promise<Tenant> {
     oldDeploymentIds: { deleteDeployment: deploymentId, deleteDeploymentAsCli: deploymentId },
     ...{ sharedId, sharedToDelete: sharedId },
     ...{ mateId: mate.id, ownTokenId: own.body.id, idleKeyId: '', deliveryId, operatorsDeliveryId: deliveryId },
+    drainDeliveryId: deliveryId,
     ...{ sentInvitationId: invited.uid, invitationId: 'nosuch' },
     apps: { helper: app, 'teams-secrets': app, 'operators-secrets': app, 'teams-last': app, 'operators-last': app },
     spare: { id: mate.id, tokenId: own.body.id },

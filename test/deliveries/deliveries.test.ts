@@ -71,7 +71,10 @@ onBothEngines(
 
     const [first] = all.deliveries
     const path = `/v1/webhooks/${id}/deliveries/${first.id}` as const
-    assert.deepEqual((await world.call('GET', path)).body, first)
+    const { request, ...one } = (await world.call('GET', path)).body
+    assert.deepEqual(one, first)
+    const sent = hook.got.filter(({ headers }) => headers['webhook-id'] === first.eventId)
+    assert.deepEqual(new Set(sent.map(({ text }) => text)), new Set([request]), 'the bytes that the receiver got')
     const elsewhere = await world.call('GET', `/v1/webhooks/${other.id}/deliveries/${first.id}`)
     assert.deepEqual([elsewhere.status, elsewhere.body.error.code], [404, 'not_found'])
 

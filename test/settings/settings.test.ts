@@ -26,6 +26,7 @@ const SAMPLES: Record<Name, string> = {
   BERTH_METRICS_TOKEN: 'x'.repeat(20),
   BERTH_TOKEN: 'x',
   BERTH_DEFAULT_PLAN: 'hobby',
+  BERTH_TEAMS_BY: 'operator',
   BERTH_DEFAULT_NODE_VERSION: '24.x',
   BERTH_RATE_LIMITS: 'off',
   BERTH_DNS_SERVERS: '127.0.0.1:5300',

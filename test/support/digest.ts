@@ -33,6 +33,7 @@ const TABLES = [
   'sign_in',
   'session',
   'password_link',
+  'email_change',
   'integration',
   'integration_secret',
   'configuration',

@@ -39,6 +39,7 @@ export type Samples = {
   webhookId: string
   deliveryId: string
   operatorsDeliveryId: string
+  drainDeliveryId: string
   drainId: string
   otherDrainId: string
   newerDrainId: string
@@ -77,6 +78,12 @@ export async function openSamples(world: World): Promise<Samples> {
   await world.call('PATCH', '/v9/projects/other', { name: 'renamed' })
   await world.call('PATCH', '/v9/projects/renamed', { name: 'other' })
   await endDeliveries(world, 'failed')
+  const line = { timestamp: 1, message: 'hello', source: 'edge' }
+  await world.operator('POST', `/operator/v1/projects/${projectId}/logs`, { lines: [line] })
+  const [{ id: drainDeliveryId }] = (await world.call('GET', `/v1/drains/${newerDrainId}/deliveries`)).body.deliveries
+  // As after an attempt that failed: the next one is far away.
+  const waits = { due_at: world.deps.clock.now() + 3_600_000 }
+  await world.deps.db.write((tx) => tx.updateTable('delivery').set(waits).where('id', '=', drainDeliveryId).execute())
   const [{ id: deliveryId }, { id: operatorsDeliveryId }] = (
     await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')
   ).body.deliveries
@@ -137,6 +144,7 @@ export async function openSamples(world: World): Promise<Samples> {
     webhookId,
     deliveryId,
     operatorsDeliveryId,
+    drainDeliveryId,
     drainId,
     otherDrainId,
     newerDrainId,
@@ -190,6 +198,8 @@ const BODIES: Record<string, object> = {
   createConfigurableLogDrain: { url: 'https://logs.example.com', sources: ['edge'], deliveryFormat: 'json' },
   createLogDrain: { url: 'https://logs.example.com', name: 'logs' },
   createDrain: { name: 'logs', projects: 'all', schemas: { log: { version: 'v1' } }, delivery: LOGS },
+  replayWebhookDeliveries: { since: 0, until: 1 },
+  createTeam: { slug: 'own-team' },
   testDrain: { schemas: { log: { version: 'v1' } }, delivery: LOGS },
   updateDrain: { name: 'renamed' },
   operatorTakeLogs: { lines: [{ timestamp: 1, message: 'hello', source: 'edge' }] },
@@ -247,7 +257,7 @@ export function sampleOf(route: Route, samples: Samples, path: Record<string, st
     idOrSlug: 'team',
     id: idFor(route, samples),
     deploymentId: samples.deploymentId,
-    deliveryId: samples.deliveryId,
+    deliveryId: route.path.includes('/drains/') ? samples.drainDeliveryId : samples.deliveryId,
     idOrUrl: samples.oldDeploymentIds[route.operationId as 'deleteDeployment'] ?? 'web-1.apps.example.net',
     idOrAlias: route.operationId === 'deleteAliasAsCli' ? 'taken.example.com' : 'kept.example.com',
     secretId: route.path.includes('/:secretId') ? appFor(route, samples).secretId : '',

@@ -1,0 +1,40 @@
+/** A team that a person makes for themselves. docs/accounts.md: Teams. */
+import type { Static } from 'typebox'
+import { Name, Slug } from '../accounts/schema.ts'
+import type { Ctx, Input } from '../context.ts'
+import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { insertTeam } from './accounts.ts'
+
+/** A person is OWNER of so many teams at the most, whoever made them, before they make one more. */
+const MOST_OWNED = 20
+
+export const NewOwnTeam = Type.Object({ slug: Slug, name: Type.Optional(Name) })
+export const MadeOwnTeam = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() })
+
+/**
+ * Makes a team whose OWNER is the caller. Refuses: missing_permission 403 (a limited token; `BERTH_TEAMS_BY` is `operator`),
+ * slug_taken 409, too_many_teams 409.
+ */
+export async function createOwnTeam(
+  ctx: Ctx,
+  _: undefined,
+  { body }: Input<unknown, Static<typeof NewOwnTeam>>,
+): Promise<Static<typeof MadeOwnTeam>> {
+  const { who } = ctx
+  if (who.tokenTeamId !== null || who.projectIds !== null || who.installationId !== null)
+    refuse('missing_permission', 'This token is limited: it makes no team for its user.')
+  if (ctx.deps.config.teamsBy === 'operator')
+    refuse('missing_permission', 'On this service the operator makes the teams. Ask whoever runs it.')
+  const owned = await ctx.db
+    .selectFrom('member')
+    .select('team_id')
+    .where('user_id', '=', who.userId)
+    .where('role', '=', 'OWNER')
+    .limit(MOST_OWNED)
+    .execute()
+  if (owned.length >= MOST_OWNED) refuse('too_many_teams')
+  const team = { slug: body.slug, name: body.name ?? body.slug, ownerId: who.userId }
+  const { id, slug, name } = await insertTeam(ctx, team, 'accepted')
+  return { id, slug, name }
+}
