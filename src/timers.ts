@@ -21,6 +21,7 @@ import { forgetOldCodes } from './oauth/codes.ts'
 import { LINK_SLICE, linkEntries } from './outbox/audit-chain.ts'
 import { writeEvents } from './outbox/outbox.ts'
 import { transact } from './outbox/transact.ts'
+import { forgetOldEmailChanges } from './people/own-profile.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './promotion/mapping.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './secrets/rotation.ts'
 import { forgetOldPasswordLinks } from './sign-in/password-link.ts'
@@ -44,6 +45,7 @@ export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
   'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
+  'old-email-changes': { periodMs: HOUR_MS, sweep: forgetOldEmailChanges },
   'reserved-slugs': { periodMs: HOUR_MS, sweep: forgetReservedSlugs },
   'old-invitations': { periodMs: HOUR_MS, sweep: forgetOldInvitations },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },

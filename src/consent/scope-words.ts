@@ -39,6 +39,11 @@ const WORDS: Record<Scope, { read: string; write: string }> = {
   },
 }
 
+/** What a scope lets an integration do, in words, by reading alone and by writing. */
+export function scopeWords(scope: Scope): { read: string; write: string } {
+  return WORDS[scope]
+}
+
 /** A list of scopes such as `read:project`, in words. */
 export function listScopes(scopes: readonly string[]): Html {
   if (scopes.length === 0) return html`<p>It asks for no access at all.</p>`

@@ -39,6 +39,10 @@ const FIELD_OF: Partial<Record<RefusalKey, string>> = {
   domain_not_allowed: 'name',
   redirect_to_itself: 'redirect',
   environment_of_domain: 'customEnvironmentId',
+  integration_slug_taken: 'slug',
+  slug_taken: 'slug',
+  too_many_slugs: 'slug',
+  member_exists: 'email',
 }
 
 /** A page that may show what was refused of one of its forms. */
@@ -54,8 +58,10 @@ type Action<F extends TSchema, A> = {
   asks: string
   /** The routes that `again` asks. */
   shows: readonly string[]
-  /** What the route is asked, for the account that the address names. */
-  wish: (input: ScreenInput<unknown, Static<F>>) => Wish
+  /** What the route is asked, for the account that the address names. `now`: in milliseconds. */
+  wish: (input: ScreenInput<unknown, Static<F>>, now: number) => Wish
+  /** What the fields of the route are called in the form, where that is another name. */
+  names?: Record<string, string>
   /** The address of the page that follows, or a page that shows the answer this once. The form of such a page says `data-turbo="false"`. */
   to: (answer: A, input: ScreenInput<unknown, Static<F>>, ctx: ConsoleCtx) => string | Promise<Page>
   /** The page that shows the refusal: the one with the form. */
@@ -71,7 +77,7 @@ type Action<F extends TSchema, A> = {
  * typed. A session that ended, and a fault of ours, is a page by itself.
  */
 export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Screen {
-  const { path, name, form, asks, shows, wish, to, again, fresh, bodyLimit } = spec
+  const { path, name, form, asks, shows, wish, names, to, again, fresh, bodyLimit } = spec
   return consoleScreen({
     method: 'POST',
     path,
@@ -83,16 +89,14 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
     run: async (ctx, input) => {
       const asked = input as ScreenInput<unknown, Static<F>>
       try {
+        if (input.fault) throw input.fault
         const account = input.params.slug === undefined ? undefined : await accountIn(ctx, input.params)
-        const answer = await ctx.ask<A>(asks, { ...(account && { account }), ...wish(asked) })
+        const answer = await ctx.ask<A>(asks, { ...(account && { account }), ...wish(asked, ctx.now) })
         const next = await to(answer, asked, ctx)
         return typeof next === 'string' ? { to: next } : next
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
-        const { message, key, extra } = error
-        const typed = (input.form ?? {}) as Record<string, unknown>
-        const refused = { message, field: fieldIn(message) ?? FIELD_OF[key], typed, extra }
-        return { ...(await again(ctx, input, refused)), status: error.status }
+        return { ...(await again(ctx, input, refusedOf(error, input.form, names))), status: error.status }
       }
     },
   })
@@ -101,9 +105,17 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
 /** Refusals that no form can mend. */
 const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'internal_server_error'])
 
-/** The field that a refusal names: "Invalid request: `name` should be …". */
-function fieldIn(message: string): string | undefined {
-  return /`([\w.]+)`/.exec(message)?.[1]
+/** What a refusal says of a form: "Invalid request: `name` should be …" is of the field `name`. `names`: as of an action. */
+export function refusedOf(
+  { message, key, extra }: Refusal,
+  form: unknown,
+  names: Record<string, string> = {},
+): Refused {
+  const named = /`([\w.]+)`/.exec(message)?.[1]
+  const about = named ?? FIELD_OF[key]
+  const field = about && (names[about] ?? about.split('.')[0])
+  const called = named === undefined || field === undefined ? message : message.replace(`\`${named}\``, `\`${field}\``)
+  return { message: called, field, typed: (form ?? {}) as Record<string, unknown>, extra }
 }
 
 /** The refusal above a form; undefined when there is none. */
@@ -114,7 +126,8 @@ export function faultOf(refused: Refused | undefined): Html | undefined {
 /** One field of a form: its label, its input with what was typed before, and what is wrong with it. */
 export function field(name: string, label: string, options: FieldOptions = {}): Html {
   const { value, type = 'text', required, refused, attributes } = options
-  const typed = refused?.typed[name] ?? value
+  // A password is typed again.
+  const typed = type === 'password' ? undefined : (refused?.typed[name] ?? value)
   return labelled(
     name,
     label,
@@ -136,7 +149,12 @@ export function labelled(
   return html`<label for="${name}">${label}</label>
 ${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
 ${input(html`${about !== '' && html` aria-describedby="${about}"`}${wrong && html` aria-invalid="true"`}`)}
-${wrong && html`<p class="field-fault" id="${name}-fault">${refused.message}</p>`}`
+${wrong && faultBeside(name, refused)}`
+}
+
+/** What is wrong with a field, beside it. */
+export function faultBeside(name: string, { message }: Refused): Html {
+  return html`<p class="field-fault" id="${name}-fault">${message.replace(/^Invalid request: /, '')}</p>`
 }
 
 export type FieldOptions = {

@@ -1,6 +1,9 @@
 /** What forms of the console have beside `field`: texts of several lines, choices, tables, and a text to copy. */
 import { type Html, html } from '../pages/html.ts'
-import { type FieldOptions, labelled, type Refused } from './action.ts'
+import { type FieldOptions, faultBeside, labelled, type Refused } from './action.ts'
+
+/** More choices than this are scrolled. */
+const MOST_OPEN = 8
 
 /** A value that a form sends, and the words for it. */
 export type Choice = readonly [value: string, words: string]
@@ -34,18 +37,24 @@ export function select(name: string, label: string, choices: readonly Choice[], 
   )
 }
 
-/** Any of several. `chosen`: those that are on before something was typed. */
+/** Any of several. `chosen`: those that are on before something was typed. Many of them are scrolled by themselves. */
 export function checks(
   name: string,
   legend: string,
   choices: readonly Choice[],
-  { chosen, refused }: { chosen: readonly string[]; refused?: Refused | undefined },
+  { chosen, refused, hint }: { chosen: readonly string[]; refused?: Refused | undefined; hint?: string },
 ): Html {
   const on = refused === undefined ? chosen : listOf(refused.typed[name])
   const wrong = refused?.field === name
-  return html`<fieldset${wrong && html` aria-describedby="${name}-fault"`}><legend>${legend}</legend>
-${choices.map(([value, words]) => html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${on.includes(value) && html` checked`}> ${words}</label>`)}
-${wrong && html`<p class="field-fault" id="${name}-fault">${refused.message}</p>`}
+  const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
+  const boxes = choices.map(
+    ([value, words]) =>
+      html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${on.includes(value) && html` checked`}> ${words}</label>`,
+  )
+  return html`<fieldset id="${name}"${about !== '' && html` aria-describedby="${about}"`}><legend>${legend}</legend>
+${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
+${boxes.length > MOST_OPEN ? html`<div class="choices">${boxes}</div>` : boxes}
+${wrong && faultBeside(name, refused)}
 </fieldset>`
 }
 

@@ -2,11 +2,28 @@
 import { accountsOf, findOwnAccountBySlug, nameOf, type OwnAccount } from '../pages/acting.ts'
 import type { Page } from '../pages/frame.ts'
 import { type Html, html } from '../pages/html.ts'
-import { type ConsoleCtx, tokenField } from '../pages/screen.ts'
+import { type PersonCtx, tokenField } from '../pages/screen.ts'
+import type { Permission } from '../permissions/roles.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
 
 /** TABLE the sections of an account, in the order of the tabs: the end of the address and the words. */
 const ACCOUNT_TABS = {
   '': 'Projects',
+  integrations: 'Integrations',
+  apps: 'Apps',
+  webhooks: 'Webhooks',
+  drains: 'Log drains',
+  members: 'Members',
+  activity: 'Activity',
+  settings: 'Settings',
+} as const
+/** What only a team has. */
+const OF_TEAMS: readonly string[] = ['apps', 'members', 'settings']
+/** TABLE the pages of the person. */
+const PERSON_TABS = {
+  '': 'Profile',
+  security: 'Password and sessions',
+  tokens: 'Tokens',
 } as const
 /** TABLE the sections of a project, in the order of the tabs. */
 const PROJECT_TABS = {
@@ -17,12 +34,17 @@ const PROJECT_TABS = {
   settings: 'Settings',
 } as const
 
-/** Where a page is: an account of the person, and a project of it. */
-export type Place = { account: OwnAccount; project?: string; tab: string }
+/** Where a page is: an account of the person, and a project of it; or what is of the person alone. */
+export type Place = { account: OwnAccount; project?: string; tab: string } | { person: true; tab: string }
 
 /** The account that an address names. Refuses: not_found 404. */
-export function accountIn(ctx: ConsoleCtx, { slug }: Record<string, string>): Promise<OwnAccount> {
+export function accountIn(ctx: PersonCtx, { slug }: Record<string, string>): Promise<OwnAccount> {
   return findOwnAccountBySlug(ctx, slug!)
+}
+
+/** Whether the role of the person in an account allows something. Pages leave out what the route would refuse. */
+export function may({ role }: OwnAccount, permission: Permission): boolean {
+  return permissionsOf(role, null).has(permission)
 }
 
 /** `/console/t/acme`, and what follows it. */
@@ -35,27 +57,38 @@ export function projectPath(account: Pick<OwnAccount, 'slug'>, project: string, 
   return accountPath(account, `projects/${encodeURIComponent(project)}${section === '' ? '' : `/${section}`}`)
 }
 
+/** `/console/account`, and what follows it. */
+export function personPath(section = ''): string {
+  return `/console/account${section === '' ? '' : `/${section}`}`
+}
+
 /** A page of the console. `place` is undefined on the pages that are of no account. */
 export async function showPage(
-  ctx: ConsoleCtx,
+  ctx: PersonCtx,
   place: Place | undefined,
   page: Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload'>,
 ): Promise<Page> {
   const accounts = await accountsOf(ctx)
   return {
     ...page,
-    title: place === undefined ? page.title : `${page.title} · ${place.project ?? place.account.slug}`,
+    title: place === undefined ? page.title : `${page.title} · ${nameOfPlace(place)}`,
     console: html`${bar(ctx, place, accounts)}
 ${place && tabs(place)}`,
   }
 }
 
-function bar(ctx: ConsoleCtx, place: Place | undefined, accounts: readonly OwnAccount[]): Html {
+function nameOfPlace(place: Place): string {
+  return 'person' in place ? 'your account' : (place.project ?? place.account.slug)
+}
+
+function bar(ctx: PersonCtx, place: Place | undefined, accounts: readonly OwnAccount[]): Html {
   const { name, username, isOperator } = ctx.visitor
+  const account = place !== undefined && 'account' in place ? place.account : undefined
   return html`<header><div class="bar">
 <a class="brand" href="/console">Berth</a>
-<details class="menu"><summary>${place === undefined ? 'Accounts' : place.account.slug}</summary><div>
-${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === place?.account.id && html` aria-current="true"`}>${nameOf(one)}</a>`)}
+<details class="menu"><summary>${account?.slug ?? 'Accounts'}</summary><div>
+${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === account?.id && html` aria-current="true"`}>${nameOf(one)}</a>`)}
+<a href="/console/teams/new">Make a team</a>
 </div></details>
 <details class="menu right"><summary>${name ?? username}</summary><div>
 <a href="/console/account">Your account</a>
@@ -66,12 +99,19 @@ ${isOperator && html`<a href="/console/operator">Operator</a>`}
 </div></header>`
 }
 
-function tabs({ account, project, tab }: Place): Html {
-  const table: Record<string, string> = project === undefined ? ACCOUNT_TABS : PROJECT_TABS
-  const to = (end: string) => (project === undefined ? accountPath(account, end) : projectPath(account, project, end))
-  return html`<nav class="tabs" aria-label="${project ?? account.slug}"><ul>
-${Object.entries(table).map(
-  ([end, words]) => html`<li><a href="${to(end)}"${end === tab && html` aria-current="page"`}>${words}</a></li>`,
+function tabs(place: Place): Html {
+  const [label, table, to] = tabsOf(place)
+  return html`<nav class="tabs" aria-label="${label}"><ul>
+${table.map(
+  ([end, words]) => html`<li><a href="${to(end)}"${end === place.tab && html` aria-current="page"`}>${words}</a></li>`,
 )}
 </ul></nav>`
+}
+
+function tabsOf(place: Place): [label: string, table: [end: string, words: string][], to: (end: string) => string] {
+  if ('person' in place) return ['Your account', Object.entries(PERSON_TABS), personPath]
+  const { account, project } = place
+  if (project !== undefined) return [project, Object.entries(PROJECT_TABS), (end) => projectPath(account, project, end)]
+  const table = Object.entries(ACCOUNT_TABS).filter(([end]) => account.kind === 'team' || !OF_TEAMS.includes(end))
+  return [account.slug, table, (end) => accountPath(account, end)]
 }

@@ -1,5 +1,8 @@
 /** TABLE the pages of the console. docs/console.md. */
 import type { Screen } from '../pages/screen.ts'
+import { appScreens } from './integrations/app.ts'
+import { appListScreens } from './integrations/apps.ts'
+import { installedIntegrationScreens } from './integrations/installed.ts'
 import { deploymentScreens } from './project/deployments.ts'
 import { domainScreens } from './project/domain.ts'
 import { domainListScreens } from './project/domains.ts'
@@ -13,6 +16,17 @@ import { envFileScreens } from './project/variables/env-file.ts'
 import { variableFormScreens } from './project/variables/form.ts'
 import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
+import { activityScreens } from './team/activity.ts'
+import { memberScreens } from './team/members.ts'
+import { teamSettingsScreens } from './team/settings.ts'
+import { deliveryScreens } from './webhooks/deliveries.ts'
+import { drainScreens } from './webhooks/drain.ts'
+import { drainListScreens } from './webhooks/drains.ts'
+import { webhookScreens } from './webhooks/webhook.ts'
+import { webhookListScreens } from './webhooks/webhooks.ts'
+import { profileScreens } from './you/profile.ts'
+import { securityScreens } from './you/security.ts'
+import { ownTokenScreens } from './you/tokens.ts'
 
 export const CONSOLE: readonly Screen[] = [
   ...projectListScreens,
@@ -28,4 +42,18 @@ export const CONSOLE: readonly Screen[] = [
   ...promotionScreens,
   ...settingsScreens,
   ...transferScreens,
+  ...installedIntegrationScreens,
+  ...appListScreens,
+  ...appScreens,
+  ...webhookListScreens,
+  ...webhookScreens,
+  ...deliveryScreens,
+  ...drainListScreens,
+  ...drainScreens,
+  ...memberScreens,
+  ...teamSettingsScreens,
+  ...activityScreens,
+  ...profileScreens,
+  ...securityScreens,
+  ...ownTokenScreens,
 ]

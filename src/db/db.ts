@@ -37,6 +37,8 @@ import * as rateLimits from './migrations/0080-rate-limits.ts'
 import * as drainSampling from './migrations/0085-drain-sampling.ts'
 import * as expiration from './migrations/0086-expiration.ts'
 import * as sessions from './migrations/0090-sessions.ts'
+import * as sessionPlaces from './migrations/0091-session-places.ts'
+import * as emailChange from './migrations/0092-email-change.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
@@ -119,6 +121,8 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0085-drain-sampling': drainSampling,
   '0086-expiration': expiration,
   '0090-sessions': sessions,
+  '0091-session-places': sessionPlaces,
+  '0092-email-change': emailChange,
 }
 
 /**

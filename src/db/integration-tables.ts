@@ -12,7 +12,12 @@ export type IntegrationTables = {
     expires_at: number
     /** When the person last gave their password in it again; null: at the sign-in. */
     confirmed_at: number | null
+    /** Where it began: what the browser calls itself, and its address. Null: before Berth noted it. */
+    agent: string | null
+    address: string | null
   }
+  /** A new email of a user, until they open the link that was sent there. */
+  email_change: { user_id: string; hash: string; email: string; expires_at: number }
   /** A link by which a user sets a password, once. */
   password_link: { hash: string; user_id: string; expires_at: number; used_at: number | null }
   /** A third-party app. Its id is the `client_id`; `scopes_json` is what it asks for. */

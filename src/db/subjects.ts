@@ -57,6 +57,7 @@ export const SUBJECTS: Record<keyof Schema, Rule | string> = {
   alias_mapping: NOT_SHOWN,
   sign_in: NOT_SHOWN,
   session: NOT_SHOWN,
+  email_change: NOT_SHOWN,
   password_link: NOT_SHOWN,
   integration_secret: NOT_SHOWN,
   authorization_code: NOT_SHOWN,

@@ -13,7 +13,7 @@ import { versionOf } from '../http/route.ts'
 import { randomText } from '../ids.ts'
 import { fieldsOf, record } from '../outbox/outbox.ts'
 import { transact } from '../outbox/transact.ts'
-import { type Refusal, refuse } from '../refusal.ts'
+import { Refusal, refuse } from '../refusal.ts'
 import type { Bridge } from './ask.ts'
 import { formTokenOf, nonceOf, readCookies, writeCookies } from './cookies.ts'
 import { mustBeOurs, readFields } from './form.ts'
@@ -48,6 +48,7 @@ type Guest = {
   session: string | undefined
   newVisit: string | undefined
   address: string
+  agent: string | undefined
 }
 
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
@@ -58,8 +59,7 @@ export async function answerBrowser(
   request: BrowserRequest,
   error?: Error,
 ): Promise<BrowserReply> {
-  const address = addressOf(request.raw.socket)
-  let guest: Guest = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined, address }
+  let guest: Guest = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined, ...whereOf(request) }
   try {
     if (error !== undefined) throw error
     if (versionOf(request.originalUrl) !== undefined) refuse('not_found')
@@ -75,12 +75,12 @@ export async function answerBrowser(
     if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(screen.asks ?? [])].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
-    const answer = reply(deps, guest, shownFault(refusal))
+    const answer = reply(deps, guest, { ...faultPage(refusal), status: refusal.status })
     return { ...answer, headers: { ...answer.headers, ...refusal.headers }, refusal: refusal.key }
   }
 }
 
-function answerScreen(
+async function answerScreen(
   deps: Deps,
   bridge: Bridge,
   screen: Screen,
@@ -89,7 +89,8 @@ function answerScreen(
   now: number,
 ): Promise<View> {
   if (screen.asks !== undefined) return answerConsole(deps, bridge, screen, request, guest, now)
-  return screen.method === 'GET' ? read(deps, screen, request, guest, now) : write(deps, screen, request, guest)
+  if (screen.method === 'POST') return write(deps, screen, request, guest)
+  return screen.run(readingFor(deps, guest, now), readInput(screen, request, {}), undefined)
 }
 
 /** A page of the console, or one of its forms: each route that it asks lets the person in again, within its own transaction. */
@@ -101,17 +102,25 @@ async function answerConsole(
   guest: Guest,
   now: number,
 ): Promise<View> {
-  const fields = screen.method === 'GET' ? {} : readOwnForm(deps, screen, request, guest)
+  const input = screen.method === 'GET' ? readInput(screen, request, {}) : readTyped(deps, screen, request, guest)
   const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: request.raw.socket }
-  const emit = () => {
-    throw new Error(`${screen.name} tells nothing by itself`)
+  const ctx = readingFor(deps, guest, now)
+  return screen.run({ ...ctx, ask: bridge.askerOf(asker, screen.asks!) }, input, undefined)
+}
+
+/** A form of the console. What is wrong with its fields is told on the page of the form, which keeps what was typed. */
+function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): ScreenInput {
+  const { typed, fields } = readOwnForm(deps, screen, request, guest)
+  try {
+    return readInput(screen, request, fields())
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { ...readInput(screen, request, typed), fault: error }
   }
-  const ctx = { ...contextFor(deps, deps.db.read, guest), now, stamp: 0, emit }
-  return screen.run({ ...ctx, ask: bridge.askerOf(asker, screen.asks!) }, readInput(screen, request, fields), undefined)
 }
 
 async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<Guest> {
-  const address = addressOf(request.raw.socket)
+  const where = whereOf(request)
   const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
   const visitor = await findVisitor(deps.db.read, session, now)
   if (visitor !== undefined) {
@@ -119,27 +128,37 @@ async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<G
     if (visitor.usedAt + SESSION_TOUCH_MS <= now) {
       await deps.db.write((tx) => touchSession(tx, visitor.sessionHash, now))
     }
-    return { visitor, formToken: formTokenOf(session!), session, newVisit: undefined, address }
+    return { visitor, formToken: formTokenOf(session!), session, newVisit: undefined, ...where }
   }
   const newVisit = visit === undefined ? randomText(43) : undefined
-  return { visitor, formToken: formTokenOf(visit ?? newVisit!), session, newVisit, address }
+  return { visitor, formToken: formTokenOf(visit ?? newVisit!), session, newVisit, ...where }
 }
 
-async function read(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest, now: number): Promise<View> {
-  const input = readInput(screen, request, {})
-  const emit = () => {
-    throw new Error(`${screen.name} only reads`)
-  }
-  return screen.run({ ...contextFor(deps, deps.db.read, guest), now, stamp: 0, emit }, input, undefined)
+function whereOf({ raw: { socket, rawHeaders } }: BrowserRequest): Pick<Guest, 'address' | 'agent'> {
+  return { address: addressOf(socket), agent: soleHeader(rawHeaders, 'user-agent') }
 }
 
+/** A form that does something by itself. What it refuses is shown on the page of the form, where it has one (`again`). */
 async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): Promise<View> {
-  const input = readInput(screen, request, readOwnForm(deps, screen, request, guest))
-  const emit = () => {
-    throw new Error(`${screen.name} tells nothing before its transaction`)
+  const input = readTyped(deps, screen, request, guest)
+  try {
+    if (input.fault) throw input.fault
+    return await writeTyped(deps, screen, request, guest, input)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status >= 500 || screen.again === undefined) throw error
+    const shown = await screen.again(readingFor(deps, guest, deps.clock.now()), input, error)
+    return { ...shown, status: error.status }
   }
-  const before = { ...contextFor(deps, deps.db.read, guest), now: deps.clock.now(), stamp: 0, emit }
-  const prepared = await screen.prepare?.(before, input)
+}
+
+async function writeTyped(
+  deps: Deps,
+  screen: Screen,
+  request: BrowserRequest,
+  guest: Guest,
+  input: ScreenInput,
+): Promise<View> {
+  const prepared = await screen.prepare?.(readingFor(deps, guest, deps.clock.now()), input)
   return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
     // A session that ended while this waited has ended.
     const visitor = await findVisitor(tx, guest.session, deps.clock.now())
@@ -154,8 +173,8 @@ async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest:
 }
 
 /** The fields of a form that a page of ours sent. Refuses: form_not_ours 403, unsupported_media_type 415, bad_request 400. */
-function readOwnForm(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): unknown {
-  const { token, fields } = readFields(
+function readOwnForm(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest) {
+  const { token, ...form } = readFields(
     screen.form,
     soleHeader(request.raw.rawHeaders, 'content-type'),
     request.body as Buffer | undefined,
@@ -167,16 +186,24 @@ function readOwnForm(deps: Deps, screen: Screen, request: BrowserRequest, guest:
     token,
     guest.newVisit === undefined ? guest.formToken : undefined,
   )
-  return fields()
+  return form
+}
+
+/** The context of what only reads. Events are told within a transaction. */
+function readingFor(deps: Deps, guest: Guest, now: number): VisitorCtx {
+  const emit = () => {
+    throw new Error('a page tells an event outside of its transaction')
+  }
+  return { ...contextFor(deps, deps.db.read, guest), now, stamp: 0, emit }
 }
 
 function contextFor(
   deps: Deps,
   db: Queries,
-  { visitor, formToken, address }: Guest,
+  { visitor, formToken, address, agent }: Guest,
 ): Omit<VisitorCtx, 'now' | 'stamp' | 'emit'> {
   const actor = { kind: 'user', id: visitor?.userId ?? 'anyone', tokenId: null } as const
-  return { actor, db, deps, visitor, formToken, address }
+  return { actor, db, deps, visitor, formToken, address, agent }
 }
 
 function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {
@@ -202,20 +229,21 @@ function confirmFirst({ originalUrl }: BrowserRequest): string {
   return `${CONFIRM_PATH}?return=${encodeURIComponent(originalUrl)}`
 }
 
-function shownFault(refusal: Refusal): View {
-  return { ...faultPage(refusal), status: refusal.status }
-}
-
 function reply(deps: Deps, guest: Guest, result: View): BrowserReply {
   const session = result.session
   const visit = typeof session === 'string' ? null : guest.newVisit
   const cookies = writeCookies({ session, visit }, deps.origin())
   const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {
-    ...pageHeaders('to' in result ? undefined : result, nonce),
+    ...pageHeaders('title' in result ? result : undefined, nonce),
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   }
   if ('to' in result) return { status: 303, headers: { ...headers, location: result.to }, body: '' }
+  if ('download' in result) {
+    const { fileName, contentType, text } = result.download
+    const kept = { 'content-type': contentType, 'content-disposition': `attachment; filename="${fileName}"` }
+    return { status: 200, headers: { ...headers, ...kept, 'x-content-type-options': 'nosniff' }, body: text }
+  }
   if (result.status === 503) headers['retry-after'] = '1'
   return { status: result.status ?? 200, headers, body: showDocument(result, guest.visitor, guest.formToken, nonce) }
 }

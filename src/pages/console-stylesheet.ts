@@ -50,6 +50,12 @@ export const CONSOLE_STYLESHEET = `
 .console legend { font-size: 1rem }
 .console select, .console input:not([type=checkbox]) { min-height: 2.875rem }
 .console button, .console .button { white-space: nowrap; flex: none }
+.console label.bare { display: inline; margin: 0 }
+.console form.row { display: inline-flex; gap: .5rem; align-items: center }
+.console form.row select, .console form.search select { width: auto }
+.console h1.named { display: flex; gap: .6rem; align-items: center }
+.console h1.named img, .console h2.named img { vertical-align: middle; border-radius: 6px; object-fit: contain; margin-right: .4rem }
+.console .sheet.plain { border: 0; margin: 0 }
 .console .field-fault { color: var(--bad); font-size: .9rem; margin: .25rem 0 0 }
 .console details > summary { cursor: pointer; padding: .25rem 0 }
 .console details.menu { position: relative }
@@ -73,9 +79,14 @@ export const CONSOLE_STYLESHEET = `
 .console .notice h2 { margin: 0 0 .5rem; font-size: 1rem }
 .console .notice ul { margin: 0; padding-left: 1.25rem }
 .console .card > form { margin: 0 }
+.console details.twice { margin: 0 0 1rem }
+.console details.twice > summary { display: inline-flex; list-style: none }
+.console details.twice > summary::-webkit-details-marker { display: none }
+.console details.twice[open] > summary { margin-bottom: .75rem }
 .console .danger-zone { border-color: var(--bad) }
 .console .skip { position: absolute; left: -100vw }
 .console .skip:focus { left: 1rem; top: .5rem; background: var(--paper); padding: .5rem 1rem; z-index: 3 }
+.console .secret { white-space: pre-wrap; user-select: all }
 .console .page-links { display: flex; gap: 1rem; justify-content: flex-end }
 @media (max-width: 40rem) {
   .console .sheet table { min-width: 38rem }

@@ -10,8 +10,8 @@ import { refuse } from '../refusal.ts'
 export const TOKEN_FIELD = 'form'
 
 /**
- * The declared fields of a form. A field whose schema is an array gathers every time it is given; any other one is given
- * once. Refuses: unsupported_media_type 415, bad_request 400.
+ * The declared fields of a form: as they were typed, and (`fields`) as the schema has them, or refused. A field whose schema is an
+ * array gathers every time it is given; any other one is given once. Refuses: unsupported_media_type 415, bad_request 400.
  */
 export function readFields(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined) {
   const text = bytes?.toString('latin1') ?? ''
@@ -31,7 +31,7 @@ export function readFields(schema: TSchema | undefined, contentType: string | un
     else if (name in fields) refuse('bad_request', `Invalid request: \`${name}\` is given more than once.`)
     else fields[name] = value
   }
-  return { token, fields: () => (schema === undefined ? {} : validate(schema, fields)) }
+  return { token, typed: fields, fields: () => (schema === undefined ? {} : validate(schema, fields)) }
 }
 
 /**

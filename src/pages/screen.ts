@@ -4,6 +4,7 @@ import type { Visitor } from '../access/session.ts'
 import type { OperatorCtx, Params, Who } from '../context.ts'
 import type { RefusalKey } from '../errors.ts'
 import type { EventName } from '../events.ts'
+import type { Refusal } from '../refusal.ts'
 import type { Ask } from './ask.ts'
 import { TOKEN_FIELD } from './form.ts'
 import type { Page } from './frame.ts'
@@ -14,6 +15,8 @@ export type VisitorCtx = OperatorCtx & {
   visitor: Visitor | undefined
   /** Where the browser asks from: what its failures are counted by. */
   address: string
+  /** What the browser calls itself. */
+  agent: string | undefined
   /** What proves that a form is of this browser's session: `tokenField`. */
   formToken: string
 }
@@ -25,10 +28,15 @@ export type ScreenInput<Q = unknown, F = unknown> = {
   form: F
   /** Path and query as they were asked: where a form of the page goes. */
   url: string
+  /** Of a form of the console: why its fields are not what they should be. `form` is then what was typed. */
+  fault?: Refusal
 }
 
-/** A page, or a 303 to another one (`to`). */
-export type View = (Page | { to: string }) & {
+/** A file that the browser keeps. `fileName`: letters, digits, dots and hyphens. */
+type Download = { fileName: string; contentType: string; text: string }
+
+/** A page, a 303 to another one (`to`), or a file. */
+export type View = (Page | { to: string } | { download: Download }) & {
   /** The secret of the session that begins; null: it ends. */
   session?: string | null
   /** What was changed, and as whom: the line of the audit log. A form that changes nothing leaves none. */
@@ -46,6 +54,8 @@ type Spec<C, Q extends TSchema, F extends TSchema, A> = {
   /** Slow work outside the database, before the transaction; its answer is handed to `run`. */
   prepare?: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>) => Promise<A>
   run: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>, prepared: A) => Promise<View> | View
+  /** Of a form: the page that shows what was refused beside what was typed. Without it a refusal is a page by itself. */
+  again?: (ctx: C, input: ScreenInput<Static<Q>>, refusal: Refusal) => Promise<Page>
   emits?: readonly EventName[]
   refuses?: readonly RefusalKey[]
 }

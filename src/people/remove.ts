@@ -25,7 +25,7 @@ export async function removeUser(ctx: OperatorCtx, user: Row<'account'>, { query
   for (const team of teams) await endMembership(ctx, team, user.id, force ? 'removed' : 'ended')
   await emptyAccount(ctx, user, force)
   await db.deleteFrom('token').where('user_id', '=', user.id).where('configuration_id', 'is', null).execute()
-  for (const table of ['session', 'password_link', 'sign_in', 'invitation'] as const) {
+  for (const table of ['session', 'password_link', 'email_change', 'sign_in', 'invitation'] as const) {
     await db.deleteFrom(table).where('user_id', '=', user.id).execute()
   }
   const email = user.email ?? ''

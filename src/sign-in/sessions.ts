@@ -1,12 +1,20 @@
 /** Sessions of people in a browser: made at sign-in with a new secret, kept as a hash, ended by signing out, by time, or by a new password. */
 import { SESSION_IDLE_MS } from '../access/session.ts'
 import type { OperatorCtx } from '../context.ts'
+import type { Row } from '../db/schema.ts'
 import { fingerprint, randomText } from '../ids.ts'
+import { refuse } from '../refusal.ts'
 
 const SESSION_MS = 7 * 86_400_000
 
+/** Of what a browser calls itself, so many characters are kept. */
+const AGENT_LENGTH = 200
+
+/** Where a session begins: what the browser calls itself, and its address. */
+type Where = { agent?: string | undefined; address: string }
+
 /** Begins a session of a user. The answer is its secret, which is kept nowhere. */
-export async function startSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string): Promise<string> {
+export async function startSession(ctx: Pick<OperatorCtx, 'db' | 'now'> & Where, userId: string): Promise<string> {
   const secret = randomText(43)
   const row = {
     hash: fingerprint(secret),
@@ -15,6 +23,8 @@ export async function startSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId:
     used_at: ctx.now,
     expires_at: ctx.now + SESSION_MS,
     confirmed_at: ctx.now,
+    agent: ctx.agent?.slice(0, AGENT_LENGTH) ?? null,
+    address: ctx.address,
   }
   await ctx.db.insertInto('session').values(row).execute()
   return secret
@@ -33,6 +43,40 @@ export async function endSession(ctx: Pick<OperatorCtx, 'db'>, sessionHash: stri
 /** Ends every session of a user. */
 export async function endSessionsOf(ctx: Pick<OperatorCtx, 'db'>, userId: string): Promise<void> {
   await ctx.db.deleteFrom('session').where('user_id', '=', userId).execute()
+}
+
+/** A session as its person sees it. `id`: the beginning of its hash, by which nobody signs in. */
+export type OwnSession = Pick<Row<'session'>, 'created_at' | 'used_at' | 'agent' | 'address'> & {
+  id: string
+  hash: string
+}
+
+/** The sessions of a user that have not ended, the one used last first; at most `MOST_LISTED`. */
+export async function listSessionsOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string): Promise<OwnSession[]> {
+  const rows = await ctx.db
+    .selectFrom('session')
+    .select(['hash', 'created_at', 'used_at', 'agent', 'address'])
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', ctx.now)
+    .where('used_at', '>', ctx.now - SESSION_IDLE_MS)
+    .orderBy('used_at', 'desc')
+    .limit(MOST_LISTED)
+    .execute()
+  return rows.map((row) => ({ ...row, id: row.hash.slice(0, ID_LENGTH) }))
+}
+const MOST_LISTED = 100
+const ID_LENGTH = 16
+
+/** Ends the session of a user with this id. Refuses: not_found 404, also for a session of somebody else. */
+export async function endOwnSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId: string, id: string): Promise<void> {
+  const session = (await listSessionsOf(ctx, userId)).find((one) => one.id === id)
+  if (session === undefined) refuse('not_found', 'There is no such session of yours. It may have ended.')
+  await endSession(ctx, session.hash)
+}
+
+/** Ends every session of a user but one. */
+export async function endOtherSessions(ctx: Pick<OperatorCtx, 'db'>, userId: string, keptHash: string): Promise<void> {
+  await ctx.db.deleteFrom('session').where('user_id', '=', userId).where('hash', '!=', keptHash).execute()
 }
 
 /** Sweep: sessions that have ended by time. Asked by one moment after the other: each has its index. */

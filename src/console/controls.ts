@@ -1,0 +1,45 @@
+/** Buttons, ways to older rows, and secrets that are shown once: what pages of the console have beside fields and tables. */
+import { type Html, html } from '../pages/html.ts'
+import { type PersonCtx, tokenField } from '../pages/screen.ts'
+
+/** A form that is one button. `label`: what the button does to what, where its words alone do not say it. */
+export function button(
+  ctx: PersonCtx,
+  path: string,
+  words: string,
+  { label, look = 'quiet small', fields = {} }: { label?: string; look?: string; fields?: Record<string, string> } = {},
+): Html {
+  return html`<form method="post" action="${path}">${tokenField(ctx)}${Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}<button class="${look}"${label && html` aria-label="${label}"`}>${words}</button></form>`
+}
+
+/** A button that is reached by a second click, with what it does above it: for what cannot be undone. Works without script. */
+export function askedTwice(ctx: PersonCtx, path: string, words: string, warning: Html | string): Html {
+  return html`<details class="twice"><summary class="button quiet">${words}…</summary>
+<div class="card danger-zone"><p>${warning}</p>${button(ctx, path, words, { look: 'danger' })}</div></details>`
+}
+
+/** The ways to the newest and to older rows. `path`: of the list; `query`: what it was asked, with the `until` of this page. */
+export function pageLinks(
+  path: string,
+  query: Record<string, string | undefined>,
+  next: number | null,
+): Html | undefined {
+  const { until, ...others } = query
+  const to = (more: Record<string, string>) => {
+    const pairs = Object.entries({ ...others, ...more }).filter((pair): pair is [string, string] => Boolean(pair[1]))
+    return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
+  }
+  if (until === undefined && next === null) return undefined
+  return html`<p class="page-links">${until !== undefined && html`<a href="${to({})}">Newest</a>`}${
+    next !== null && html`<a href="${to({ until: String(next) })}" rel="next">Older</a>`
+  }</p>`
+}
+
+/** A secret on the one page that shows it. */
+export function shownOnce(words: string, secret: string): Html {
+  return html`<section class="card"><h2>${words}</h2>
+<p class="notice">Copy it now. No page shows it again.</p>
+<pre class="secret">${secret}</pre></section>`
+}

@@ -1,0 +1,206 @@
+/** One integration of a team: its settings, its client secrets, its webhook, and where it is installed. */
+import type { Static } from 'typebox'
+import type { InstallationsOf } from '../../installations/schema.ts'
+import type { Integration, MadeSecret } from '../../integrations/schema.ts'
+import { lineOf } from '../../mail/text.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { askedTwice, button, pageLinks, shownOnce } from '../controls.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { appFields, bodyOfApp, ChangedApp } from './app-form.ts'
+import { appPath } from './apps.ts'
+
+const ONE = '/console/t/:slug/apps/:id'
+const PAGE = 20
+const ListQuery = Type.Object({ until: Type.Optional(Type.String({ maxLength: 20 })) })
+const Nothing = Type.Object({})
+const shows = ['getIntegration', 'getIntegrationInstallations'] as const
+function app({ params }: ScreenInput) {
+  return { params: { id: params.id! } }
+}
+function toOne(_: unknown, { params }: ScreenInput): string {
+  return appPath({ slug: params.slug! }, params.id!)
+}
+
+export const appScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleApp', query: ListQuery, asks: shows, run: showApp }),
+  consoleScreen({
+    method: 'GET',
+    path: `${ONE}/change`,
+    name: 'consoleChangeApp',
+    asks: ['getIntegration'],
+    run: showChange,
+  }),
+  action({
+    path: `${ONE}/change`,
+    name: 'consoleUpdateApp',
+    form: ChangedApp,
+    asks: 'updateIntegration',
+    shows: ['getIntegration'],
+    wish: (input) => ({ ...app(input), body: bodyOfApp(input.form) }),
+    to: toOne,
+    again: showChange,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${ONE}/secrets`,
+    name: 'consoleNewAppSecret',
+    asks: ['getIntegration'],
+    fresh: true,
+    run: showNewSecret,
+  }),
+  action<typeof Nothing, Static<typeof MadeSecret>>({
+    path: `${ONE}/secrets`,
+    name: 'consoleCreateAppSecret',
+    form: Nothing,
+    asks: 'createIntegrationSecret',
+    shows: ['getIntegration'],
+    fresh: true,
+    wish: app,
+    to: (made, input, ctx) => showSecret(ctx, made, input),
+    again: showNewSecret,
+  }),
+  action({
+    path: `${ONE}/secrets/:secretId/delete`,
+    name: 'consoleDeleteAppSecret',
+    asks: 'deleteIntegrationSecret',
+    shows,
+    wish: ({ params }) => ({ params: { id: params.id!, secretId: params.secretId! } }),
+    to: toOne,
+    again: showAgain,
+  }),
+  action({
+    path: `${ONE}/delete`,
+    name: 'consoleDeleteApp',
+    asks: 'deleteIntegration',
+    shows,
+    wish: app,
+    to: (_, { params }) => accountPath({ slug: params.slug! }, 'apps'),
+    again: showAgain,
+  }),
+]
+
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
+  return showApp(ctx, { ...input, query: {} }, refused)
+}
+
+async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
+  const found = await ctx.ask<Static<typeof InstallationsOf>>('getIntegrationInstallations', {
+    account,
+    params: { id: one.id },
+    query: { limit: String(PAGE), until: query.until },
+  })
+  const isOwner = may(account, 'integration:write')
+  return showPage(
+    ctx,
+    { account, tab: 'apps' },
+    {
+      title: lineOf(one.name),
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a></p>
+<div class="top"><h1>${lineOf(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Change</a>`}</div>
+${faultOf(refused)}
+${factsOf(account, one, ctx.now)}
+${secretsOf(ctx, account, one, isOwner)}
+${installationsOf(found.installations, ctx.now)}
+${pageLinks(appPath(account, one.id), { until: query.until }, found.pagination.next)}
+${isOwner && html`<h2>Remove it</h2>${askedTwice(ctx, appPath(account, one.id, 'delete'), 'Remove the app', 'Its client id and its secrets end. An app that somebody has installed cannot be removed.')}`}`,
+    },
+  )
+}
+
+function factsOf(account: OwnAccount, one: Integration, now: number): Html {
+  return html`<section class="card"><h2>App</h2><dl class="facts">
+<dt>Client id</dt><dd><code>${one.clientId}</code></dd>
+<dt>Install page</dt><dd><a href="${one.installUrl}">${one.installUrl}</a></dd>
+<dt>Redirect URL</dt><dd>${one.redirectUrl}</dd>
+<dt>Webhook</dt><dd>${
+    one.webhookId === null
+      ? 'none'
+      : html`${one.webhookUrl} · <a href="${accountPath(account, `webhooks/${one.webhookId}`)}">What it was sent, and try it</a>`
+  }</dd>
+<dt>Asks for</dt><dd>${one.scopes.length === 0 ? 'no access' : one.scopes.map((scope) => html`<span class="tag">${scope}</span> `)}</dd>
+<dt>Changed</dt><dd>${ago(one.updatedAt, now)}</dd>
+</dl></section>`
+}
+
+function secretsOf(ctx: ConsoleCtx, account: OwnAccount, one: Integration, isOwner: boolean): Html {
+  const row = ({ id, createdAt }: Integration['secrets'][number]) =>
+    html`<tr><td><code>${id}</code></td><td>${ago(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'End it', { label: `End the secret ${id}` })}</td>`}</tr>`
+  return html`<section class="card"><h2>Client secrets</h2>
+<div class="sheet"><table><thead><tr><th scope="col">Secret</th><th scope="col">Made</th>${isOwner && html`<th scope="col" class="act">Actions</th>`}</tr></thead><tbody>${one.secrets.map(row)}</tbody></table></div>
+${
+  isOwner && html`<p><a class="button quiet" href="${appPath(account, one.id, 'secrets')}">Replace the secret</a></p>`
+}</section>`
+}
+
+function installationsOf(rows: Static<typeof InstallationsOf>['installations'], now: number): Html {
+  if (rows.length === 0)
+    return html`<section class="card empty"><h2>Nobody has installed it</h2><p>Send people to its install page.</p></section>`
+  return html`<h2>Installations</h2>
+<div class="sheet"><table><thead><tr><th scope="col">State</th><th scope="col">Account</th><th scope="col">Installation</th><th scope="col">Projects</th><th scope="col">Installed</th></tr></thead><tbody>
+${rows.map(
+  (
+    one,
+  ) => html`<tr><td>${one.disabledAt === null ? html`<span class="state good">Active</span>` : html`<span class="state bad">Disabled</span>`}</td><td><code>${one.ownerId}</code></td><td><code>${one.id}</code></td>
+<td>${one.projectSelection === 'all' ? 'all' : 'selected'}</td><td>${ago(one.createdAt, now)}</td></tr>`,
+)}</tbody></table></div>`
+}
+
+async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
+  return showPage(
+    ctx,
+    { account, tab: 'apps' },
+    {
+      title: `Change ${lineOf(one.name)}`,
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a> / <a href="${appPath(account, one.id)}">${lineOf(one.name)}</a></p>
+<div class="top"><h1>Change the app</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}">
+${tokenField(ctx)}
+${appFields(one, refused)}
+<p class="soft small">Where it asks for more than before, each account that has it confirms that first.</p>
+<p class="actions"><button>Save</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p>
+</form>`,
+    },
+  )
+}
+
+async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const one = await ctx.ask<Integration>('getIntegration', { account, params: { id: params.id! } })
+  return showPage(
+    ctx,
+    { account, tab: 'apps' },
+    {
+      title: 'Replace the secret',
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a> / <a href="${appPath(account, one.id)}">${lineOf(one.name)}</a></p>
+<div class="top"><h1>Replace the client secret</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}" data-turbo="false">${tokenField(ctx)}
+<p>Make a second secret, give it to your app, and end the first one. Both work meanwhile, so nothing stops.</p>
+<p class="actions"><button>Make a second secret</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p></form>`,
+    },
+  )
+}
+
+async function showSecret(ctx: ConsoleCtx, made: Static<typeof MadeSecret>, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: 'apps' },
+    {
+      title: 'A second secret',
+      body: html`<div class="top"><h1>A second secret</h1></div>
+${shownOnce('Client secret', made.clientSecret)}
+<p><a class="button" href="${appPath(account, params.id!)}">Back to the app</a></p>`,
+    },
+  )
+}

@@ -1,0 +1,109 @@
+/** The integrations that a team registers: the list, registering one, and its secret, which is shown once. */
+import type { Static } from 'typebox'
+import type { Integration, IntegrationList, MadeIntegration } from '../../integrations/schema.ts'
+import { lineOf } from '../../mail/text.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { pageLinks, shownOnce } from '../controls.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { appFields, bodyOfApp, NewApp } from './app-form.ts'
+
+const LIST = '/console/t/:slug/apps'
+const PAGE = 20
+const ListQuery = Type.Object({ until: Type.Optional(Type.String({ maxLength: 20 })) })
+
+export const appListScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'consoleApps',
+    query: ListQuery,
+    asks: ['getIntegrations'],
+    run: showApps,
+  }),
+  consoleScreen({ method: 'GET', path: `${LIST}/new`, name: 'consoleNewApp', asks: [], run: showNewApp }),
+  action<typeof NewApp, Static<typeof MadeIntegration>>({
+    path: `${LIST}/new`,
+    name: 'consoleRegisterApp',
+    form: NewApp,
+    asks: 'createIntegration',
+    shows: [],
+    wish: ({ form }) => ({ body: { slug: form.slug.trim(), ...bodyOfApp(form) } }),
+    to: (made, input, ctx) => showMade(ctx, made, input),
+    again: showNewApp,
+  }),
+]
+
+/** The page of an app, and what follows it. */
+export function appPath(account: Pick<OwnAccount, 'slug'>, id: string, section = ''): string {
+  return accountPath(account, `apps/${encodeURIComponent(id)}${section === '' ? '' : `/${section}`}`)
+}
+
+async function showApps(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {
+  const account = await accountIn(ctx, params)
+  const { integrations, pagination } = await ctx.ask<Static<typeof IntegrationList>>('getIntegrations', {
+    account,
+    query: { limit: String(PAGE), until: query.until },
+  })
+  const isOwner = may(account, 'integration:write')
+  return showPage(
+    ctx,
+    { account, tab: 'apps' },
+    {
+      title: 'Apps',
+      body: html`<div class="top"><h1>Apps</h1>${isOwner && html`<a class="button" href="${accountPath(account, 'apps/new')}">Register an app</a>`}</div>
+${integrations.length === 0 ? nothing() : html`<ul class="grid">${integrations.map((one) => card(account, one, ctx.now))}</ul>`}
+${pageLinks(accountPath(account, 'apps'), { until: query.until }, pagination.next)}`,
+    },
+  )
+}
+
+function nothing(): Html {
+  return html`<div class="card empty"><h2>No app yet</h2>
+<p>An app is an integration that your team makes. People install it on their accounts, and it acts there with the access that they gave it.</p>
+<p class="soft small"><a href="/docs?search=createIntegration">The same as a request</a></p></div>`
+}
+
+function card(account: OwnAccount, one: Integration, now: number): Html {
+  return html`<li class="card"><h2><a href="${appPath(account, one.id)}">${lineOf(one.name)}</a></h2>
+<p><code>${one.slug}</code></p>
+<p class="soft small">${one.webhookUrl === null ? 'No webhook' : 'Has a webhook'} · changed ${ago(one.updatedAt, now)}</p></li>`
+}
+
+async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: 'apps' },
+    {
+      title: 'Register an app',
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a></p><div class="top"><h1>Register an app</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}" data-turbo="false">
+${tokenField(ctx)}
+${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-". It becomes part of the address of the page that installs the app, and stays as it is.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
+${appFields(undefined, refused)}
+<p class="actions"><button>Register</button><a class="button quiet" href="${accountPath(account, 'apps')}">Cancel</a></p>
+</form>`,
+    },
+  )
+}
+
+async function showMade(ctx: ConsoleCtx, made: Static<typeof MadeIntegration>, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: 'apps' },
+    {
+      title: 'Registered',
+      body: html`<div class="top"><h1>The app is registered</h1></div>
+<section class="card"><h2>Client id</h2><pre>${made.clientId}</pre></section>
+${shownOnce('Client secret', made.clientSecret)}
+<p><a class="button" href="${appPath(account, made.id)}">Go to the app</a></p>`,
+    },
+  )
+}

@@ -1,0 +1,131 @@
+/** Who changed what in an account, to be filtered and to be kept as a file. docs/accounts.md: Activity. */
+import type { Static } from 'typebox'
+import type { ActivityList } from '../../accounts/activity.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { pageLinks } from '../controls.ts'
+import { accountIn, accountPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+
+const LIST = '/console/t/:slug/activity'
+const PAGE = 50
+/** A file has so many pages of 100 lines at the most, the newest. */
+const FILE_PAGES = 20
+const Filter = Type.Object({
+  until: Type.Optional(Type.String({ maxLength: 20 })),
+  actorId: Type.Optional(Type.String({ maxLength: 64 })),
+  type: Type.Optional(Type.String({ maxLength: 64 })),
+})
+type Input = ScreenInput<Static<typeof Filter>>
+type Entry = ActivityList['entries'][number]
+
+export const activityScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'consoleActivity',
+    query: Filter,
+    asks: ['getActivity'],
+    run: showActivity,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/export`,
+    name: 'consoleExportActivity',
+    query: Filter,
+    asks: ['getActivity'],
+    run: exportActivity,
+  }),
+]
+
+async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
+  const account = await accountIn(ctx, params)
+  const { until, ...filter } = filterOf(query)
+  const { entries, pagination } = await ctx.ask<ActivityList>('getActivity', {
+    account,
+    query: { ...filter, until, limit: String(PAGE) },
+  })
+  const path = accountPath(account, 'activity')
+  const pairs = Object.entries(filter).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  const search = pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
+  return showPage(
+    ctx,
+    { account, tab: 'activity' },
+    {
+      title: 'Activity',
+      body: html`<div class="top"><h1>Activity</h1><a class="button quiet" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
+${filterForm(path, query, entries)}
+${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, ctx.now)}
+${pageLinks(path, { ...filter, until }, pagination.next)}`,
+    },
+  )
+}
+
+function filterOf({ until, actorId, type }: Static<typeof Filter>) {
+  return { until, actorId: actorId?.trim() || undefined, type: type?.trim() || undefined }
+}
+
+function filterForm(path: string, { actorId, type }: Static<typeof Filter>, entries: readonly Entry[]): Html {
+  const types = [...new Set(entries.map((one) => one.type))].sort()
+  const people = [...new Map(entries.map(({ actor }) => [actor.id, actor.name ?? actor.id])).entries()]
+  return html`<form class="filter card" action="${path}">
+<div><label for="actorId">Who</label><input type="text" id="actorId" name="actorId" value="${actorId}" list="actors" placeholder="usr_…" autocomplete="off" maxlength="64"><datalist id="actors">${people.map(([id, name]) => html`<option value="${id}">${name}</option>`)}</datalist></div>
+<div><label for="type">What</label><input type="text" id="type" name="type" value="${type}" list="types" placeholder="createProject" autocomplete="off" maxlength="64"><datalist id="types">${types.map((one) => html`<option value="${one}"></option>`)}</datalist></div>
+<button class="quiet">Show</button></form>`
+}
+
+function nothing(hasOlder: boolean): Html {
+  return html`<div class="card empty"><h2>Nothing here</h2><p>${hasOlder ? 'Nothing among the newest changes of this service. Older ones follow below.' : 'Nothing was changed that is shown here.'}</p></div>`
+}
+
+function table(account: OwnAccount, entries: readonly Entry[], now: number): Html {
+  const of = (query: Record<string, string>) => `${accountPath(account, 'activity')}?${new URLSearchParams(query)}`
+  return html`<div class="sheet"><table><thead><tr><th scope="col">Who</th><th scope="col">What</th><th scope="col">On</th><th scope="col">Fields</th><th scope="col">When</th></tr></thead><tbody>
+${entries.map(
+  ({
+    actor,
+    type,
+    subjectId,
+    fields,
+    at,
+  }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">integration</span>`}</td>
+<td><a href="${of({ type })}">${wordsOf(type)}</a></td><td>${subjectId === null ? html`<span class="soft">nothing</span>` : html`<code>${subjectId}</code>`}</td><td>${fields.join(', ')}</td><td>${ago(at, now)}</td></tr>`,
+)}
+</tbody></table></div>`
+}
+
+/** `createProjectEnv` as people read it: Create project env. */
+function wordsOf(type: string): string {
+  const words = type.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|-/g, ' ').toLowerCase()
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+}
+
+/** The newest lines that the filter leaves, as a file for a spreadsheet. */
+async function exportActivity(ctx: ConsoleCtx, { params, query }: Input) {
+  const account = await accountIn(ctx, params)
+  const lines = [['at', 'actorKind', 'actorId', 'actorName', 'type', 'subjectId', 'fields']]
+  let { until, ...filter } = filterOf(query)
+  for (let page = 0; page < FILE_PAGES; page++) {
+    const { entries, pagination } = await ctx.ask<ActivityList>('getActivity', {
+      account,
+      query: { ...filter, until, limit: '100' },
+    })
+    lines.push(...entries.map(lineOf))
+    if (pagination.next === null) break
+    until = String(pagination.next)
+  }
+  const text = `${lines.map((line) => line.map(cellOf).join(',')).join('\r\n')}\r\n`
+  return { download: { fileName: `activity-${account.slug}.csv`, contentType: 'text/csv; charset=utf-8', text } }
+}
+
+function lineOf({ at, actor, type, subjectId, fields }: Entry): string[] {
+  return [new Date(at).toISOString(), actor.kind, actor.id, actor.name ?? '', type, subjectId ?? '', fields.join(' ')]
+}
+
+/** A cell of a CSV (RFC 4180). A spreadsheet takes what begins with one of four characters for a formula: it gets a quote before it. */
+function cellOf(text: string): string {
+  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
+}

@@ -1,0 +1,185 @@
+/** The members of a team: who is in it with which role, inviting people, and leaving it. docs/accounts.md: Members. */
+import type { Static } from 'typebox'
+import type { InvitedMember, MemberList } from '../../members/schema.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { ROLES } from '../../permissions/roles.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { askedTwice, button, pageLinks } from '../controls.ts'
+import { select } from '../fields.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+
+const LIST = '/console/t/:slug/members'
+const PAGE = 50
+const ListQuery = Type.Object({
+  until: Type.Optional(Type.String({ maxLength: 20 })),
+  search: Type.Optional(Type.String({ maxLength: 100 })),
+})
+const Invitation = Type.Object({ email: Type.String(), role: Type.String() })
+const NewRole = Type.Object({ role: Type.String() })
+type Member = Static<typeof MemberList>['members'][number]
+
+/** What a role allows, in the words of docs/accounts.md: Roles. */
+const ROLE_WORDS: Record<(typeof ROLES)[number], string> = {
+  OWNER: 'OWNER: everything, also settings, members and apps',
+  MEMBER: 'MEMBER: projects, also production, and webhooks',
+  DEVELOPER: 'DEVELOPER: projects, but not the variables of production',
+  VIEWER: 'VIEWER: sees projects and changes nothing',
+  BILLING: 'BILLING: sees the team and no project',
+}
+const ROLE_CHOICES = ROLES.map((role) => [role, ROLE_WORDS[role]] as const).reverse()
+
+const shows = ['getTeamMembers'] as const
+function team({ slug }: Record<string, string>) {
+  return { idOrSlug: slug! }
+}
+function toList(_: unknown, { params }: ScreenInput): string {
+  return accountPath({ slug: params.slug! }, 'members')
+}
+
+export const memberScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: LIST, name: 'consoleMembers', query: ListQuery, asks: shows, run: showMembers }),
+  consoleScreen({ method: 'GET', path: `${LIST}/invite`, name: 'consoleInvite', asks: [], run: showInvite }),
+  action<typeof Invitation, Static<typeof InvitedMember>>({
+    path: `${LIST}/invite`,
+    name: 'consoleInviteMember',
+    form: Invitation,
+    asks: 'inviteUserToTeam',
+    shows: [],
+    wish: ({ params, form }) => ({ params: team(params), body: { email: form.email.trim(), role: form.role } }),
+    to: (made, input, ctx) => showInvited(ctx, made, input),
+    again: showInvite,
+  }),
+  action({
+    path: `${LIST}/:uid/role`,
+    name: 'consoleChangeRole',
+    form: NewRole,
+    asks: 'updateTeamMember',
+    shows,
+    wish: ({ params, form }) => ({ params: { ...team(params), uid: params.uid! }, body: { role: form.role } }),
+    to: toList,
+    again: showAgain,
+  }),
+  action({
+    path: `${LIST}/:uid/remove`,
+    name: 'consoleRemoveMember',
+    asks: 'removeTeamMember',
+    shows,
+    wish: ({ params }) => ({ params: { ...team(params), uid: params.uid! } }),
+    to: toList,
+    again: showAgain,
+  }),
+  action({
+    path: `${LIST}/:uid/leave`,
+    name: 'consoleLeaveTeam',
+    asks: 'removeTeamMember',
+    shows,
+    wish: ({ params }) => ({ params: { ...team(params), uid: params.uid! } }),
+    to: () => '/console',
+    again: showAgain,
+  }),
+]
+
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
+  return showMembers(ctx, { ...input, query: {} }, refused)
+}
+
+async function showMembers(
+  ctx: ConsoleCtx,
+  { params, query }: ScreenInput<Static<typeof ListQuery>>,
+  refused?: Refused,
+) {
+  const account = await accountIn(ctx, params)
+  const { members, pagination } = await ctx.ask<Static<typeof MemberList>>('getTeamMembers', {
+    account,
+    params: team(params),
+    query: { limit: String(PAGE), until: query.until, search: query.search || undefined },
+  })
+  const path = accountPath(account, 'members')
+  const isOwner = may(account, 'member:write')
+  const present = members.filter(({ confirmed }) => confirmed)
+  const invited = members.filter(({ confirmed }) => !confirmed)
+  return showPage(
+    ctx,
+    { account, tab: 'members' },
+    {
+      title: 'Members',
+      body: html`<div class="top"><h1>Members</h1>${isOwner && html`<a class="button" href="${path}/invite">Invite somebody</a>`}</div>
+${faultOf(refused)}
+<form class="search card" action="${path}" role="search"><input type="search" name="search" value="${query.search}" aria-label="Search members by name, username or email" placeholder="Search members"><button class="quiet">Search</button></form>
+${present.length === 0 ? html`<p class="card empty">Nobody here is called so.</p>` : table(ctx, account, present, isOwner)}
+${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They are members once they say yes. An invitation ends after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
+${pageLinks(path, query, pagination.next)}
+<h2>Leave the team</h2>
+${askedTwice(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.')}`,
+    },
+  )
+}
+
+function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[], isOwner: boolean): Html {
+  const confirmed = members[0]!.confirmed
+  return html`<div class="sheet"><table><thead><tr><th scope="col">Person</th><th scope="col">Email</th><th scope="col">Role</th><th scope="col">${confirmed ? 'Since' : 'Invited'}</th>${isOwner && html`<th scope="col" class="act">Actions</th>`}</tr></thead><tbody>
+${members.map((one) => row(ctx, account, one, isOwner))}
+</tbody></table></div>`
+}
+
+function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean): Html {
+  const path = accountPath(account, `members/${encodeURIComponent(one.uid)}`)
+  const called = one.username || one.email
+  const self = one.uid === ctx.visitor.userId
+  const remove = one.confirmed ? 'Remove' : 'Take back'
+  return html`<tr><td>${one.name ?? called}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">you</span>`}</td>
+<td>${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${ago(one.createdAt, ctx.now)}</td>
+${isOwner && html`<td class="act">${!self && button(ctx, `${path}/remove`, remove, { label: `${remove}: ${called}` })}</td>`}</tr>`
+}
+
+function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {
+  return html`<form class="row" method="post" action="${path}/role">${tokenField(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
+    (one) => html`<option${one === role && html` selected`}>${one}</option>`,
+  )}</select><button class="quiet small" aria-label="Change the role of ${called}">Change</button></form>`
+}
+
+async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: 'members' },
+    {
+      title: 'Invite somebody',
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'members')}">Members</a></p><div class="top"><h1>Invite somebody</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}" data-turbo="false">
+${tokenField(ctx)}
+${field('email', 'Email', { type: 'email', required: true, refused, hint: 'They need no user here yet: the invitation waits for them.', attributes: html` autocomplete="off" maxlength="254"` })}
+${select('role', 'Role', ROLE_CHOICES, { refused, value: 'MEMBER' })}
+<p class="actions"><button>Invite</button><a class="button quiet" href="${accountPath(account, 'members')}">Cancel</a></p>
+</form>`,
+    },
+  )
+}
+
+async function showInvited(
+  ctx: ConsoleCtx,
+  { email, role, inviteUrl }: Static<typeof InvitedMember>,
+  { params }: ScreenInput,
+) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: 'members' },
+    {
+      title: 'Invited',
+      body: html`<div class="top"><h1>${email} is invited</h1></div>
+<section class="card"><p>They become ${role} once they say yes, within 14 days.</p>
+${
+  inviteUrl === undefined
+    ? html`<p>The link is on its way to them by email.</p>`
+    : html`<p>This service sends no email, so hand them this link. It opens nothing by itself: they sign in and answer.</p><pre class="secret">${inviteUrl}</pre>`
+}</section>
+<p><a class="button" href="${accountPath(account, 'members')}">Back to the members</a></p>`,
+    },
+  )
+}

@@ -1,0 +1,105 @@
+/** The settings of a team, and making one. docs/accounts.md: Settings of a team, Teams. */
+import type { Static } from 'typebox'
+import type { Team } from '../../accounts/schema.ts'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import type { MadeOwnTeam } from '../../people/own-team.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { area, select } from '../fields.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+
+const SETTINGS = '/console/t/:slug/settings'
+const NEW = '/console/teams/new'
+const Settings = Type.Object({
+  name: Type.String(),
+  slug: Type.String(),
+  description: Type.Optional(Type.String()),
+  sensitive: Type.String(),
+})
+const NewTeam = Type.Object({ name: Type.Optional(Type.String()), slug: Type.String() })
+const SLUG_HINT =
+  'Lowercase letters, digits, ".", "_" and "-", up to 48 characters. It stands in addresses and in what programs send.'
+const PLAIN = html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"`
+
+export const teamSettingsScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: SETTINGS, name: 'consoleTeamSettings', asks: ['getTeam'], run: showSettings }),
+  action<typeof Settings, Static<typeof Team>>({
+    path: SETTINGS,
+    name: 'consoleChangeTeam',
+    form: Settings,
+    asks: 'patchTeam',
+    shows: ['getTeam'],
+    names: { sensitiveEnvironmentVariablePolicy: 'sensitive' },
+    wish: ({ params, form: { name, slug, description, sensitive } }) => ({
+      params: { idOrSlug: params.slug! },
+      body: {
+        name: name.trim(),
+        slug: slug.trim(),
+        description: description?.trim() || null,
+        sensitiveEnvironmentVariablePolicy: sensitive,
+      },
+    }),
+    to: ({ slug }) => `${accountPath({ slug })}/settings`,
+    again: showSettings,
+  }),
+  consoleScreen({ method: 'GET', path: NEW, name: 'consoleNewTeam', asks: [], run: showNewTeam }),
+  action<typeof NewTeam, Static<typeof MadeOwnTeam>>({
+    path: NEW,
+    name: 'consoleMakeTeam',
+    form: NewTeam,
+    asks: 'createTeam',
+    shows: [],
+    wish: ({ form: { name, slug } }) => ({ body: { slug: slug.trim(), ...(name?.trim() && { name: name.trim() }) } }),
+    to: ({ slug }) => accountPath({ slug }, 'members'),
+    again: showNewTeam,
+  }),
+]
+
+async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const team = await ctx.ask<Static<typeof Team>>('getTeam', { account, params: { idOrSlug: params.slug! } })
+  const isOwner = may(account, 'team:write')
+  return showPage(
+    ctx,
+    { account, tab: 'settings' },
+    {
+      title: 'Settings',
+      body: html`<div class="top"><h1>Settings of the team</h1></div>
+${faultOf(refused)}
+${!isOwner && html`<p class="notice">Only an OWNER of the team changes them.</p>`}
+<form class="stack card" method="post" action="${url}">
+${tokenField(ctx)}
+${field('name', 'Name', { required: true, refused, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
+${field('slug', 'Slug', { required: true, refused, value: team.slug, hint: `${SLUG_HINT} What still names the old one fails; the old one is kept for you for 90 days.`, attributes: PLAIN })}
+${area('description', 'Description', { refused, value: team.description ?? '' })}
+${select(
+  'sensitive',
+  'Variables of production and preview',
+  [
+    ['default', 'Whoever makes one says whether it can be read'],
+    ['on', 'Are write-only: nobody reads their values again'],
+  ],
+  { refused, value: team.sensitiveEnvironmentVariablePolicy === 'on' ? 'on' : 'default' },
+)}
+${isOwner && html`<p class="actions"><button>Save</button></p>`}
+</form>
+<section class="card"><h2>Team</h2><dl class="facts"><dt>Id</dt><dd><code>${team.id}</code></dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${team.membership.role}</dd></dl></section>`,
+    },
+  )
+}
+
+async function showNewTeam(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {
+  return showPage(ctx, undefined, {
+    title: 'Make a team',
+    body: html`<div class="top"><h1>Make a team</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}">
+${tokenField(ctx)}
+<p>A team has projects of its own, and people with roles. You are its OWNER.</p>
+${field('name', 'Name', { refused, attributes: html` maxlength="100" autocomplete="off"` })}
+${field('slug', 'Slug', { required: true, refused, hint: SLUG_HINT, attributes: PLAIN })}
+<p class="actions"><button>Make the team</button><a class="button quiet" href="/console">Cancel</a></p>
+</form>`,
+  })
+}

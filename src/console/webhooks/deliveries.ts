@@ -1,0 +1,138 @@
+/** What was sent to a webhook or a log drain, in a table; one delivery of a webhook whole, and sending it again. */
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type PersonCtx, type Screen, type ScreenInput } from '../../pages/screen.ts'
+import type { Delivery } from '../../webhooks/schema.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { button } from '../controls.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+
+const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'
+const STATUSES = ['pending', 'held', 'delivered', 'failed', 'dropped'] as const
+
+function toDelivery({ params }: ScreenInput) {
+  return { params: { id: params.id!, deliveryId: params.deliveryId! } }
+}
+
+export const deliveryScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleDelivery', asks: ['getWebhookDelivery'], run: showDelivery }),
+  action({
+    path: `${ONE}/replay`,
+    name: 'consoleReplayDelivery',
+    asks: 'replayWebhookDelivery',
+    shows: ['getWebhookDelivery'],
+    wish: toDelivery,
+    to: (_, { params }) =>
+      `${accountPath({ slug: params.slug! }, `webhooks/${params.id}/deliveries/${params.deliveryId}`)}`,
+    again: showDelivery,
+  }),
+]
+
+/** The form above a table of deliveries, by which one status alone is shown. `path`: of the page. */
+export function statusForm(path: string, chosen: string | undefined): Html {
+  return html`<form class="search card" action="${path}"><label class="bare" for="status">Show</label>
+<select id="status" name="status"><option value="">all deliveries</option>${STATUSES.map(
+    (one) => html`<option value="${one}"${one === chosen && html` selected`}>${one}</option>`,
+  )}</select><button class="quiet">Show</button></form>`
+}
+
+/** Deliveries in a table. `linkOf`: the page of one; undefined: there is none. `actOf`: what can be done with one. */
+export function deliveryTable(
+  deliveries: readonly Delivery[],
+  now: number,
+  { linkOf, actOf }: { linkOf?: (one: Delivery) => string; actOf?: (one: Delivery) => Html | undefined },
+): Html {
+  if (deliveries.length === 0)
+    return html`<p class="card empty">Nothing was sent yet that is shown here. Deliveries are kept for 30 days.</p>`
+  return html`<div class="sheet"><table><thead><tr><th scope="col">State</th><th scope="col">What</th><th scope="col">Attempts</th><th scope="col">Last answer</th><th scope="col">When</th>${actOf && html`<th scope="col" class="act">Actions</th>`}</tr></thead><tbody>
+${deliveries.map(
+  (
+    one,
+  ) => html`<tr><td>${deliveryState(one)}</td><td>${linkOf === undefined ? one.type : html`<a href="${linkOf(one)}">${one.type}</a>`}</td>
+<td>${one.attempts.length}</td><td>${lastAnswer(one)}</td><td>${ago(one.createdAt, now)}</td>${actOf && html`<td class="act">${actOf(one)}</td>`}</tr>`,
+)}
+</tbody></table></div>`
+}
+
+function deliveryState({ status }: Delivery): Html {
+  const tone = status === 'delivered' ? ' good' : status === 'failed' || status === 'dropped' ? ' bad' : ''
+  return html`<span class="state${tone}">${status}</span>`
+}
+
+function lastAnswer({ attempts }: Delivery): string {
+  const last = attempts.at(-1)
+  return last === undefined ? 'none yet' : (last.statusCode?.toString() ?? last.error ?? 'no answer')
+}
+
+/** Whether a delivery can be sent, and by which words. One that is due within a moment is under way. */
+function sendWords({ status, dueAt }: Delivery): string | undefined {
+  if (status === 'held') return undefined
+  if (status === 'pending') return dueAt === null ? undefined : 'Send now'
+  return 'Send again'
+}
+
+/** The button that sends a delivery now or again; undefined where it is held. */
+export function sendButton(ctx: PersonCtx, path: string, delivery: Delivery, look?: string): Html | undefined {
+  const words = sendWords(delivery)
+  return words === undefined
+    ? undefined
+    : button(ctx, path, words, {
+        label: `${words}: ${delivery.type} ${delivery.id}`,
+        ...(look !== undefined && { look }),
+      })
+}
+
+async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const input = { params: { id: params.id!, deliveryId: params.deliveryId! } }
+  const one = await ctx.ask<Delivery>('getWebhookDelivery', { account, ...input })
+  const webhook = accountPath(account, `webhooks/${encodeURIComponent(params.id!)}`)
+  const path = `${webhook}/deliveries/${encodeURIComponent(one.id)}`
+  return showPage(
+    ctx,
+    { account, tab: 'webhooks' },
+    {
+      title: one.type,
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'webhooks')}">Webhooks</a> / <a href="${webhook}">${params.id}</a></p>
+<div class="top"><h1>${one.type}</h1>${may(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
+${faultOf(refused)}
+<section class="card"><h2>Delivery</h2><dl class="facts">
+<dt>State</dt><dd>${deliveryState(one)}</dd>
+<dt>Written</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+${one.dueAt !== null && html`<dt>Next attempt</dt><dd>${ago(one.dueAt, ctx.now)}</dd>`}
+<dt>webhook-id</dt><dd><code>${one.eventId ?? 'not kept'}</code></dd>
+<dt>Id</dt><dd><code>${one.id}</code></dd>
+</dl></section>
+${requestOf(account, one)}
+${attemptsOf(one, ctx.now)}`,
+    },
+  )
+}
+
+function requestOf(account: OwnAccount, { request, attempts }: Delivery): Html {
+  const why =
+    attempts.length === 0
+      ? 'It was not sent yet.'
+      : may(account, 'webhook:write')
+        ? 'It is not kept any more.'
+        : 'Your role does not show it.'
+  return html`<section class="card"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<pre>${indented(request)}</pre>`}</section>`
+}
+
+/** JSON on several lines, as people read it. */
+export function indented(json: string): string {
+  return JSON.stringify(JSON.parse(json), null, 2)
+}
+
+function attemptsOf({ attempts }: Delivery, now: number): Html {
+  if (attempts.length === 0) return html`<section class="card"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
+  return html`<h2>Attempts</h2><div class="sheet"><table><thead><tr><th scope="col">Attempt</th><th scope="col">When</th><th scope="col">Took</th><th scope="col">Status</th><th scope="col">Answer</th></tr></thead><tbody>
+${attempts.map(
+  (
+    one,
+  ) => html`<tr><td>${one.attempt}</td><td>${ago(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'none'}</td>
+<td>${one.error ?? (one.response === null ? html`<span class="soft">not shown</span>` : html`<code>${one.response}</code>`)}</td></tr>`,
+)}
+</tbody></table></div>`
+}

@@ -1,0 +1,129 @@
+/** One log drain: what it gets, what it was sent, switching it off and on, and removing it. */
+import type { Static } from 'typebox'
+import type { Drain } from '../../drains/drain-schema.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import type { Delivery, DeliveryList } from '../../webhooks/schema.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { askedTwice, button, pageLinks } from '../controls.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { deliveryTable, sendButton, statusForm } from './deliveries.ts'
+import { drainPath, drainState } from './drains.ts'
+
+const ONE = '/console/t/:slug/drains/:id'
+const PAGE = 20
+const ListQuery = Type.Object({
+  until: Type.Optional(Type.String({ maxLength: 20 })),
+  status: Type.Optional(Type.String({ maxLength: 20 })),
+})
+const shows = ['getDrain', 'getDrainDeliveries'] as const
+function drainOf({ params }: ScreenInput) {
+  return { params: { id: params.id! } }
+}
+function toOne(_: unknown, { params }: ScreenInput): string {
+  return drainPath({ slug: params.slug! }, params.id!)
+}
+/** TABLE what can be done with a drain by one button: the end of the address, the route, and what it is asked. */
+const SWITCHES = {
+  enable: ['updateDrain', { status: 'enabled' }],
+  disable: ['updateDrain', { status: 'disabled' }],
+  'take-over': ['transferLogDrainOwnership', undefined],
+} as const
+
+export const drainScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleDrain', query: ListQuery, asks: shows, run: showDrain }),
+  ...Object.entries(SWITCHES).map(([verb, [asks, body]]) =>
+    action({
+      path: `${ONE}/${verb}`,
+      name: `console-${verb}-drain`,
+      asks,
+      shows,
+      wish: (input) => ({ ...drainOf(input), ...(body && { body }) }),
+      to: toOne,
+      again: showAgain,
+    }),
+  ),
+  action({
+    path: `${ONE}/delete`,
+    name: 'consoleDeleteDrain',
+    asks: 'deleteDrain',
+    shows,
+    wish: drainOf,
+    to: (_, { params }) => accountPath({ slug: params.slug! }, 'drains'),
+    again: showAgain,
+  }),
+  action({
+    path: `${ONE}/deliveries/:deliveryId/replay`,
+    name: 'consoleSendLines',
+    asks: 'replayDrainDelivery',
+    shows,
+    wish: ({ params }) => ({ params: { id: params.id!, deliveryId: params.deliveryId! } }),
+    to: toOne,
+    again: showAgain,
+  }),
+]
+
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
+  return showDrain(ctx, { ...input, query: {} }, refused)
+}
+
+async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const one = await ctx.ask<Drain>('getDrain', { account, params: { id: params.id! } })
+  const { deliveries, pagination } = await ctx.ask<Static<typeof DeliveryList>>('getDrainDeliveries', {
+    account,
+    params: { id: one.id },
+    query: { limit: String(PAGE), until: query.until, status: query.status || undefined },
+  })
+  const path = drainPath(account, one.id)
+  const writes = may(account, 'drain:write')
+  // Lines are kept until they arrived or were given up: only what waits can be sent.
+  const send = (delivery: Delivery) =>
+    delivery.status === 'pending'
+      ? sendButton(ctx, `${path}/deliveries/${encodeURIComponent(delivery.id)}/replay`, delivery)
+      : undefined
+  return showPage(
+    ctx,
+    { account, tab: 'drains' },
+    {
+      title: one.name,
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'drains')}">Log drains</a></p>
+<div class="top"><h1>${one.name}</h1></div>
+${faultOf(refused)}
+${factsOf(ctx, account, one)}
+<h2>What was sent</h2>
+${statusForm(path, query.status)}
+${deliveryTable(deliveries, ctx.now, writes ? { actOf: send } : {})}
+${pageLinks(path, query, pagination.next)}
+${writes && html`<h2>Remove it</h2>${askedTwice(ctx, `${path}/delete`, 'Remove the log drain', 'No line is sent to it any more. What waits for it is dropped.')}`}`,
+    },
+  )
+}
+
+function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Drain): Html {
+  const path = drainPath(account, one.id)
+  const { log, deployment } = one.filterV2.filter
+  const headers = Object.keys(one.delivery.headers)
+  return html`<section class="card"><h2>Endpoint</h2><dl class="facts">
+<dt>Address</dt><dd>${one.delivery.endpoint}</dd>
+<dt>State</dt><dd>${drainState(one)}</dd>
+<dt>Format</dt><dd>${one.delivery.encoding}</dd>
+<dt>Headers</dt><dd>${headers.length === 0 ? 'none of your own' : headers.map((name) => html`<code>${name}</code> `)}</dd>
+<dt>Sources</dt><dd>${log === undefined ? 'all' : log.sources.map((name) => html`<span class="tag">${name}</span> `)}</dd>
+<dt>Environments</dt><dd>${deployment.environments.map((name) => html`<span class="tag">${name}</span> `)}</dd>
+<dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
+<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+<dt>Id</dt><dd><code>${one.id}</code></dd>
+</dl>
+${may(account, 'drain:write') && one.heldAt === undefined && switchButton(ctx, path, one)}
+${one.heldAt !== undefined && may(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`
+}
+
+function switchButton(ctx: ConsoleCtx, path: string, { status }: Drain): Html {
+  return status === 'disabled'
+    ? button(ctx, `${path}/enable`, 'Enable it', { look: '' })
+    : button(ctx, `${path}/disable`, 'Disable it', { look: 'quiet' })
+}

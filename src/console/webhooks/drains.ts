@@ -1,0 +1,208 @@
+/** The log drains of an account: the list, trying an address, and making one, whose secret is shown once. */
+import type { Static } from 'typebox'
+import type { Drain, DrainList, DrainTested } from '../../drains/drain-schema.ts'
+import { ENVIRONMENTS, SOURCES } from '../../drains/schema.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { shownOnce } from '../controls.ts'
+import { area, type Choice, checks, select } from '../fields.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { projectBoxes } from './webhooks.ts'
+
+const LIST = '/console/t/:slug/drains'
+const LOGS = { log: { version: 'v1' } }
+const FORMATS: readonly Choice[] = [
+  ['json', 'JSON: a list of lines'],
+  ['ndjson', 'NDJSON: a line of JSON each'],
+]
+const NewDrainForm = Type.Object({
+  name: Type.String(),
+  url: Type.String(),
+  format: Type.String(),
+  headers: Type.Optional(Type.String()),
+  sources: Type.Array(Type.String()),
+  environments: Type.Array(Type.String()),
+  projectIds: Type.Optional(Type.Array(Type.String())),
+})
+type Form = Static<typeof NewDrainForm>
+
+/** What the fields of the route are called in the form. */
+const names = {
+  'delivery.endpoint': 'url',
+  'delivery.encoding': 'format',
+  'delivery.headers': 'headers',
+  'filter.filter.log.sources': 'sources',
+  'filter.filter.deployment.environments': 'environments',
+}
+
+export const drainListScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: LIST, name: 'consoleDrains', asks: ['getDrains'], run: showDrains }),
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/new`,
+    name: 'consoleNewDrain',
+    asks: ['getProjects'],
+    run: (ctx, input) => showNewDrain(ctx, input),
+  }),
+  action<typeof NewDrainForm, Drain>({
+    path: `${LIST}/new`,
+    name: 'consoleCreateDrain',
+    form: NewDrainForm,
+    asks: 'createDrain',
+    shows: ['getProjects'],
+    names,
+    wish: ({ form }) => ({ body: bodyOf(form) }),
+    to: (made, input, ctx) => showMade(ctx, made, input),
+    again: showNewDrain,
+  }),
+  action<typeof NewDrainForm, Static<typeof DrainTested>>({
+    path: `${LIST}/new/test`,
+    name: 'consoleTestDrain',
+    form: NewDrainForm,
+    asks: 'testDrain',
+    shows: ['getProjects'],
+    names,
+    wish: ({ form }) => ({ body: { schemas: LOGS, delivery: deliveryOf(form) } }),
+    to: (tested, input, ctx) => showNewDrain(ctx, input, undefined, tested),
+    again: showNewDrain,
+  }),
+]
+
+/** The page of a drain, and what follows it. */
+export function drainPath(account: Pick<OwnAccount, 'slug'>, id: string, section = ''): string {
+  return accountPath(account, `drains/${encodeURIComponent(id)}${section === '' ? '' : `/${section}`}`)
+}
+
+function bodyOf(form: Form) {
+  const { name, sources, environments, projectIds } = form
+  return {
+    name: name.trim(),
+    projects: projectIds === undefined ? 'all' : 'some',
+    ...(projectIds && { projectIds }),
+    filter: { version: 'v2', filter: { type: 'basic', log: { sources }, deployment: { environments } } },
+    schemas: LOGS,
+    delivery: deliveryOf(form),
+  }
+}
+
+function deliveryOf({ url, format, headers = '' }: Form) {
+  const lines = headers
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const pairs = lines.map((line) => {
+    const cut = line.indexOf(':')
+    return cut < 0 ? [line, ''] : [line.slice(0, cut).trim(), line.slice(cut + 1).trim()]
+  })
+  return {
+    type: 'http',
+    endpoint: url.trim(),
+    encoding: format,
+    ...(pairs.length > 0 && { headers: Object.fromEntries(pairs) }),
+  }
+}
+
+async function showDrains(ctx: ConsoleCtx, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  const { drains } = await ctx.ask<Static<typeof DrainList>>('getDrains', { account })
+  return showPage(
+    ctx,
+    { account, tab: 'drains' },
+    {
+      title: 'Log drains',
+      body: html`<div class="top"><h1>Log drains</h1>${may(account, 'drain:write') && html`<a class="button" href="${accountPath(account, 'drains/new')}">New log drain</a>`}</div>
+${drains.length === 0 ? nothing() : table(account, drains, ctx.now)}`,
+    },
+  )
+}
+
+function nothing(): Html {
+  return html`<div class="card empty"><h2>No log drain yet</h2><p>A log drain sends the log lines of your projects to an address of yours.</p></div>`
+}
+
+/** Whether lines are sent to a drain. */
+export function drainState({ status, heldAt }: Pick<Drain, 'status' | 'heldAt'>): Html {
+  if (heldAt !== undefined) return html`<span class="state bad">Held: it needs an owner</span>`
+  if (status === 'enabled') return html`<span class="state good">Active</span>`
+  return html`<span class="state bad">${status === 'errored' ? 'Failing' : 'Disabled'}</span>`
+}
+
+function table(account: OwnAccount, drains: readonly Drain[], now: number): Html {
+  return html`<div class="sheet"><table><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Address</th><th scope="col">Projects</th><th scope="col">Changed</th></tr></thead><tbody>
+${drains.map(
+  (
+    one,
+  ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="tag">of an integration</span>`}</td>
+<td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${one.projectIds?.length ?? 'all'}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
+)}
+</tbody></table></div>`
+}
+
+async function showNewDrain(
+  ctx: ConsoleCtx,
+  { params, form }: ScreenInput,
+  refused?: Refused,
+  tested?: Static<typeof DrainTested>,
+) {
+  const account = await accountIn(ctx, params)
+  // A test keeps what was typed, as a refusal does.
+  const shown =
+    refused ?? (tested && { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} })
+  const toNew = accountPath(account, 'drains/new')
+  return showPage(
+    ctx,
+    { account, tab: 'drains' },
+    {
+      title: 'New log drain',
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'drains')}">Log drains</a></p><div class="top"><h1>New log drain</h1></div>
+${faultOf(refused)}
+${tested && testNotice(tested)}
+<form class="stack card" method="post" action="${toNew}" data-turbo="false">
+${tokenField(ctx)}
+${field('name', 'Name', { required: true, refused: shown, attributes: html` maxlength="100" autocomplete="off"` })}
+${field('url', 'Address', { type: 'url', required: true, refused: shown, attributes: html` autocomplete="off" maxlength="2048"` })}
+${select('format', 'Format', FORMATS, { refused: shown })}
+${area('headers', 'Headers', { refused: shown, hint: 'Sent with every request, one in a line: "Authorization: Bearer …". Their values are not shown again. May be empty.' })}
+${checks(
+  'sources',
+  'Sources',
+  SOURCES.map((one) => [one, one] as const),
+  { refused: shown, chosen: SOURCES },
+)}
+${checks(
+  'environments',
+  'Environments',
+  ENVIRONMENTS.map((one) => [one, one] as const),
+  { refused: shown, chosen: ENVIRONMENTS },
+)}
+${await projectBoxes(ctx, account, shown)}
+<p class="actions"><button>Make the log drain</button><button class="quiet" formaction="${accountPath(account, 'drains/new/test')}">Send a test line first</button><a class="button quiet" href="${accountPath(account, 'drains')}">Cancel</a></p>
+</form>`,
+    },
+  )
+}
+
+function testNotice({ status, error }: Static<typeof DrainTested>): Html {
+  return status === undefined
+    ? html`<p class="notice" role="status">The test line arrived.</p>`
+    : html`<p class="notice bad" role="status">The test line did not arrive: ${error}.</p>`
+}
+
+async function showMade(ctx: ConsoleCtx, made: Drain, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: 'drains' },
+    {
+      title: 'The log drain is made',
+      body: html`<div class="top"><h1>The log drain is made</h1></div>
+${made.delivery.secret !== undefined && shownOnce('Secret', made.delivery.secret)}
+<p class="soft">It signs what is sent, as <code>x-vercel-signature</code>.</p>
+<p><a class="button" href="${drainPath(account, made.id)}">Go to the log drain</a></p>`,
+    },
+  )
+}

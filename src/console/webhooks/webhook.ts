@@ -1,0 +1,208 @@
+/** One webhook: what it hears, what it was sent, trying it, and sending a time of deliveries again. The webhook of an app too. */
+import type { Static } from 'typebox'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { Refusal } from '../../refusal.ts'
+import { Type } from '../../schema/builder.ts'
+import type { DeliveryList, RangeReplayed, Webhook, WebhookTested } from '../../webhooks/schema.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { askedTwice, button, pageLinks } from '../controls.ts'
+import { select } from '../fields.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+import { deliveryTable, indented, sendButton, statusForm } from './deliveries.ts'
+import { endpointState, webhookPath } from './webhooks.ts'
+
+const ONE = '/console/t/:slug/webhooks/:id'
+const PAGE = 20
+const ListQuery = Type.Object({
+  until: Type.Optional(Type.String({ maxLength: 20 })),
+  status: Type.Optional(Type.String({ maxLength: 20 })),
+  replayed: Type.Optional(Type.String({ maxLength: 3, pattern: '^[0-9]*$', description: 'a number' })),
+})
+const Range = Type.Object({ hours: Type.String(), status: Type.String() })
+const Nothing = Type.Object({})
+const shows = ['getWebhook', 'getWebhookDeliveries'] as const
+function webhookOf({ params }: ScreenInput) {
+  return { params: { id: params.id! } }
+}
+function toOne(_: unknown, { params }: ScreenInput): string {
+  return webhookPath({ slug: params.slug! }, params.id!)
+}
+
+export const webhookScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: ONE, name: 'consoleWebhook', query: ListQuery, asks: shows, run: showWebhook }),
+  action<typeof Nothing, Static<typeof WebhookTested>>({
+    path: `${ONE}/test`,
+    name: 'consoleTestWebhook',
+    form: Nothing,
+    asks: 'testWebhook',
+    shows,
+    wish: webhookOf,
+    to: (tested, input, ctx) => showTested(ctx, tested, input),
+    again: showAgain,
+  }),
+  action<typeof Range, Static<typeof RangeReplayed>>({
+    path: `${ONE}/replay`,
+    name: 'consoleReplayRange',
+    form: Range,
+    asks: 'replayWebhookDeliveries',
+    shows,
+    names: { since: 'hours' },
+    wish: (input, now) => ({
+      ...webhookOf(input),
+      body: { since: sinceOf(input.form.hours, now), status: input.form.status },
+    }),
+    to: ({ replayed }, { params }) => `${webhookPath({ slug: params.slug! }, params.id!)}?replayed=${replayed}`,
+    again: showAgain,
+  }),
+  action({
+    path: `${ONE}/enable`,
+    name: 'consoleEnableWebhook',
+    asks: 'updateWebhook',
+    shows,
+    wish: (input) => ({ ...webhookOf(input), body: { enabled: true } }),
+    to: toOne,
+    again: showAgain,
+  }),
+  action({
+    path: `${ONE}/take-over`,
+    name: 'consoleTakeWebhookOver',
+    asks: 'transferWebhookOwnership',
+    shows,
+    wish: webhookOf,
+    to: toOne,
+    again: showAgain,
+  }),
+  action({
+    path: `${ONE}/delete`,
+    name: 'consoleDeleteWebhook',
+    asks: 'deleteWebhook',
+    shows,
+    wish: webhookOf,
+    to: (_, { params }) => accountPath({ slug: params.slug! }, 'webhooks'),
+    again: showAgain,
+  }),
+]
+
+/** What is not a number of hours stays what it is: the route says what is wrong with it. */
+function sinceOf(hours: string, now: number): unknown {
+  const ms = Number(hours) * 3_600_000
+  return hours.trim() === '' || !Number.isFinite(ms) ? hours : Math.max(0, Math.round(now - ms))
+}
+
+function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) {
+  return showWebhook(ctx, { ...input, query: {} }, refused)
+}
+
+async function showWebhook(
+  ctx: ConsoleCtx,
+  { params, query }: ScreenInput<Static<typeof ListQuery>>,
+  refused?: Refused,
+) {
+  const account = await accountIn(ctx, params)
+  const id = params.id!
+  const one = await endpointOf(ctx, account, id)
+  const { replayed, ...filter } = query
+  const { deliveries, pagination } = await ctx.ask<Static<typeof DeliveryList>>('getWebhookDeliveries', {
+    account,
+    params: { id },
+    query: { limit: String(PAGE), until: filter.until, status: filter.status || undefined },
+  })
+  const path = webhookPath(account, id)
+  const writes = may(account, one === undefined ? 'integration:write' : 'webhook:write')
+  const to = (deliveryId: string) => webhookPath(account, id, `deliveries/${encodeURIComponent(deliveryId)}`)
+  const actOf = writes && {
+    actOf: (delivery: (typeof deliveries)[number]) => sendButton(ctx, `${to(delivery.id)}/replay`, delivery),
+  }
+  return showPage(
+    ctx,
+    { account, tab: one === undefined ? 'apps' : 'webhooks' },
+    {
+      title: 'Webhook',
+      body: html`${crumbs(account, one)}
+<div class="top"><h1>Webhook</h1>${writes && testForm(ctx, path)}</div>
+${faultOf(refused)}
+${replayed && html`<p class="notice" role="status">${replayed} deliveries are sent again.</p>`}
+${one && factsOf(ctx, account, one)}
+<h2>What was sent</h2>
+${statusForm(path, filter.status)}
+${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
+${pageLinks(path, filter, pagination.next)}
+${writes && rangeForm(ctx, path, refused)}
+${one && writes && html`<h2>Remove it</h2>${askedTwice(ctx, `${path}/delete`, 'Remove the webhook', 'Nothing is sent to it any more. What waits for it is dropped.')}`}`,
+    },
+  )
+}
+
+/** The webhook of the account; undefined for the one of an app, which has no page of settings but the app's. */
+async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Promise<Webhook | undefined> {
+  try {
+    return await ctx.ask<Webhook>('getWebhook', { account, params: { id } })
+  } catch (error) {
+    if (error instanceof Refusal && error.key === 'not_found') return undefined
+    throw error
+  }
+}
+
+function crumbs(account: OwnAccount, one: Webhook | undefined): Html {
+  return one === undefined
+    ? html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a> / webhook of an app</p>`
+    : html`<p class="crumbs"><a href="${accountPath(account, 'webhooks')}">Webhooks</a></p>`
+}
+
+function testForm(ctx: ConsoleCtx, path: string): Html {
+  return html`<form method="post" action="${path}/test" data-turbo="false">${tokenField(ctx)}<button class="quiet">Send a test event</button></form>`
+}
+
+function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook): Html {
+  const path = webhookPath(account, one.id)
+  const grants = may(account, 'installation:grant') && may(account, 'webhook:write')
+  return html`<section class="card"><h2>Endpoint</h2><dl class="facts">
+<dt>URL</dt><dd>${one.url}</dd>
+<dt>State</dt><dd>${endpointState(one)}</dd>
+<dt>Events</dt><dd>${one.events.map((name) => html`<span class="tag">${name}</span> `)}</dd>
+<dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
+${one.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${one.configurationId}`)}">an integration</a></dd>`}
+<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+<dt>Id</dt><dd><code>${one.id}</code></dd>
+</dl>
+${one.disabledAt !== undefined && may(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable it', { look: '' })}
+${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`
+}
+
+function rangeForm(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
+  return html`<section class="card"><h2>Send a time again</h2>
+<form class="stack" method="post" action="${path}/replay">${tokenField(ctx)}
+${field('hours', 'Of the last hours', { type: 'number', value: 24, refused, required: true, hint: 'Up to 100 deliveries are sent, the oldest first.', attributes: html` min="1" max="720" step="1"` })}
+${select(
+  'status',
+  'Which',
+  [
+    ['failed', 'those that failed'],
+    ['dropped', 'those that were dropped'],
+    ['delivered', 'those that arrived'],
+  ],
+  { refused, value: 'failed' },
+)}
+<p class="actions"><button class="quiet">Send them again</button></p></form></section>`
+}
+
+async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  const { arrived, statusCode, error, response, durationMs, request } = tested
+  return showPage(
+    ctx,
+    { account, tab: 'webhooks' },
+    {
+      title: 'Test event',
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'webhooks')}">Webhooks</a> / <a href="${webhookPath(account, params.id!)}">${params.id}</a></p>
+<div class="top"><h1>Test event</h1></div>
+<p class="notice${!arrived && ' bad'}" role="status">${arrived ? `It arrived: the receiver answered ${statusCode} after ${durationMs} ms.` : `It did not arrive: ${error ?? `the receiver answered ${statusCode}`}.`}</p>
+<section class="card"><h2>Request</h2><pre>${indented(request)}</pre></section>
+${response !== null && html`<section class="card"><h2>Answer</h2><pre>${response}</pre></section>`}
+<p><a class="button" href="${webhookPath(account, params.id!)}">Back to the webhook</a></p>`,
+    },
+  )
+}

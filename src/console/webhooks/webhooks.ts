@@ -1,0 +1,141 @@
+/** The webhooks of an account: the list, and registering one, whose secret is shown once. */
+import type { Static } from 'typebox'
+import { EVENTS } from '../../events.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import type { ProjectList } from '../../projects/schema.ts'
+import { Type } from '../../schema/builder.ts'
+import type { MadeWebhook, Webhook } from '../../webhooks/schema.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { shownOnce } from '../controls.ts'
+import { checks } from '../fields.ts'
+import { accountIn, accountPath, may, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+
+const LIST = '/console/t/:slug/webhooks'
+/** So many projects can be chosen from, the newest. */
+const CHOICES = 50
+const NewEndpoint = Type.Object({
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  projectIds: Type.Optional(Type.Array(Type.String())),
+})
+
+export const webhookListScreens: readonly Screen[] = [
+  consoleScreen({ method: 'GET', path: LIST, name: 'consoleWebhooks', asks: ['getWebhooks'], run: showWebhooks }),
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/new`,
+    name: 'consoleNewWebhook',
+    asks: ['getProjects'],
+    run: showNewWebhook,
+  }),
+  action<typeof NewEndpoint, Static<typeof MadeWebhook>>({
+    path: `${LIST}/new`,
+    name: 'consoleCreateWebhook',
+    form: NewEndpoint,
+    asks: 'createWebhook',
+    shows: ['getProjects'],
+    wish: ({ form: { url, ...form } }) => ({ body: { url: url.trim(), ...form } }),
+    to: (made, input, ctx) => showMade(ctx, made, input),
+    again: showNewWebhook,
+  }),
+]
+
+/** The page of a webhook, and what follows it. */
+export function webhookPath(account: Pick<OwnAccount, 'slug'>, id: string, section = ''): string {
+  return accountPath(account, `webhooks/${encodeURIComponent(id)}${section === '' ? '' : `/${section}`}`)
+}
+
+/** Whether an endpoint is sent to, and why not. */
+export function endpointState(one: Pick<Webhook, 'disabledAt' | 'disabledReason' | 'heldAt' | 'failingSince'>): Html {
+  if (one.heldAt !== undefined) return html`<span class="state bad">Held: it needs an owner</span>`
+  if (one.disabledAt !== undefined)
+    return html`<span class="state bad">Disabled${one.disabledReason && `: ${one.disabledReason}`}</span>`
+  if (one.failingSince !== undefined) return html`<span class="state bad">Failing</span>`
+  return html`<span class="state good">Active</span>`
+}
+
+async function showWebhooks(ctx: ConsoleCtx, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  const webhooks = await ctx.ask<Webhook[]>('getWebhooks', { account })
+  return showPage(
+    ctx,
+    { account, tab: 'webhooks' },
+    {
+      title: 'Webhooks',
+      body: html`<div class="top"><h1>Webhooks</h1>${may(account, 'webhook:write') && html`<a class="button" href="${accountPath(account, 'webhooks/new')}">New webhook</a>`}</div>
+${webhooks.length === 0 ? nothing() : table(account, webhooks, ctx.now)}`,
+    },
+  )
+}
+
+function nothing(): Html {
+  return html`<div class="card empty"><h2>No webhook yet</h2>
+<p>A webhook tells a URL of yours what happens here: a deployment is ready, a domain is verified, a variable was changed.</p></div>`
+}
+
+function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): Html {
+  return html`<div class="sheet"><table><thead><tr><th scope="col">URL</th><th scope="col">State</th><th scope="col">Events</th><th scope="col">Projects</th><th scope="col">Changed</th></tr></thead><tbody>
+${webhooks.map(
+  (
+    one,
+  ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">of an integration</span>`}</td>
+<td>${endpointState(one)}</td><td>${one.events.length}</td><td>${one.projectIds?.length ?? 'all'}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
+)}
+</tbody></table></div>`
+}
+
+async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: 'webhooks' },
+    {
+      title: 'New webhook',
+      body: html`<p class="crumbs"><a href="${accountPath(account, 'webhooks')}">Webhooks</a></p><div class="top"><h1>New webhook</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}" data-turbo="false">
+${tokenField(ctx)}
+${field('url', 'URL', { type: 'url', required: true, refused, hint: 'Berth posts each event there, signed with a secret that you see once.', attributes: html` autocomplete="off" maxlength="2048"` })}
+${checks(
+  'events',
+  'Events',
+  Object.keys(EVENTS).map((name) => [name, name] as const),
+  { chosen: [], refused },
+)}
+${await projectBoxes(ctx, account, refused)}
+<p class="actions"><button>Make the webhook</button><a class="button quiet" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
+</form>`,
+    },
+  )
+}
+
+/** The projects that an endpoint may be limited to. */
+export async function projectBoxes(ctx: ConsoleCtx, account: OwnAccount, refused: Refused | undefined): Promise<Html> {
+  const query = { limit: String(CHOICES) }
+  const { projects } = await ctx.ask<Static<typeof ProjectList>>('getProjects', { account, query })
+  if (projects.length === 0) return html``
+  const choices = projects.map(({ id, name }) => [id, name] as const)
+  return checks('projectIds', 'Projects', choices, {
+    chosen: [],
+    refused,
+    hint: 'Tick none for all projects, also those that are made later.',
+  })
+}
+
+async function showMade(ctx: ConsoleCtx, made: Static<typeof MadeWebhook>, { params }: ScreenInput) {
+  const account = await accountIn(ctx, params)
+  return showPage(
+    ctx,
+    { account, tab: 'webhooks' },
+    {
+      title: 'The webhook is made',
+      body: html`<div class="top"><h1>The webhook is made</h1></div>
+${shownOnce('Secret', made.secret)}
+<p class="soft">Your receiver verifies each event with it: <a href="/docs?search=webhooks">how</a>.</p>
+<p><a class="button" href="${webhookPath(account, made.id)}">Go to the webhook</a></p>`,
+    },
+  )
+}

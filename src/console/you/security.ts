@@ -1,0 +1,142 @@
+/** The password of a person, and the browsers in which they are signed in. docs/sign-in-and-consent.md: Passwords and sessions. */
+import type { Static } from 'typebox'
+import { type Html, html } from '../../pages/html.ts'
+import {
+  type PersonCtx,
+  personScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+  type View,
+} from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { type Chosen, changePassword, preparePassword } from '../../sign-in/own-password.ts'
+import { LONGEST, PASSWORD_RULE, SHORTEST } from '../../sign-in/passwords.ts'
+import { endOtherSessions, endOwnSession, listSessionsOf, type OwnSession } from '../../sign-in/sessions.ts'
+import { faultOf, field, type Refused, refusedOf } from '../action.ts'
+import { button } from '../controls.ts'
+import { personPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+
+const SECURITY = personPath('security')
+const Query = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) })
+/** Long enough for every password, short enough that nobody has megabytes hashed. */
+const Typed = Type.String({ maxLength: 1024 })
+const NewPassword = Type.Object({ password: Typed, next: Typed, again: Typed })
+const DONE: Record<string, string> = {
+  password: 'Your password is changed. Every other session of yours has ended.',
+  ended: 'The session has ended.',
+  others: 'Every other session of yours has ended.',
+}
+
+export const securityScreens: readonly Screen[] = [
+  personScreen({
+    method: 'GET',
+    path: SECURITY,
+    name: 'showSecurity',
+    query: Query,
+    run: (ctx, input) => showSecurity(ctx, input),
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${SECURITY}/password`,
+    name: 'changePassword',
+    form: NewPassword,
+    prepare: (ctx, { form }) => preparePassword(ctx, form),
+    run: choose,
+    again: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, refusedOf(refusal, {})),
+    refuses: ['rate_limited'],
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${SECURITY}/sessions/others/end`,
+    name: 'endOtherSessions',
+    run: async (ctx): Promise<View> => {
+      await endOtherSessions(ctx, ctx.visitor.userId, ctx.visitor.sessionHash)
+      return { to: `${SECURITY}?done=others`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+    },
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${SECURITY}/sessions/:sessionId/end`,
+    name: 'endOwnSession',
+    run: async (ctx, { params }): Promise<View> => {
+      await endOwnSession(ctx, ctx.visitor.userId, params.sessionId!)
+      return { to: `${SECURITY}?done=ended`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+    },
+    again: (ctx, input, refusal) => showSecurity(ctx, { ...input, query: {} }, refusedOf(refusal, {})),
+  }),
+]
+
+async function choose(ctx: PersonCtx, input: ScreenInput, chosen: Chosen): Promise<View> {
+  const refused = (field: string, message: string) => ({ field, message, typed: {}, extra: {} })
+  if ('fault' in chosen)
+    return { ...(await showSecurity(ctx, { ...input, query: {} }, refused(chosen.field, chosen.fault))), status: 422 }
+  // A wrong password is counted, so this is an answer and no refusal: a refusal would take the count back.
+  if (!(await changePassword(ctx, chosen))) {
+    const wrong = refused('password', 'The present password is wrong.')
+    return { ...(await showSecurity(ctx, { ...input, query: {} }, wrong)), status: 403 }
+  }
+  return { to: `${SECURITY}?done=password`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+}
+
+async function showSecurity(ctx: PersonCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
+  const { userId, username } = ctx.visitor
+  const sessions = await listSessionsOf(ctx, userId)
+  const done = DONE[query.done ?? '']
+  const longest = html` autocomplete="new-password" maxlength="${LONGEST * 4}"`
+  return showPage(
+    ctx,
+    { person: true, tab: 'security' },
+    {
+      title: 'Password and sessions',
+      body: html`<div class="top"><h1>Password and sessions</h1></div>
+${done !== undefined && html`<p class="notice" role="status">${done}</p>`}
+${faultOf(refused)}
+<form class="stack card" method="post" action="${SECURITY}/password">
+${tokenField(ctx)}
+<h2>Change the password</h2>
+<input type="text" name="username" value="${username}" autocomplete="username" hidden>
+${field('password', 'Present password', { type: 'password', required: true, refused, attributes: html` autocomplete="current-password" maxlength="1024"` })}
+${field('next', 'New password', { type: 'password', required: true, refused, hint: PASSWORD_RULE, attributes: html`${longest} minlength="${SHORTEST}"` })}
+${field('again', 'The same again', { type: 'password', required: true, refused, attributes: longest })}
+<p class="actions"><button>Change the password</button></p>
+</form>
+<h2>Sessions</h2>
+<p class="soft">The browsers in which you are signed in. A session that is not used for 12 hours ends by itself.</p>
+${sessionTable(ctx, sessions)}
+${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'End all others', { look: 'quiet' })}`,
+    },
+  )
+}
+
+function sessionTable(ctx: PersonCtx, sessions: readonly OwnSession[]): Html {
+  const row = (one: OwnSession) => {
+    const here = one.hash === ctx.visitor.sessionHash
+    const where = browserOf(one.agent)
+    return html`<tr><td>${where}${here && html` <span class="tag">this browser</span>`}</td><td>${one.address ?? html`<span class="soft">not noted</span>`}</td>
+<td>${ago(one.created_at, ctx.now)}</td><td>${ago(one.used_at, ctx.now)}</td>
+<td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'End it', { label: `End the session: ${where}, ${one.address ?? one.id}` })}</td></tr>`
+  }
+  return html`<div class="sheet"><table><thead><tr><th scope="col">Browser</th><th scope="col">Address</th><th scope="col">Signed in</th><th scope="col">Last used</th><th scope="col" class="act">Actions</th></tr></thead><tbody>${sessions.map(row)}</tbody></table></div>`
+}
+
+/** TABLE what browsers and systems call themselves, the more exact name first. */
+const BROWSERS = { 'Edg/': 'Edge', 'OPR/': 'Opera', 'Firefox/': 'Firefox', 'Chrome/': 'Chrome', 'Safari/': 'Safari' }
+const SYSTEMS = {
+  Android: 'Android',
+  iPhone: 'iPhone',
+  iPad: 'iPad',
+  Windows: 'Windows',
+  'Mac OS': 'macOS',
+  Linux: 'Linux',
+}
+
+/** `Firefox on Linux`; what a browser calls itself where it is none of these. */
+function browserOf(agent: string | null): string {
+  const nameIn = (table: Record<string, string>) => Object.entries(table).find(([mark]) => agent?.includes(mark))?.[1]
+  const browser = nameIn(BROWSERS)
+  const system = nameIn(SYSTEMS)
+  if (browser === undefined) return agent?.slice(0, 40) || 'Unknown browser'
+  return system === undefined ? browser : `${browser} on ${system}`
+}

@@ -1,0 +1,163 @@
+/** The tokens of a person: the list, making one, whose text is shown once, and ending one. docs/accounts.md: Tokens. */
+import type { Static } from 'typebox'
+import { accountsOf, nameOf, type OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { SCOPES } from '../../permissions/scopes.ts'
+import { Type } from '../../schema/builder.ts'
+import type { MadeUserToken, UserTokenList } from '../../tokens/schema.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { button, pageLinks, shownOnce } from '../controls.ts'
+import { type Choice, checks, select } from '../fields.ts'
+import { personPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
+
+const LIST = personPath('tokens')
+const PAGE = 20
+const DAY_MS = 86_400_000
+const Query = Type.Object({ until: Type.Optional(Type.String({ maxLength: 20 })) })
+const NewToken = Type.Object({
+  name: Type.String(),
+  account: Type.String(),
+  project: Type.Optional(Type.String()),
+  days: Type.String(),
+  scopes: Type.Optional(Type.Array(Type.String())),
+})
+const DAYS: readonly Choice[] = [
+  ['7', 'in 7 days'],
+  ['30', 'in 30 days'],
+  ['90', 'in 90 days'],
+  ['365', 'in a year'],
+  ['', 'never'],
+]
+const GRANTS = SCOPES.flatMap((scope) => [
+  [`read:${scope}`, `${scope}: read`] as const,
+  [`read-write:${scope}`, `${scope}: read and write`] as const,
+])
+type Token = Static<typeof UserTokenList>['tokens'][number]
+
+export const ownTokenScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'consoleTokens',
+    query: Query,
+    asks: ['listAuthTokens'],
+    run: showTokens,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/new`,
+    name: 'consoleNewToken',
+    asks: [],
+    fresh: true,
+    run: showNewToken,
+  }),
+  action<typeof NewToken, Static<typeof MadeUserToken>>({
+    path: `${LIST}/new`,
+    name: 'consoleMakeToken',
+    form: NewToken,
+    asks: 'createAuthToken',
+    shows: [],
+    fresh: true,
+    names: { projectId: 'project', expiresAt: 'days' },
+    wish: ({ form: { name, account, project, days, scopes } }, now) => ({
+      ...(account !== '' && { account: { id: account } }),
+      body: {
+        name: name.trim(),
+        ...(project?.trim() && { projectId: project.trim() }),
+        // What is no number of days goes on as it is, and the route says what is wrong with it.
+        ...(days !== '' && { expiresAt: /^[0-9]{1,4}$/.test(days) ? now + Number(days) * DAY_MS : days }),
+        ...(scopes && { scopes }),
+      },
+    }),
+    to: (made, _, ctx) => showMade(ctx, made),
+    again: showNewToken,
+  }),
+  action({
+    path: `${LIST}/:id/end`,
+    name: 'consoleEndToken',
+    asks: 'deleteAuthToken',
+    shows: ['listAuthTokens'],
+    wish: ({ params }) => ({ params: { id: params.id! } }),
+    to: () => LIST,
+    again: (ctx, input, refused) => showTokens(ctx, { ...input, query: {} }, refused),
+  }),
+]
+
+async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
+  const { tokens, pagination } = await ctx.ask<Static<typeof UserTokenList>>('listAuthTokens', {
+    query: { limit: String(PAGE), until: query.until },
+  })
+  return showPage(
+    ctx,
+    { person: true, tab: 'tokens' },
+    {
+      title: 'Tokens',
+      body: html`<div class="top"><h1>Tokens</h1><a class="button" href="${LIST}/new">New token</a></div>
+${faultOf(refused)}
+${tokens.length === 0 ? nothing() : table(ctx, tokens, await accountsOf(ctx))}
+${pageLinks(LIST, { until: query.until }, pagination.next)}`,
+    },
+  )
+}
+
+function nothing(): Html {
+  return html`<div class="card empty"><h2>No token yet</h2><p>With a token programs do what you may: the command line, a pipeline, Terraform.</p></div>`
+}
+
+function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly OwnAccount[]): Html {
+  const called = (id: string) => accounts.find((one) => one.id === id)?.slug ?? id
+  return html`<div class="sheet"><table><thead><tr><th scope="col">Name</th><th scope="col">For</th><th scope="col">May</th><th scope="col">Last used</th><th scope="col">Ends</th><th scope="col" class="act">Actions</th></tr></thead><tbody>
+${tokens.map(
+  (
+    one,
+  ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">made ${ago(one.createdAt, ctx.now)}</span></td>
+<td>${one.teamId === undefined ? 'all your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
+<td>${one.granted === undefined ? 'all that you may' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
+<td>${one.activeAt === one.createdAt ? 'not yet' : ago(one.activeAt, ctx.now)}</td>
+<td>${one.expiresAt === undefined ? 'never' : ago(one.expiresAt, ctx.now)}</td>
+<td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'End it', { label: `End the token ${one.name || one.id}` })}</td></tr>`,
+)}
+</tbody></table></div>`
+}
+
+async function showNewToken(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {
+  const accounts = (await accountsOf(ctx)).filter(({ kind }) => kind === 'team')
+  const choices = [
+    ['', 'All your accounts'] as const,
+    ...accounts.map((one) => [one.id, `${nameOf(one)} alone`] as const),
+  ]
+  return showPage(
+    ctx,
+    { person: true, tab: 'tokens' },
+    {
+      title: 'New token',
+      body: html`<p class="crumbs"><a href="${LIST}">Tokens</a></p><div class="top"><h1>New token</h1></div>
+${faultOf(refused)}
+<form class="stack card" method="post" action="${url}" data-turbo="false">
+${tokenField(ctx)}
+${field('name', 'Name', { required: true, refused, hint: 'What it is for, so that you know it later.', attributes: html` maxlength="100" autocomplete="off"` })}
+${select('account', 'For', choices, { refused })}
+${field('project', 'One project alone', { refused, hint: 'Its name or id. Empty: all projects.', attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${select('days', 'Ends', DAYS, { refused, value: '90' })}
+${checks('scopes', 'Scopes', GRANTS, { chosen: [], refused, hint: 'Tick none for all that you may.' })}
+<p class="actions"><button>Make the token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
+</form>`,
+    },
+  )
+}
+
+async function showMade(ctx: ConsoleCtx, { token, bearerToken }: Static<typeof MadeUserToken>) {
+  return showPage(
+    ctx,
+    { person: true, tab: 'tokens' },
+    {
+      title: 'The token is made',
+      body: html`<div class="top"><h1>The token is made</h1></div>
+${shownOnce(token.name, bearerToken)}
+<section class="card"><h2>Try it</h2><pre>curl -H "authorization: Bearer $TOKEN" ${ctx.deps.origin()}/v2/user</pre></section>
+<p><a class="button" href="${LIST}">Back to the tokens</a></p>`,
+    },
+  )
+}

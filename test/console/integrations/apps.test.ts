@@ -1,0 +1,89 @@
+/** Apps in the console: registered with a secret that is shown once, changed, given a second secret, installed, tried and removed. docs/console.md. */
+import assert from 'node:assert/strict'
+import { signedIn } from '../../support/clients/browser-client.ts'
+import { receiver } from '../../support/servers/receiver.ts'
+import { onBothEngines } from '../../support/world.ts'
+import { install, makeInstallation } from '../../support/worlds/integration-world.ts'
+
+const APP = {
+  slug: 'helper',
+  name: 'Helper 🚢',
+  redirectUrl: 'https://app.example.com/callback',
+  'level-project': 'read',
+}
+
+onBothEngines(
+  'an app is registered, changed, given a second secret, tried and removed',
+  async (world, t) => {
+    const to = await receiver(t)
+    const client = await signedIn(world)
+    const path = '/console/t/team/apps'
+    assert.match((await client.get(path)).text, /No app yet/)
+    await client.get(`${path}/new`)
+    const made = await client.post(`${path}/new`, { ...APP, webhookUrl: to.url })
+    assert.equal(made.status, 200, made.text)
+    const [, secret] = /<pre class="secret">([^<]+)</.exec(made.text)!
+    const [id] = /oac_\w+/.exec(made.text)!
+    const one = `${path}/${id}`
+    const shown = await client.get(one)
+    assert.match(shown.text, /Helper 🚢/)
+    assert.match(shown.text, /read:project/)
+    assert.match(shown.text, /Nobody has installed it/)
+    assert.doesNotMatch((await client.get(path)).text + shown.text, new RegExp(secret!))
+
+    const change = await client.get(`${one}/change`)
+    assert.match(change.text, /<option value="read" selected>Read</)
+    const wrong = await client.post(`${one}/change`, { ...APP, redirectUrl: 'ftp://nowhere' })
+    assert.equal(wrong.status, 400)
+    assert.match(wrong.text, /id="redirectUrl-fault">`redirectUrl` should begin/)
+    assert.match(wrong.text, /value="ftp:\/\/nowhere"/)
+    const changed = await client.post(`${one}/change`, { ...APP, webhookUrl: to.url, 'level-domain': 'read-write' })
+    assert.equal(changed.location, one, changed.text)
+    assert.match((await client.get(one)).text, /read-write:domain/)
+
+    await client.get(`${one}/secrets`)
+    const second = await client.post(`${one}/secrets`)
+    const [, other] = /<pre class="secret">([^<]+)</.exec(second.text)!
+    assert.notEqual(other, secret)
+    const [first] = /secrets\/(\w+)\/delete/.exec((await client.get(one)).text)!.slice(1)
+    assert.equal((await client.post(`${one}/secrets/${first}/delete`)).location, one)
+    const last = /secrets\/(\w+)\/delete/.exec((await client.get(one)).text)![1]
+    const kept = await client.post(`${one}/secrets/${last}/delete`)
+    assert.equal(kept.status, 409)
+    assert.match(kept.text, /role="alert"/)
+
+    const [webhook] = /webhooks\/(hook_\w+)/.exec((await client.get(one)).text)!.slice(1)
+    const tried = await client.post(`${path.replace('apps', 'webhooks')}/${webhook}/test`)
+    assert.match(tried.text, /It arrived: the receiver answered 200/, tried.text)
+    assert.equal(to.got[0]!.body.type, 'webhook.test')
+
+    await install(world, { id: id!, clientId: id!, clientSecret: other!, secretId: '', slug: 'helper' })
+    assert.match((await client.get(one)).text, /icfg_\w+/)
+    assert.equal((await client.post(`${one}/delete`)).status, 409, 'it is installed')
+  },
+  { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' },
+)
+
+onBothEngines('an installed integration is shown with what it may do and where, and is removed', async (world) => {
+  const client = await signedIn(world)
+  const team = `?teamId=${world.credentials.teamId}` as const
+  const { id: projectId } = (await world.call('POST', `/v10/projects${team}`, { name: 'web' })).body
+  await world.call('POST', `/v10/projects${team}`, { name: 'shop' })
+  const list = '/console/t/team/integrations'
+  assert.match((await client.get(list)).text, /No integration is installed/)
+  const { installationId } = await makeInstallation(world, {}, { projects: [projectId] })
+  assert.match((await client.get(list)).text, /Helper[\s\S]*1 project /)
+  const one = `${list}/${installationId}`
+  const shown = await client.get(one)
+  assert.match(shown.text, /See projects, change their settings/)
+  assert.match(shown.text, /<td>web<\/td>/)
+  const wrong = await client.post(`${one}/projects`, { project: 'nowhere' })
+  assert.equal(wrong.status, 404)
+  assert.match(wrong.text, /value="nowhere"/)
+  assert.equal((await client.post(`${one}/projects`, { project: 'shop' })).location, one)
+  assert.match((await client.get(one)).text, /<td>shop<\/td>/)
+  assert.equal((await client.post(`${one}/projects/${projectId}/remove`)).location, one)
+  assert.doesNotMatch((await client.get(one)).text, /<td>web<\/td>/)
+  assert.equal((await client.post(`${one}/uninstall`)).location, list)
+  assert.match((await client.get(list)).text, /No integration is installed/)
+})

@@ -1,0 +1,136 @@
+/** A team in the console: made, its people invited, changed and removed, its settings, and who changed what. docs/console.md. */
+import assert from 'node:assert/strict'
+import { givePassword, openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
+import { onBothEngines } from '../../support/world.ts'
+
+onBothEngines('a person makes a team, invites somebody, changes their role, and both leave it', async (world) => {
+  const client = await signedIn(world)
+  await client.get('/console/teams/new')
+  const wrong = await client.post('/console/teams/new', { name: 'ünï 🚢', slug: 'Not A Slug' })
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.text, /id="slug-fault"/)
+  assert.match(wrong.text, /value="ünï 🚢"/)
+  const taken = await client.post('/console/teams/new', { slug: 'admin' })
+  assert.equal(taken.status, 409)
+  const made = await client.post('/console/teams/new', { name: 'ünï 🚢', slug: 'crew' })
+  assert.equal(made.location, '/console/t/crew/members', made.text)
+  const path = made.location
+  const alone = await client.get(path)
+  assert.match(alone.text, /<span class="tag">you<\/span>/)
+  const last = await client.post(`${path}/${world.credentials.userId}/leave`)
+  assert.equal(last.status, 409, 'a team that a person made has an OWNER')
+
+  const guest = await world.user('guest')
+  await client.get(`${path}/invite`)
+  const bad = await client.post(`${path}/invite`, { email: 'no address', role: 'VIEWER' })
+  assert.equal(bad.status, 400)
+  assert.match(bad.text, /id="email-fault"/)
+  const invited = await client.post(`${path}/invite`, { email: 'guest@example.com', role: 'VIEWER' })
+  const [link] = /<pre class="secret">([^<]+)</.exec(invited.text)!.slice(1)
+  assert.match((await client.get(path)).text, /Invited[\s\S]*guest@example.com/)
+  const twice = await client.post(`${path}/invite`, { email: 'guest@example.com', role: 'VIEWER' })
+  assert.equal(twice.status, 409)
+
+  const other = await signedIn(world, guest.id, 'guest')
+  assert.equal((await other.get(path)).status, 404, 'no member yet')
+  await other.get(pathOf(link!))
+  assert.equal((await other.post(pathOf(link!), { answer: 'accept' })).status, 200)
+  const seen = await other.get(path)
+  assert.equal(seen.status, 200)
+  assert.doesNotMatch(seen.text, /Invite somebody|Change the role/)
+  assert.equal((await other.post(`${path}/${world.credentials.userId}/remove`)).status, 403)
+  assert.equal((await other.post(`${path}/invite`, { email: 'x@example.com', role: 'OWNER' })).status, 403)
+
+  await client.get(path)
+  assert.equal((await client.post(`${path}/${guest.id}/role`, { role: 'KING' })).status, 400)
+  assert.equal((await client.post(`${path}/${guest.id}/role`, { role: 'OWNER' })).location, path)
+  assert.match((await other.get(path)).text, /Invite somebody/)
+  assert.equal((await client.post(`${path}/${world.credentials.userId}/leave`)).location, '/console')
+  assert.equal((await client.get(path)).status, 404)
+})
+
+onBothEngines('a member is removed, an invitation is taken back, and people are found', async (world) => {
+  const client = await signedIn(world)
+  const guest = await world.user('guest')
+  await world.join(guest, 'MEMBER')
+  const path = '/console/t/team/members'
+  assert.match((await client.get(`${path}?search=gues`)).text, /guest@example.com/)
+  assert.match((await client.get(`${path}?search=nobody+at+all`)).text, /Nobody here is called so/)
+  assert.equal((await client.post(`${path}/${guest.id}/remove`)).location, path)
+  assert.doesNotMatch((await client.get(path)).text, /guest@example.com/)
+  await client.post(`${path}/invite`, { email: 'later@example.com', role: 'MEMBER' })
+  const [back] = /action="([^"]+inv_[^"]+\/remove)"/.exec((await client.get(path)).text)!.slice(1)
+  assert.equal((await client.post(back!)).location, path)
+  assert.doesNotMatch((await client.get(path)).text, /later@example.com/)
+})
+
+onBothEngines('the settings of a team are changed by its owners, and its pages move with the slug', async (world) => {
+  const client = await signedIn(world)
+  const path = '/console/t/team/settings'
+  await client.get(path)
+  const long = await client.post(path, { name: 'n'.repeat(101), slug: 'team', sensitive: 'on' })
+  assert.equal(long.status, 400)
+  assert.match(long.text, /id="name-fault"/)
+  assert.match(long.text, new RegExp('n'.repeat(101)))
+  const fields = { name: 'مرحبا', slug: 'harbour', description: '‮<script>', sensitive: 'on' }
+  const changed = await client.post(path, fields)
+  assert.equal(changed.location, '/console/t/harbour/settings', changed.text)
+  const shown = await client.get(changed.location)
+  assert.match(shown.text, /value="مرحبا"/)
+  assert.match(shown.text, /&lt;script&gt;/)
+  assert.match(shown.text, /<option value="on" selected>/)
+  assert.equal((await client.get(path)).status, 404)
+  const guest = await world.user('guest')
+  await world.join(guest, 'MEMBER')
+  const other = await signedIn(world, guest.id, 'guest')
+  const read = await other.get(changed.location)
+  assert.match(read.text, /Only an OWNER/)
+  assert.equal((await other.post(changed.location, { ...fields, slug: 'mine' })).status, 403)
+})
+
+onBothEngines(
+  'who changed what is shown to those who see the projects, filtered, and kept as a file',
+  async (world) => {
+    const client = await signedIn(world)
+    const team = `?teamId=${world.credentials.teamId}` as const
+    await world.call('POST', `/v10/projects${team}`, { name: 'web' })
+    const variable = { key: 'TOKEN', value: 'a value of mine', target: ['production'], type: 'encrypted' }
+    await world.call('POST', `/v10/projects/web/env${team}`, variable)
+    await world.call('POST', '/v10/projects', { name: 'elsewhere' })
+    const path = '/console/t/team/activity'
+    const shown = await client.get(path)
+    assert.match(shown.text, /Create project env/)
+    assert.match(shown.text, />admin</)
+    assert.doesNotMatch(shown.text, /a value of mine/)
+    assert.equal(shown.text.match(/>Create project</g)?.length, 1, 'of this account alone')
+    assert.doesNotMatch((await client.get(`${path}?type=createProject`)).text, /Create project env/)
+    assert.match((await client.get(`${path}?actorId=usr_nobody`)).text, /Nothing here/)
+    const file = await client.get(`${path}/export?type=createProjectEnv`)
+    assert.match(String(file.headers['content-disposition']), /attachment; filename="activity-team.csv"/)
+    assert.match(String(file.headers['content-type']), /^text\/csv/)
+    const lines = file.text.trim().split('\r\n')
+    assert.equal(lines.length, 2)
+    assert.match(lines[1]!, /,user,usr_\w+,admin,createProjectEnv,web,key value target type$/)
+    const guest = await world.user('guest')
+    await world.join(guest, 'BILLING')
+    const other = await signedIn(world, guest.id, 'guest')
+    assert.equal((await other.get(path)).status, 403)
+    assert.equal((await other.get(`${path}/export`)).status, 403)
+    assert.equal((await client.get('/console/t/admin/activity')).status, 200, 'of the personal account too')
+  },
+)
+
+onBothEngines(
+  'where the operator makes the teams, nobody else does',
+  async (world) => {
+    await givePassword(world, world.credentials.userId)
+    const client = openClient(world)
+    await client.get('/sign-in')
+    await client.post('/sign-in', { name: 'admin', password: PASSWORD })
+    await client.get('/console/teams/new')
+    const refused = await client.post('/console/teams/new', { slug: 'crew' })
+    assert.equal(refused.status, 403)
+    assert.match(refused.text, /the operator makes the teams/)
+  },
+  { BERTH_TEAMS_BY: 'operator' },
+)

@@ -1,0 +1,139 @@
+/** Webhooks in the console: made with a secret that is shown once, tried, and what failed is seen and sent again. docs/console.md. */
+import assert from 'node:assert/strict'
+import { signedIn } from '../../support/clients/browser-client.ts'
+import { deliver, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
+import { onBothEngines } from '../../support/world.ts'
+
+const PATH = '/console/t/admin/webhooks'
+
+onBothEngines(
+  'a webhook is made, tried and removed, and its secret is on one page alone',
+  async (world, t) => {
+    const to = await receiver(t)
+    const client = await signedIn(world)
+    assert.match((await client.get(PATH)).text, /No webhook yet/)
+    await client.get(`${PATH}/new`)
+    const wrong = await client.post(`${PATH}/new`, {
+      url: 'gopher://x',
+      events: ['project.created', 'deployment.ready'],
+    })
+    assert.equal(wrong.status, 400)
+    assert.match(wrong.text, /id="url-fault"/)
+    assert.match(wrong.text, /value="gopher:\/\/x"/)
+    assert.match(wrong.text, /value="deployment.ready" checked/)
+    const none = await client.post(`${PATH}/new`, { url: to.url })
+    assert.equal(none.status, 400)
+    assert.match(none.text, /id="events-fault"/)
+    assert.ok(none.text.includes(`value="${to.url}"`), 'what was typed is kept')
+    const made = await client.post(`${PATH}/new`, { url: to.url, events: ['project.created'] })
+    const [, secret] = /<pre class="secret">(whsec_[^<]+)</.exec(made.text)!
+    const [id] = /hook_\w+/.exec(made.text)!
+    const shown = await client.get(`${PATH}/${id}`)
+    assert.match(shown.text, /Active/)
+    assert.ok(!`${shown.text}${(await client.get(PATH)).text}`.includes(secret!))
+
+    to.answer((response) => response.writeHead(500).end('broken'))
+    const failed = await client.post(`${PATH}/${id}/test`)
+    assert.match(failed.text, /It did not arrive: the receiver answered 500/)
+    assert.equal(to.got[0]!.body.type, 'webhook.test')
+    assert.equal((await client.post(`${PATH}/${id}/delete`)).location, PATH)
+    assert.equal((await client.get(`${PATH}/${id}`)).status, 404)
+  },
+  LOCAL,
+)
+
+onBothEngines(
+  'what did not arrive is seen with request and attempts, and is sent again by itself and by its time',
+  async (world, t) => {
+    const to = await receiver(t)
+    const client = await signedIn(world)
+    const { id } = await register(world, to.url, ['project.created'])
+    const path = `${PATH}/${id}`
+    to.answer((response) => response.writeHead(500).end('no'))
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    await world.call('POST', '/v10/projects', { name: 'shop' })
+    await deliver(world)
+    await deliver(world, world.deps.clock.now() + 10_000)
+    const list = await client.get(path)
+    assert.match(list.text, /Failing/)
+    const [delivery] = /"([^"]+\/deliveries\/[^"/]+)"/.exec(list.text)!.slice(1)
+    const shown = await client.get(delivery!)
+    assert.match(shown.text, /&quot;type&quot;: &quot;project.created&quot;/)
+    assert.match(shown.text, /<td>500<\/td>/)
+    assert.match(shown.text, /Send now/)
+
+    to.answer((response) => response.end('ok'))
+    assert.equal((await client.post(`${delivery}/replay`)).location, delivery)
+    await deliver(world)
+    assert.match((await client.get(delivery!)).text, /delivered/)
+    assert.equal((await client.post(`${delivery}/replay`)).location, delivery, 'also one that arrived')
+    assert.equal((await client.post(`${delivery}/replay`)).status, 409, 'it is under way')
+    await deliver(world)
+
+    const failed = { status: 'failed', due_at: null, done_at: 1 } as const
+    await world.deps.db.write((tx) => tx.updateTable('delivery').set(failed).where('status', '=', 'pending').execute())
+    const wrong = await client.post(`${path}/replay`, { hours: 'many', status: 'failed' })
+    assert.equal(wrong.status, 400)
+    assert.match(wrong.text, /id="hours-fault"/)
+    const again = await client.post(`${path}/replay`, { hours: '24', status: 'failed' })
+    assert.equal(again.location, `${path}?replayed=1`, again.text)
+    assert.match((await client.get(again.location)).text, /1 deliveries are sent again/)
+    const count = to.got.length
+    await deliver(world)
+    assert.equal(to.got.length, count + 1)
+    assert.match((await client.get(`${path}?status=failed`)).text, /Nothing was sent yet that is shown here/)
+  },
+  LOCAL,
+)
+
+onBothEngines(
+  'a log drain is tried before it is made, switched off and on, and what was sent to it is seen',
+  async (world, t) => {
+    const to = await receiver(t)
+    const client = await signedIn(world)
+    const list = '/console/t/admin/drains'
+    assert.match((await client.get(list)).text, /No log drain yet/)
+    await client.get(`${list}/new`)
+    const fields = {
+      name: 'logs <b>',
+      url: to.url,
+      format: 'json',
+      headers: 'Authorization: Bearer of-mine',
+      sources: ['edge', 'lambda'],
+      environments: ['production'],
+    }
+    const tried = await client.post(`${list}/new/test`, fields)
+    assert.match(tried.text, /The test line arrived/)
+    assert.match(tried.text, /value="logs &lt;b&gt;"/)
+    assert.match(tried.text, /name="sources" value="build">/, 'what was not ticked is not ticked')
+    assert.equal(to.got[0]!.headers.authorization, 'Bearer of-mine')
+    const wrong = await client.post(`${list}/new`, { ...fields, url: 'nowhere' })
+    assert.equal(wrong.status, 400)
+    assert.match(wrong.text, /id="url-fault">`url`:/)
+    const made = await client.post(`${list}/new`, fields)
+    const [, secret] = /<pre class="secret">([^<]+)</.exec(made.text)!
+    const [id] = /ld_\w+/.exec(made.text)!
+    const path = `${list}/${id}`
+    const shown = await client.get(path)
+    assert.match(shown.text, /authorization/)
+    assert.doesNotMatch(shown.text, new RegExp(`of-mine|${secret}`))
+
+    const projectId = (await world.call('POST', '/v10/projects', { name: 'web' })).body.id
+    const lines = [{ timestamp: 1, message: 'hello', source: 'edge', environment: 'production' }]
+    to.answer((response) => response.writeHead(500).end())
+    await world.operator('POST', `/operator/v1/projects/${projectId}/logs`, { lines })
+    await deliver(world)
+    await deliver(world, world.deps.clock.now() + 10_000)
+    const [send] = /action="([^"]+\/replay)"/.exec((await client.get(path)).text)!.slice(1)
+    to.answer((response) => response.end())
+    assert.equal((await client.post(send!)).location, path)
+    await deliver(world)
+    assert.match((await client.get(path)).text, /delivered/)
+    assert.equal((await client.post(`${path}/disable`)).location, path)
+    assert.match((await client.get(path)).text, /Disabled/)
+    assert.equal((await client.post(`${path}/enable`)).location, path)
+    assert.match((await client.get(path)).text, /Active/)
+    assert.equal((await client.post(`${path}/delete`)).location, list)
+  },
+  LOCAL,
+)
