@@ -5,7 +5,7 @@ import { type Route, unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
 import { makeDeployment, makeProject } from './projects.ts'
-import { endDeliveries, proveDomains } from './states.ts'
+import { endDeliveries, proveDomains, setDue } from './states.ts'
 import type { Answer, Call, Method, World } from './world.ts'
 import { type App, install, makeIntegration, REDIRECT } from './worlds/integration-world.ts'
 
@@ -82,8 +82,7 @@ export async function openSamples(world: World): Promise<Samples> {
   await world.operator('POST', `/operator/v1/projects/${projectId}/logs`, { lines: [line] })
   const [{ id: drainDeliveryId }] = (await world.call('GET', `/v1/drains/${newerDrainId}/deliveries`)).body.deliveries
   // As after an attempt that failed: the next one is far away.
-  const waits = { due_at: world.deps.clock.now() + 3_600_000 }
-  await world.deps.db.write((tx) => tx.updateTable('delivery').set(waits).where('id', '=', drainDeliveryId).execute())
+  await setDue(world, drainDeliveryId, world.deps.clock.now() + 3_600_000)
   const [{ id: deliveryId }, { id: operatorsDeliveryId }] = (
     await world.operator('GET', '/operator/v1/webhook-deliveries?status=failed')
   ).body.deliveries

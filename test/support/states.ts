@@ -112,7 +112,10 @@ export async function setWebhookUrl({ deps }: Store, id: string, url: string): P
 /** Ends all deliveries, or all but one. Otherwise one fails for good, or is dropped, after days. */
 export async function endDeliveries({ deps }: Store, status: 'failed' | 'dropped', butId = ''): Promise<void> {
   const ended = { status, due_at: null, done_at: 1 }
-  await deps.db.write((tx) => tx.updateTable('delivery').set(ended).where('id', '!=', butId).execute())
+  await deps.db.write((tx) => {
+    const all = tx.updateTable('delivery').set(ended)
+    return (butId === '' ? all : all.where('id', '!=', butId)).execute()
+  })
 }
 
 /** Makes a delivery due at another moment. Otherwise it is so after a try that failed. */
