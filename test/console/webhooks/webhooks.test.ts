@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { deliver, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
+import { endDeliveries } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const PATH = '/console/t/admin/webhooks'
@@ -70,8 +71,7 @@ onBothEngines(
     assert.equal((await client.post(`${delivery}/replay`)).status, 409, 'it is under way')
     await deliver(world)
 
-    const failed = { status: 'failed', due_at: null, done_at: 1 } as const
-    await world.deps.db.write((tx) => tx.updateTable('delivery').set(failed).where('status', '=', 'pending').execute())
+    await endDeliveries(world, 'failed', delivery!.split('/').at(-1))
     const wrong = await client.post(`${path}/replay`, { hours: 'many', status: 'failed' })
     assert.equal(wrong.status, 400)
     assert.match(wrong.text, /id="hours-fault"/)
