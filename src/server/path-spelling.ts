@@ -39,7 +39,7 @@ export function nothingAt({ originalUrl }: Pick<FastifyRequest, 'originalUrl'>):
  * Whether a request target (path and query, without the version) spells the fixed words of the pattern that it was routed to as they
  * are; what stands for a `:name` is free, but not nothing. One slash more at the end is let pass, unless `exact`.
  */
-function isSpelledOut(url: string, pattern: string, exact: boolean): boolean {
+export function isSpelledOut(url: string, pattern: string, exact: boolean): boolean {
   const end = url.indexOf('?')
   const path = end === -1 ? url : url.slice(0, end)
   if (path.includes('#')) return false

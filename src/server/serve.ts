@@ -208,17 +208,20 @@ function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Scr
 
 /** Before a body is read or a token looked at. */
 function refuseNotServed(app: FastifyInstance, refuse: Refuse, served: Parameters<typeof notServed>[0]): void {
-  for (const { method, url, allow, refusal } of notServed(served)) {
-    app.route({
-      method,
-      url,
-      exposeHeadRoute: false,
-      onRequest: async (request, reply) => {
-        if (allow !== undefined) reply.header('allow', allow)
-        await refuse(refusal(request.method), request, reply)
-      },
-      handler: () => undefined,
-    })
+  const { routes, find } = notServed(served)
+  const answer = ({ allow, refusal }: (typeof routes)[number], request: FastifyRequest, reply: FastifyReply) => {
+    if (allow !== undefined) reply.header('allow', allow)
+    refuse(refusal(), request, reply)
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    const found = request.is404 ? find(request.method, request.raw.url!) : undefined
+    if (found) answer(found, request, reply)
+    else done()
+  })
+  for (const one of routes) {
+    const { method, url } = one
+    const onRequest = (request: FastifyRequest, reply: FastifyReply) => answer(one, request, reply)
+    app.route({ method, url, exposeHeadRoute: false, onRequest, handler: () => undefined })
   }
 }
 
