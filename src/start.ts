@@ -89,6 +89,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
     ...(edge === undefined ? [] : [edge]),
     '',
     ...(isShown ? firstLines(credentials, config, file) : [laterLine(credentials, config, file, firstStart)]),
+    ...welcomeLines(credentials, config.publicUrl ?? url, firstStart, isShown),
     '',
     'Create a project:',
     `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${tokenText ?? '$TOKEN'}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
@@ -103,6 +104,12 @@ function laterLine({ token }: Service['credentials'], config: Config, file: stri
     return 'This store was first started with another data folder: make a token with POST /operator/v1/tokens'
   const firstRows = firstStart ? 'First start: a user (admin), a team (team) and a token were made. ' : ''
   return `${firstRows}The first token${config.operatorToken ? ' is' : ' and the operator token are'} in ${file}`
+}
+
+/** The link by which the first person sets their password. Its secret is for a terminal alone, as the first token is. */
+function welcomeLines({ welcome }: Service['credentials'], origin: string | undefined, first: boolean, shown: boolean) {
+  if (!first) return []
+  return shown ? ['', 'Open this link once to set your password:', `  ${origin}${welcome}`] : ['berth welcome prints the link by which you set your password']
 }
 
 /** For a shell, as one word. */

@@ -10,8 +10,8 @@ export type Asking = {
   path: string
   /** An object is sent as JSON, a text as text. */
   body?: object | string
-  /** Whose token is shown: the operator's, or that of a client of the public API. */
-  as: 'operator' | 'client'
+  /** Whose token is shown: the operator's, that of a client of the public API, or none. */
+  as: 'operator' | 'client' | 'anyone'
   /** The list in the answer that comes in pages: all of them are asked for. */
   list?: string
 }
@@ -69,7 +69,7 @@ async function askOnce(config: Config, { method, path, body, as }: Asking): Prom
   const fetch = await openFetch(config)
   const isText = typeof body === 'string'
   const headers = {
-    authorization: `Bearer ${tokenOf(config, as)}`,
+    ...(as !== 'anyone' && { authorization: `Bearer ${tokenOf(config, as)}` }),
     ...(body !== undefined && { 'content-type': isText ? 'text/plain' : 'application/json' }),
   }
   for (let waits = 0; ; waits++) {
@@ -100,18 +100,26 @@ const TOKENS = {
   client: { setting: 'BERTH_TOKEN', field: 'token', called: 'token' },
 } as const
 
-function tokenOf(config: Config, as: Asking['as']): string {
+function tokenOf(config: Config, as: keyof typeof TOKENS): string {
   const { setting, field, called } = TOKENS[as]
   const setToken = as === 'operator' ? config.operatorToken : config.clientToken
   if (setToken !== undefined) return setToken
-  const file = join(config.dataFolder, 'credentials.json')
   let credentials: Record<string, string>
   try {
-    credentials = JSON.parse(readFileSync(file, 'utf8'))
+    credentials = readCredentials(config)
   } catch (error) {
-    throw new Error(`no ${called}: set ${setting}, or BERTH_DATA to the folder of ${file}`, { cause: error })
+    throw new Error(`no ${called}: set ${setting}, or BERTH_DATA to the folder of ${credentialsFile(config)}`, { cause: error })
   }
   const token = credentials[field]
-  if (token === undefined) throw new Error(`${file} holds no ${called}: set ${setting}`)
+  if (token === undefined) throw new Error(`${credentialsFile(config)} holds no ${called}: set ${setting}`)
   return token
+}
+
+/** What the first start kept in the data folder. Throws where there is no such file. */
+export function readCredentials(config: Config): Record<string, string> {
+  return JSON.parse(readFileSync(credentialsFile(config), 'utf8'))
+}
+
+export function credentialsFile({ dataFolder }: Config): string {
+  return join(dataFolder, 'credentials.json')
 }

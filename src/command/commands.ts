@@ -22,6 +22,13 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   {
+    words: 'welcome',
+    summary: 'Print the link of the first start, by which the first person sets a password and signs in',
+    more: 'It works once. BERTH_DATA names the data folder of the first start, and the service must run.',
+    example: 'berth welcome',
+    load: async () => (await import('./welcome.ts')).welcomeCommand,
+  },
+  {
     words: 'migrate',
     summary: "Bring the store to this version's schema, and say which migrations ran",
     more: 'A start does the same. On SQLite nothing else may run; on PostgreSQL an older instance may. Two at once are safe.',

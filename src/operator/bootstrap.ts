@@ -7,9 +7,11 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { newId, newToken } from '../ids.ts'
+import { newWelcome, welcomeRow } from '../sign-in/welcome-link.ts'
 import { tokenRow } from '../tokens/tokens.ts'
 
-type FirstCredentials = { userId: string; teamId: string; token: string }
+/** `welcome`: path and query of the page on which the first person sets their first password. It works once. */
+type FirstCredentials = { userId: string; teamId: string; token: string; welcome: string }
 /** The first ones are there when this data folder was there on the first start of the store. */
 export type StartCredentials = { operatorToken: string } & Partial<FirstCredentials>
 
@@ -27,7 +29,7 @@ export async function openCredentials(db: Db, clock: Clock, config: Config) {
 
   const fact = await db.read.selectFrom('fact').select('name').where('name', '=', 'bootstrapped').executeTakeFirst()
   if (fact === undefined) {
-    const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), ...rest }
+    const first = { userId: newId('usr'), teamId: newId('team'), token: newToken(), welcome: newWelcome(), ...rest }
     keep(first)
     if (await bootstrap(db, clock, config, first)) return { credentials: { operatorToken, ...first }, firstStart: true }
     // Another instance was first: what this one wrote down opens nothing.
@@ -43,7 +45,7 @@ async function bootstrap(
   db: Db,
   clock: Clock,
   { defaultPlan }: Config,
-  { userId, teamId, token }: FirstCredentials,
+  { userId, teamId, token, welcome }: FirstCredentials,
 ): Promise<boolean> {
   return db.write(async (tx) => {
     const first = await tx
@@ -74,7 +76,7 @@ async function bootstrap(
     await tx
       .insertInto('account')
       .values([
-        { ...user, default_team_id: teamId, created_stamp: clock.stamp() },
+        { ...user, default_team_id: teamId, operator_at: clock.now(), created_stamp: clock.stamp() },
         { ...team, created_stamp: clock.stamp() },
       ])
       .execute()
@@ -86,6 +88,7 @@ async function bootstrap(
       .insertInto('token')
       .values(tokenRow(clock.stamp(), { userId, name: 'first token' }, token))
       .execute()
+    await tx.insertInto('password_link').values(welcomeRow(userId, welcome)).execute()
     return true
   })
 }

@@ -13,18 +13,23 @@ import {
 } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
 import { confirmScreens } from './confirm-page.ts'
+import {
+  type Chosen,
+  hashNewPassword,
+  NewPassword,
+  newPasswordFields,
+  passwordFaultNotice,
+  TypedPassword,
+} from './new-password.ts'
 import { findPasswordLink, setPassword } from './password-link.ts'
-import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } from './passwords.ts'
 import { endSession, startSession } from './sessions.ts'
 import { admitUser, type Checked, FAILURES_UNTIL_LOCK, tryPassword } from './sign-in.ts'
+import { welcomeScreens } from './welcome-page.ts'
 
 const HOME = '/console'
-/** Long enough for every password, short enough that nobody has megabytes hashed. */
-const Typed = Type.String({ maxLength: 1024 })
 const SignInQuery = Type.Object({ return: Type.Optional(Type.String()), done: Type.Optional(Type.String()) })
-const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: Typed })
+const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: TypedPassword })
 const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
-const NewPassword = Type.Object({ password: Typed, again: Typed })
 
 type SignInInput = ScreenInput<Static<typeof SignInQuery>, Static<typeof SignIn>>
 type PasswordInput = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
@@ -43,6 +48,7 @@ export const accountScreens: readonly Screen[] = [
   }),
   personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
   ...confirmScreens,
+  ...welcomeScreens,
   screen({
     method: 'GET',
     path: '/set-password',
@@ -57,7 +63,10 @@ export const accountScreens: readonly Screen[] = [
     name: 'setPassword',
     query: LinkQuery,
     form: NewPassword,
-    prepare: hashNewPassword,
+    prepare: async (ctx, { query, form }) => {
+      await findPasswordLink(ctx, query.link)
+      return hashNewPassword(ctx, form)
+    },
     run: choosePassword,
     refuses: ['password_link_spent'],
   }),
@@ -115,17 +124,6 @@ async function signOut(ctx: VisitorCtx): Promise<View> {
   return { to: '/sign-in', session: null, done: { by: ctx, subjectId: userId } }
 }
 
-/** What is wrong with what was typed, or its hash. */
-type Chosen = { fault: string } | { passwordHash: string }
-
-async function hashNewPassword(ctx: VisitorCtx, { query, form }: PasswordInput): Promise<Chosen> {
-  await findPasswordLink(ctx, query.link)
-  const fault = passwordFault(form.password)
-  if (fault !== undefined) return { fault }
-  if (form.password !== form.again) return { fault: 'The two passwords are not the same.' }
-  return { passwordHash: await ctx.deps.adapters.hashPassword(canonicalPassword(form.password)) }
-}
-
 async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Chosen): Promise<View> {
   if ('fault' in chosen) {
     const user = await findPasswordLink(ctx, input.query.link)
@@ -137,20 +135,14 @@ async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Cho
 }
 
 function passwordPage(ctx: VisitorCtx, { url }: { url: string }, user: { slug: string }, fault?: string) {
-  const failed = fault && html` aria-invalid="true"`
   return {
     title: 'Set your password',
     body: html`<h1>Set your password</h1>
-${fault && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${fault}</a></p>`}
+${passwordFaultNotice(fault)}
 <p>You sign in as <strong>${user.slug}</strong>. Wherever you are signed in now, you will be signed out.</p>
 <form method="post" action="${url}">
 ${tokenField(ctx)}
-<input type="text" name="username" value="${user.slug}" autocomplete="username" hidden>
-<label for="password">New password</label>
-<p class="soft small" id="rule">${PASSWORD_RULE}</p>
-<input type="password" id="password" name="password" autocomplete="new-password" required minlength="${SHORTEST}" maxlength="${LONGEST * 4}" aria-describedby="rule${fault && ' fault'}"${failed}>
-<label for="again">The same again</label>
-<input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${LONGEST * 4}"${failed}>
+${newPasswordFields(user.slug, fault)}
 <p class="actions"><button>Set password</button></p>
 </form>`,
   }

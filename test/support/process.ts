@@ -76,7 +76,7 @@ export async function start(
   const running = launch(t, home, env, words)
   const address = await new Promise<string>((resolve, reject) => {
     const look = () => {
-      const found = /^berth listening on (https?:\/\/\S+)\n/.exec(running.out())
+      const found = /^berth listening on (https?:\/\/\S+)\r?\n/.exec(running.out())
       // The greeting is one write, and its last line names the page of operations.
       if (found && running.out().includes('/docs')) resolve(found[1]!)
     }
@@ -95,7 +95,10 @@ export async function ended(t: Owner, home: Home, env: Record<string, string> = 
   return { code: child.exitCode, out: out(), err: err() }
 }
 
-export function credentialsOf(home: Home): { operatorToken: string; userId: string; teamId: string; token: string } {
+/** What the first start made. */
+type Credentials = { operatorToken: string; userId: string; teamId: string; token: string; welcome: string }
+
+export function credentialsOf(home: Home): Credentials {
   return JSON.parse(readFileSync(join(home.folder, 'credentials.json'), 'utf8'))
 }
 

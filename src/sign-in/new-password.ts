@@ -1,0 +1,42 @@
+/** Choosing a new password on a page: its fields, what is wrong with what was typed, and its hash. */
+import type { Static } from 'typebox'
+import type { OperatorCtx } from '../context.ts'
+import { type Html, html } from '../pages/html.ts'
+import { Type } from '../schema/builder.ts'
+import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } from './passwords.ts'
+
+/** Long enough for every password, short enough that nobody has megabytes hashed. */
+export const TypedPassword = Type.String({ maxLength: 1024 })
+export const NewPassword = Type.Object({ password: TypedPassword, again: TypedPassword })
+
+/** What is wrong with what was typed, or its hash. */
+export type Chosen = { fault: string } | { passwordHash: string }
+
+/** Hashes what was typed, slowly, unless it is no password or was not typed twice. */
+export async function hashNewPassword(
+  { deps }: Pick<OperatorCtx, 'deps'>,
+  form: Static<typeof NewPassword>,
+): Promise<Chosen> {
+  const fault = passwordFault(form.password)
+  if (fault !== undefined) return { fault }
+  if (form.password !== form.again) return { fault: 'The two passwords are not the same.' }
+  return { passwordHash: await deps.adapters.hashPassword(canonicalPassword(form.password)) }
+}
+
+/** What is wrong, above the form; undefined when nothing is. */
+export function passwordFaultNotice(fault: string | undefined): Html | undefined {
+  return fault === undefined
+    ? undefined
+    : html`<p class="notice bad" role="alert" id="fault"><a href="#password">${fault}</a></p>`
+}
+
+/** The two fields, and the name for password managers. */
+export function newPasswordFields(username: string, fault: string | undefined): Html {
+  const failed = fault && html` aria-invalid="true"`
+  return html`<input type="text" name="username" value="${username}" autocomplete="username" hidden>
+<label for="password">New password</label>
+<p class="soft small" id="rule">${PASSWORD_RULE}</p>
+<input type="password" id="password" name="password" autocomplete="new-password" required minlength="${SHORTEST}" maxlength="${LONGEST * 4}" aria-describedby="rule${fault && ' fault'}"${failed}>
+<label for="again">The same again</label>
+<input type="password" id="again" name="again" autocomplete="new-password" required maxlength="${LONGEST * 4}"${failed}>`
+}

@@ -1,0 +1,61 @@
+/** The page behind the link of the first start: the first person sets a password and is signed in. docs/console.md: First start. */
+import type { Static } from 'typebox'
+import { html } from '../pages/html.ts'
+import { type Screen, type ScreenInput, screen, tokenField, type View, type VisitorCtx } from '../pages/screen.ts'
+import { Type } from '../schema/builder.ts'
+import { type Chosen, hashNewPassword, NewPassword, newPasswordFields, passwordFaultNotice } from './new-password.ts'
+import { setPassword } from './password-link.ts'
+import { endSession, startSession } from './sessions.ts'
+import { findWelcome } from './welcome-link.ts'
+
+const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
+type Input = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
+
+export const welcomeScreens: readonly Screen[] = [
+  screen({
+    method: 'GET',
+    path: '/welcome',
+    name: 'showWelcome',
+    query: LinkQuery,
+    run: (ctx, input) => showWelcome(ctx, input),
+    refuses: ['password_link_spent'],
+  }),
+  screen({
+    method: 'POST',
+    path: '/welcome',
+    name: 'welcome',
+    query: LinkQuery,
+    form: NewPassword,
+    prepare: async (ctx, { query, form }) => {
+      await findWelcome(ctx, query.link)
+      return hashNewPassword(ctx, form)
+    },
+    run: beginWith,
+    refuses: ['password_link_spent'],
+  }),
+]
+
+/** Opening the link uses nothing up: programs that look at links open them too. */
+async function showWelcome(ctx: VisitorCtx, { query, url }: Pick<Input, 'query' | 'url'>, fault?: string) {
+  const user = await findWelcome(ctx, query.link)
+  return {
+    title: 'Welcome',
+    body: html`<h1>Welcome to Berth</h1>
+${passwordFaultNotice(fault)}
+<p>You are the first person here, and the operator of this service. Choose the password with which you sign in as <strong>${user.slug}</strong>.</p>
+<form method="post" action="${url}">
+${tokenField(ctx)}
+${newPasswordFields(user.slug, fault)}
+<p class="actions"><button>Set password and begin</button></p>
+</form>`,
+  }
+}
+
+async function beginWith(ctx: VisitorCtx, input: Input, chosen: Chosen): Promise<View> {
+  if ('fault' in chosen) return { ...(await showWelcome(ctx, input, chosen.fault)), status: 422 }
+  await findWelcome(ctx, input.query.link)
+  const userId = await setPassword(ctx, input.query.link, chosen.passwordHash)
+  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
+  const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
+  return { to: '/console', session: await startSession(ctx, userId), done: { by, subjectId: userId } }
+}
