@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { LastSeen } from './access/last-seen.ts'
 import type { Ahead } from './access/read-ahead.ts'
 import type { Adapters } from './adapters/adapters.ts'
+import type { Backups } from './backup/kept-backups.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Db, Queries } from './db/db.ts'
@@ -35,6 +36,8 @@ export type Deps = {
   reveals: Reveals
   /** Who was here. access/last-seen.ts. */
   lastSeen: LastSeen
+  /** Backups that this instance makes and keeps. */
+  backups: Backups
   /** How people and proxies reach the service, as `https://host`: BERTH_PUBLIC_URL, or the address that is bound. */
   origin(): string
   /** Tells who works in the background, should that run in this process, to look now rather than at the next turn. Only hints. */

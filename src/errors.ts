@@ -24,6 +24,7 @@ export const REFUSALS = {
   ],
   invalid_request: [400, 'invalid_request', 'A parameter is missing or given twice.'],
   form_not_ours: [403, 'forbidden', 'The page was too old, or the form was not ours. Go back, reload it, try again.'],
+  form_not_sent: [422, 'bad_request', 'This is what you typed. Nothing was changed yet: look through it, and send it.'],
   test_clock_off: [403, 'forbidden', 'Only where BERTH_TEST_CLOCK=1 may a request say what time it is.'],
   domain_forbidden: [403, 'forbidden', "You don't have access to the domain."],
   alias_in_use: [403, 'alias_in_use', 'The name is on another project of the account.'],
@@ -193,6 +194,7 @@ export const REFUSALS = {
     'idempotency_key_in_use',
     'A request with this Idempotency-Key is still running. Try again shortly with the same key.',
   ],
+  backup_running: [409, 'conflict', 'A backup is being made. Wait until it is in the list.'],
   payload_too_large: [413, 'payload_too_large', 'The body is too large.'],
   unsupported_media_type: [415, 'unsupported_media_type', 'The body must be application/json.'],
   idempotency_key_reused: [

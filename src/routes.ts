@@ -3,10 +3,12 @@
 import { accountDomainRoutes } from './account-domains/routes.ts'
 import { accountRoutes } from './accounts/routes.ts'
 import { aliasRoutes } from './aliases/routes.ts'
+import { backupRoutes } from './backup/routes.ts'
 import { consentRoutes } from './consent/routes.ts'
 import { deliveryRoutes } from './deliveries/routes.ts'
 import { clientDeploymentRoutes } from './deployments/client-routes.ts'
 import { deploymentRoutes } from './deployments/routes.ts'
+import { doctorRoutes } from './doctor/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { drainRoutes } from './drains/routes.ts'
 import { emptyListRoutes } from './empty-lists/routes.ts'
@@ -61,6 +63,8 @@ const routes = [
   ...operatorRoutes,
   ...peopleRoutes,
   ...keyRoutes,
+  ...backupRoutes,
+  ...doctorRoutes,
 ]
 
 /** The types of the routes, as they were written. */

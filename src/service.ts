@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { openLastSeen, startLastSeen } from './access/last-seen.ts'
 import { openAdapters } from './adapters/adapters.ts'
 import { makeFolder } from './adapters/folder.ts'
+import { openBackups } from './backup/kept-backups.ts'
 import { openClock } from './clock.ts'
 import { BadSetting, type Config, listenOrigin } from './config.ts'
 import type { Deps } from './context.ts'
@@ -111,19 +112,25 @@ export async function openService(
 }
 
 /** Closes what requests and background work needed, once there are none. */
-async function closeParts({ adapters, db }: Deps, edge: Edge | undefined, stopWriting: () => Promise<void>) {
+async function closeParts({ adapters, backups, db }: Deps, edge: Edge | undefined, stopWriting: () => Promise<void>) {
   await adapters.egress.close()
   // Proxies are answered until the end: where nobody listens, a proxy shows its visitors an error.
   await edge?.close()
   await stopWriting()
+  await backups.end()
   await db.close()
 }
 
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
-function openParts(config: Config, db: Db): Pick<Deps, 'adapters' | 'lastSeen' | 'memory' | 'wakeups' | 'onProject'> {
+function openParts(
+  config: Config,
+  db: Db,
+): Pick<Deps, 'adapters' | 'backups' | 'lastSeen' | 'memory' | 'wakeups' | 'onProject'> {
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
   const memory = db.engine === 'sqlite' ? openMemory(db.changes) : undefined
-  return { adapters: openAdapters(config), lastSeen: openLastSeen(), memory, wakeups, onProject: ON_PROJECT }
+  const adapters = openAdapters(config)
+  const backups = openBackups(config)
+  return { adapters, backups, lastSeen: openLastSeen(), memory, wakeups, onProject: ON_PROJECT }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */

@@ -109,7 +109,9 @@ function laterLine({ token }: Service['credentials'], config: Config, file: stri
 /** The link by which the first person sets their password. Its secret is for a terminal alone, as the first token is. */
 function welcomeLines({ welcome }: Service['credentials'], origin: string | undefined, first: boolean, shown: boolean) {
   if (!first) return []
-  return shown ? ['', 'Open this link once to set your password:', `  ${origin}${welcome}`] : ['berth welcome prints the link by which you set your password']
+  return shown
+    ? ['', 'Open this link once to set your password:', `  ${origin}${welcome}`]
+    : ['berth welcome prints the link by which you set your password']
 }
 
 /** For a shell, as one word. */

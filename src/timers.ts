@@ -26,6 +26,7 @@ import { advanceAliasRequests, MAPPING_SLICE } from './promotion/mapping.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './secrets/rotation.ts'
 import { forgetOldPasswordLinks } from './sign-in/password-link.ts'
 import { forgetEndedSessions } from './sign-in/sessions.ts'
+import { noteStoreSize } from './statistics/store-size.ts'
 import { forgetExpiredTokens } from './tokens/tokens.ts'
 import { completeTransfers } from './transfer/job.ts'
 import { forgetTransferCodes } from './transfer/transfer.ts'
@@ -67,6 +68,7 @@ export const TIMERS = {
   'ended-rate-limits': { periodMs: MINUTE_MS, sweep: forgetEndedWindows },
   'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, keeps: true },
   'audit-chain': { periodMs: 2000, sweep: linkEntries, slice: LINK_SLICE, keeps: true },
+  'store-size': { periodMs: HOUR_MS, sweep: noteStoreSize },
   'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
   deliveries: { run: deliverDue },

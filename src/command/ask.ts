@@ -108,7 +108,9 @@ function tokenOf(config: Config, as: keyof typeof TOKENS): string {
   try {
     credentials = readCredentials(config)
   } catch (error) {
-    throw new Error(`no ${called}: set ${setting}, or BERTH_DATA to the folder of ${credentialsFile(config)}`, { cause: error })
+    throw new Error(`no ${called}: set ${setting}, or BERTH_DATA to the folder of ${credentialsFile(config)}`, {
+      cause: error,
+    })
   }
   const token = credentials[field]
   if (token === undefined) throw new Error(`${credentialsFile(config)} holds no ${called}: set ${setting}`)

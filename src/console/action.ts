@@ -85,6 +85,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
     ...(form && { form }),
     ...(fresh && { fresh }),
     ...(bodyLimit && { bodyLimit }),
+    keeps: true,
     asks: [asks, ...shows],
     run: async (ctx, input) => {
       const asked = input as ScreenInput<unknown, Static<F>>
@@ -102,8 +103,8 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
   })
 }
 
-/** Refusals that no form can mend. */
-const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'internal_server_error'])
+/** Refusals that no form can mend. The first two lead to the pages on which people prove who they are. */
+const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'sign_in_again', 'internal_server_error'])
 
 /** What a refusal says of a form: "Invalid request: `name` should be …" is of the field `name`. `names`: as of an action. */
 export function refusedOf(

@@ -62,18 +62,19 @@ export function personPath(section = ''): string {
   return `/console/account${section === '' ? '' : `/${section}`}`
 }
 
-/** A page of the console. `place` is undefined on the pages that are of no account. */
+/** A page of the console. `place` is undefined on the pages that are of no account; `nav` is what such a page has in the place of tabs. */
 export async function showPage(
   ctx: PersonCtx,
   place: Place | undefined,
   page: Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload'>,
+  nav?: Html,
 ): Promise<Page> {
   const accounts = await accountsOf(ctx)
   return {
     ...page,
     title: place === undefined ? page.title : `${page.title} · ${nameOfPlace(place)}`,
     console: html`${bar(ctx, place, accounts)}
-${place && tabs(place)}`,
+${place ? tabs(place) : nav}`,
   }
 }
 

@@ -3,6 +3,7 @@ import type { Screen } from '../pages/screen.ts'
 import { appScreens } from './integrations/app.ts'
 import { appListScreens } from './integrations/apps.ts'
 import { installedIntegrationScreens } from './integrations/installed.ts'
+import { operatorScreens } from './operator/screens.ts'
 import { deploymentScreens } from './project/deployments.ts'
 import { domainScreens } from './project/domain.ts'
 import { domainListScreens } from './project/domains.ts'
@@ -56,4 +57,5 @@ export const CONSOLE: readonly Screen[] = [
   ...profileScreens,
   ...securityScreens,
   ...ownTokenScreens,
+  ...operatorScreens,
 ]

@@ -39,6 +39,7 @@ import * as expiration from './migrations/0086-expiration.ts'
 import * as sessions from './migrations/0090-sessions.ts'
 import * as sessionPlaces from './migrations/0091-session-places.ts'
 import * as emailChange from './migrations/0092-email-change.ts'
+import * as storeSize from './migrations/0095-store-size.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
@@ -123,6 +124,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0090-sessions': sessions,
   '0091-session-places': sessionPlaces,
   '0092-email-change': emailChange,
+  '0095-store-size': storeSize,
 }
 
 /**

@@ -221,6 +221,8 @@ type CoreTables = {
   }
   /** What owners took of rate limits, in windows that run. `granted`: what the last statement took of it. limiter/. */
   rate_limit: { name: string; owner: string; ends_at: number; used: number; granted: number }
+  /** How large the store was on a day, `2026-11-22` in UTC. */
+  store_size: { day: string; bytes: number }
   /** One row for each fact about the store itself. */
   fact: { name: string; value: string }
 }

@@ -51,6 +51,7 @@ export const SUBJECTS: Record<keyof Schema, Rule | string> = {
   kept_answer: NOT_SHOWN,
   rate_limit: NOT_SHOWN,
   fact: NOT_SHOWN,
+  store_size: NOT_SHOWN,
   reserved_slug: NOT_SHOWN,
   seen: NOT_SHOWN,
   deployment_meta: NOT_SHOWN,

@@ -11,26 +11,27 @@ const LONGEST_MS = 5000
 
 export async function doctorCommand({ settings, progress }: Invocation): Promise<Outcome> {
   const config = readSettings(settings)
-  const findings: Finding[] = []
-  if ('is' in config) findings.push(config)
-  else {
-    findings.push(...settingsFindings(config))
-    const checks = Object.entries((await import('./checks.ts')).CHECKS)
-    let finished = 0
-    // Side by side: what hangs keeps nothing else waiting.
-    const results = checks.map(async ([about, check]) => {
-      const result = await inTime(about, check(config))
-      progress.show('checking', ++finished, checks.length)
-      return result
-    })
-    findings.push(...(await Promise.all(results)).flat())
-    progress.end()
-  }
+  const findings =
+    'is' in config ? [config] : await examine(config, (done, all) => progress.show('checking', done, all))
+  progress.end()
   const wrong = findings.filter((finding) => finding.is === 'wrong').length
   const worries = findings.filter((finding) => finding.is === 'worry').length
   const end = wrong > 0 ? `${wrong} wrong` : worries > 0 ? `nothing is wrong, ${worries} to look at` : 'all is well'
   const text = [...findings.map(lineOf), '', end].join('\n')
   return { data: { well: wrong === 0, findings }, text, code: wrong === 0 ? 0 : 1 }
+}
+
+/** Makes every check, and gives what each found. `progress` is told how many of how many are done. */
+export async function examine(config: Config, progress: (done: number, all: number) => void): Promise<Finding[]> {
+  const checks = Object.entries((await import('./checks.ts')).CHECKS)
+  let finished = 0
+  // Side by side: what hangs keeps nothing else waiting.
+  const results = checks.map(async ([about, check]) => {
+    const result = await inTime(about, check(config))
+    progress(++finished, checks.length)
+    return result
+  })
+  return [...settingsFindings(config), ...(await Promise.all(results)).flat()]
 }
 
 function settingsFindings({ unknown }: Config): Finding[] {

@@ -6,6 +6,9 @@ import type { EventName } from '../events.ts'
 import type { Permission } from '../permissions/roles.ts'
 import type { Follows } from './response-cache.ts'
 
+/** The largest body of a request in bytes, where its route says no other. */
+export const BODY_LIMIT = 64 * 1024
+
 type Spec<C, Q extends TSchema, B extends TSchema, R extends TSchema, S, A> = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The specification's path. Public operations also answer at any other `/v1` to `/v13`, and without a version. */

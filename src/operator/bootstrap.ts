@@ -40,6 +40,9 @@ export async function openCredentials(db: Db, clock: Clock, config: Config) {
   return { credentials: { operatorToken, ...rest }, firstStart: false }
 }
 
+const FIRST_USER = { kind: 'user', slug: 'admin', name: 'Admin', email: 'admin@berth.localhost' } as const
+const FIRST_TEAM = { kind: 'team', slug: 'team', name: 'Team', email: null } as const
+
 /** Fills an empty store, once, also when two instances start at the same moment. True when this call did it. */
 async function bootstrap(
   db: Db,
@@ -56,27 +59,12 @@ async function bootstrap(
       .executeTakeFirst()
     if (first === undefined) return false
     const account = { plan: defaultPlan, add_ons_json: '[]' }
-    const user = {
-      ...account,
-      id: userId,
-      kind: 'user',
-      slug: 'admin',
-      name: 'Admin',
-      email: 'admin@berth.localhost',
-    } as const
-    const team = {
-      ...account,
-      id: teamId,
-      kind: 'team',
-      slug: 'team',
-      name: 'Team',
-      email: null,
-      default_team_id: null,
-    } as const
+    const user = { ...account, ...FIRST_USER, id: userId, operator_at: clock.now(), default_team_id: teamId }
+    const team = { ...account, ...FIRST_TEAM, id: teamId, operator_at: null, default_team_id: null }
     await tx
       .insertInto('account')
       .values([
-        { ...user, default_team_id: teamId, operator_at: clock.now(), created_stamp: clock.stamp() },
+        { ...user, created_stamp: clock.stamp() },
         { ...team, created_stamp: clock.stamp() },
       ])
       .execute()

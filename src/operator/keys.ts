@@ -14,6 +14,8 @@ const RootKey = Type.Object({
   references: Type.Integer({ description: 'project keys that it wraps; at 0 it can be retired' }),
 })
 
+export const KeyList = Type.Object({ activeKeyId: Type.String(), keys: Type.Array(RootKey) })
+
 export const keyRoutes = [
   operatorRoute({
     method: 'GET',
@@ -24,7 +26,7 @@ export const keyRoutes = [
     run: listKeys,
     list: { rows: 100, rowBytes: 1 * 1024 },
     status: 200,
-    reply: Type.Object({ activeKeyId: Type.String(), keys: Type.Array(RootKey) }),
+    reply: KeyList,
   }),
   operatorRoute({
     method: 'POST',

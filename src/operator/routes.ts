@@ -1,6 +1,5 @@
 /** The operator API: what the platform around Berth knows and the public API cannot say. docs/spec/operator-api.md. */
 
-import type { Static } from 'typebox'
 import {
   MadePasswordLink,
   MadeToken,
@@ -15,21 +14,18 @@ import {
   PatchUser,
   SetMember,
 } from '../accounts/schema.ts'
-import type { Input, OperatorCtx } from '../context.ts'
 import { operatorRoute } from '../http/route.ts'
 import { findAccount } from '../model/account.ts'
 import { createTeam, createUser, removeMember, setMember, updateAccount, updateUser } from '../people/accounts.ts'
-import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
-import { Moment } from '../schema/fields.ts'
 import { makePasswordLink } from '../sign-in/password-link.ts'
-import { runTimer, TIMERS, type TimerName } from '../timers.ts'
+import { Statistics, showStatistics } from '../statistics/statistics.ts'
 import { createToken, endToken, findToken } from '../tokens/tokens.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
+import { listTimers, RunTimer, sweepNow, TimerList } from './sweeps.ts'
 import { Verified, VerifyQuery, verifyAudit } from './verify-audit.ts'
 
 const tag = 'operator'
-const RunTimer = Type.Object({ now: Type.Optional(Moment) })
 
 export const operatorRoutes = [
   operatorRoute({
@@ -166,6 +162,27 @@ export const operatorRoutes = [
     reply: Verified,
   }),
   operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/statistics',
+    operationId: 'operatorGetStatistics',
+    summary: 'Get the service in numbers: version, accounts, size of the store by day, deliveries by hour',
+    tag,
+    run: showStatistics,
+    status: 200,
+    reply: Statistics,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/timers',
+    operationId: 'operatorListTimers',
+    summary: 'List the sweeps: how often each runs, and what it did on this instance',
+    tag,
+    run: listTimers,
+    list: { rows: 100, rowBytes: 1024 },
+    status: 200,
+    reply: TimerList,
+  }),
+  operatorRoute({
     method: 'POST',
     path: '/operator/v1/timers/:name/run',
     operationId: 'operatorRunTimer',
@@ -179,16 +196,3 @@ export const operatorRoutes = [
     reply: Type.Object({ swept: Type.Integer() }),
   }),
 ]
-
-/** A sweep has transactions of its own, so it runs before this request's. Refuses: not_found 404, test_clock_off 403. */
-async function sweepNow(
-  ctx: OperatorCtx,
-  _: undefined,
-  { params, body }: Input<unknown, Static<typeof RunTimer>>,
-): Promise<number> {
-  const name = params.name ?? ''
-  if (!Object.hasOwn(TIMERS, name))
-    refuse('not_found', `No timer "${name}"; there are ${Object.keys(TIMERS).join(', ')}.`)
-  if (body.now !== undefined && !ctx.deps.config.testClock) refuse('test_clock_off')
-  return runTimer(ctx.deps, name as TimerName, body.now ?? ctx.now)
-}

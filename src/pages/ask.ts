@@ -7,8 +7,9 @@ import type { RefusalKey } from '../errors.ts'
 import type { Peer } from '../http/failure-limits.ts'
 import type { Gates } from '../http/gate.ts'
 import { answerRequest } from '../http/handle-request.ts'
-import { type Route, refusalsOf, routed } from '../http/route.ts'
+import { BODY_LIMIT, type Route, refusalsOf, routed } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
+import type { Screen } from './screen.ts'
 
 /** What a page asks of a route. `account`: the one that it acts for; the person's own where none is named. */
 export type Wish = {
@@ -32,12 +33,15 @@ export type Bridge = {
   askerOf(asker: Asker, operations: readonly string[]): Ask
   /** What these routes refuse with: their page may refuse with it too. */
   refusalsOf(operations: readonly string[]): RefusalKey[]
+  /** The page at this path, for everybody or for a person. */
+  pageAt(path: string): Screen
 }
 
 /** Opens the bridge over the routes. */
-export function openBridge(deps: Deps, routes: readonly Route[], gates: Gates): Bridge {
+export function openBridge(deps: Deps, routes: readonly Route[], screens: readonly Screen[], gates: Gates): Bridge {
   const byName = new Map(routes.map((route) => [route.operationId, route]))
   return {
+    pageAt: (path) => screens.find((screen) => screen.method === 'GET' && screen.path === path)!,
     refusalsOf: (operations) => operations.flatMap((name) => refusalsOf(byName.get(name)!)),
     askerOf({ secret, userId, peer }, operations) {
       return async <A>(operationId: string, wish: Wish = {}) => {
@@ -64,13 +68,13 @@ function writeWish(route: Route, { account, params = {}, query = {}, body }: Wis
     (pair): pair is [string, string] => pair[1] !== undefined,
   )
   const search = new URLSearchParams(pairs).toString()
-  const bytes = body === undefined ? undefined : Buffer.from(route.textBody ? String(body) : JSON.stringify(body))
-  // The server looks at how long a body is. A page's own form may be longer, since it is written in another way.
-  if (bytes && route.bodyLimit && bytes.length > route.bodyLimit) refuse('payload_too_large')
+  const sent = body === undefined ? undefined : Buffer.from(route.textBody ? String(body) : JSON.stringify(body))
+  // A form may be longer than what it says, so the listener has not refused this yet.
+  if ((sent?.length ?? 0) > (route.bodyLimit ?? BODY_LIMIT)) refuse('payload_too_large')
   return {
     url: search === '' ? path : `${path}?${search}`,
     params,
     contentType: body === undefined ? undefined : route.textBody ? 'text/plain' : 'application/json',
-    body: bytes,
+    body: sent,
   }
 }

@@ -16,14 +16,16 @@ import { transact } from '../outbox/transact.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import type { Bridge } from './ask.ts'
 import { formTokenOf, nonceOf, readCookies, writeCookies } from './cookies.ts'
-import { mustBeOurs, readFields } from './form.ts'
+import { originsOf, readOwnForm, readSent } from './form.ts'
 import { faultPage, pageHeaders, showDocument } from './frame.ts'
+import { keepForm } from './kept-form.ts'
 import { refusalsOfScreen, type Screen, type ScreenInput, type View, type VisitorCtx } from './screen.ts'
 
 /** Where those go who are not signed in. */
 const SIGN_IN_PATH = '/sign-in'
 /** Where those go who gave their password too long ago. */
 const CONFIRM_PATH = '/confirm'
+const HOME = '/console'
 
 /** A request of a browser: as much of it as is looked at, as whatever serves it has it. */
 export type BrowserRequest = {
@@ -42,7 +44,7 @@ export type BrowserReply = {
 }
 
 /** Who asks, as the cookies say. */
-type Guest = {
+export type Guest = {
   visitor: Visitor | undefined
   formToken: string
   session: string | undefined
@@ -65,9 +67,18 @@ export async function answerBrowser(
     if (versionOf(request.originalUrl) !== undefined) refuse('not_found')
     const now = deps.clock.now()
     guest = await meet(deps, request, now)
-    if (screen.auth === 'person' && guest.visitor === undefined) return reply(deps, guest, { to: signInFirst(request) })
-    if (screen.fresh && !isFresh(guest.visitor!, now)) return reply(deps, guest, { to: confirmFirst(request) })
-    const shown = await answerScreen(deps, bridge, screen, request, guest, now)
+    const asked = { deps, bridge, screen, request, now }
+    const mustProve =
+      (screen.auth === 'person' && guest.visitor === undefined) || (screen.fresh && !isFresh(guest.visitor!, now))
+    if (mustProve) return reply(deps, guest, await proveFirst(asked, guest))
+    const shown = await answerScreen(asked, guest).catch(async (fault) => {
+      if (screen.asks === undefined || !(fault instanceof Refusal)) throw fault
+      // A session may end while its page asks the routes, and some routes ask for a password of late.
+      if (fault.key === 'invalid_token' || fault.key === 'operator_only')
+        guest = await meet(deps, request, deps.clock.now())
+      if (fault.key === 'sign_in_again' || guest.visitor === undefined) return proveFirst(asked, guest)
+      throw fault
+    })
     return reply(deps, guest, shown)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
@@ -80,28 +91,18 @@ export async function answerBrowser(
   }
 }
 
-async function answerScreen(
-  deps: Deps,
-  bridge: Bridge,
-  screen: Screen,
-  request: BrowserRequest,
-  guest: Guest,
-  now: number,
-): Promise<View> {
-  if (screen.asks !== undefined) return answerConsole(deps, bridge, screen, request, guest, now)
+/** A request of a page that is there. */
+type Asked = { deps: Deps; bridge: Bridge; screen: Screen; request: BrowserRequest; now: number }
+
+async function answerScreen(asked: Asked, guest: Guest): Promise<View> {
+  const { deps, screen, request, now } = asked
+  if (screen.asks !== undefined) return answerConsole(asked, guest)
   if (screen.method === 'POST') return write(deps, screen, request, guest)
   return screen.run(readingFor(deps, guest, now), readInput(screen, request, {}), undefined)
 }
 
 /** A page of the console, or one of its forms: each route that it asks lets the person in again, within its own transaction. */
-async function answerConsole(
-  deps: Deps,
-  bridge: Bridge,
-  screen: Screen,
-  request: BrowserRequest,
-  guest: Guest,
-  now: number,
-): Promise<View> {
+async function answerConsole({ deps, bridge, screen, request, now }: Asked, guest: Guest): Promise<View> {
   const input = screen.method === 'GET' ? readInput(screen, request, {}) : readTyped(deps, screen, request, guest)
   const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: request.raw.socket }
   const ctx = readingFor(deps, guest, now)
@@ -110,13 +111,27 @@ async function answerConsole(
 
 /** A form of the console. What is wrong with its fields is told on the page of the form, which keeps what was typed. */
 function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): ScreenInput {
-  const { typed, fields } = readOwnForm(deps, screen, request, guest)
+  const { typed, fields, isReview } = readOwnForm(deps, screen, request, guest)
   try {
+    if (isReview && screen.keeps) refuse('form_not_sent')
     return readInput(screen, request, fields())
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { ...readInput(screen, request, typed), fault: error }
   }
+}
+
+/** Leads to the page on which people prove who they are, and back. A form of the console is carried on there. */
+async function proveFirst({ deps, bridge, screen, request, now }: Asked, guest: Guest): Promise<View> {
+  const path = guest.visitor === undefined ? SIGN_IN_PATH : CONFIRM_PATH
+  const kept = screen.keeps && keepForm(request, originsOf(deps, request), readSent(screen, request), guest)
+  // Nothing can be read at the address of most forms of the console.
+  const back = screen.asks !== undefined && screen.method === 'POST' ? HOME : request.originalUrl
+  const to = `${path}?return=${encodeURIComponent(back)}`
+  if (kept === undefined) return { to }
+  const input = { params: {}, query: {}, form: {}, url: to, kept }
+  const shown = await bridge.pageAt(path).run(readingFor(deps, guest, now), input, undefined)
+  return { ...shown, status: guest.visitor === undefined ? 401 : 403 }
 }
 
 async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<Guest> {
@@ -162,7 +177,8 @@ async function writeTyped(
   return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
     // A session that ended while this waited has ended.
     const visitor = await findVisitor(tx, guest.session, deps.clock.now())
-    if (screen.auth === 'person' && visitor === undefined) return { to: signInFirst(request) }
+    if (screen.auth === 'person' && visitor === undefined)
+      return { to: `${SIGN_IN_PATH}?return=${encodeURIComponent(request.originalUrl)}` }
     const { outgoing, ...outboxCtx } = begin()
     const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), ...outboxCtx }
     const result: View = await screen.run(ctx, input, prepared)
@@ -170,23 +186,6 @@ async function writeTyped(
     else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)
     return result
   })
-}
-
-/** The fields of a form that a page of ours sent. Refuses: form_not_ours 403, unsupported_media_type 415, bad_request 400. */
-function readOwnForm(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest) {
-  const { token, ...form } = readFields(
-    screen.form,
-    soleHeader(request.raw.rawHeaders, 'content-type'),
-    request.body as Buffer | undefined,
-  )
-  // A visitor who has no cookie was shown no form.
-  mustBeOurs(
-    request.raw.rawHeaders,
-    originsOf(deps, request),
-    token,
-    guest.newVisit === undefined ? guest.formToken : undefined,
-  )
-  return form
 }
 
 /** The context of what only reads. Events are told within a transaction. */
@@ -213,20 +212,6 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
     form,
     url: request.originalUrl,
   }
-}
-
-/** The origins that pages of ours have: the one that the setting says; without it, also the one that was asked. */
-function originsOf(deps: Deps, { raw: { rawHeaders } }: BrowserRequest): string[] {
-  const { origin, protocol } = new URL(deps.origin())
-  return deps.config.publicUrl === undefined ? [origin, `${protocol}//${soleHeader(rawHeaders, 'host')}`] : [origin]
-}
-
-function signInFirst({ originalUrl }: BrowserRequest): string {
-  return `${SIGN_IN_PATH}?return=${encodeURIComponent(originalUrl)}`
-}
-
-function confirmFirst({ originalUrl }: BrowserRequest): string {
-  return `${CONFIRM_PATH}?return=${encodeURIComponent(originalUrl)}`
 }
 
 function reply(deps: Deps, guest: Guest, result: View): BrowserReply {

@@ -97,5 +97,15 @@ export const CONSOLE_STYLESHEET = `
   .console .sheet.rows td { padding: 0; border: 0 }
   .console .sheet.rows td:first-child { flex: 1 0 100% }
 }
+
+.console .drawing { margin: 0 }
+.console .drawing svg { display: block; width: 100%; height: 10rem; border-bottom: 1px solid var(--soft) }
+.console .drawing figcaption { display: flex; flex-wrap: wrap; gap: .25rem 1rem; font-size: .875rem; margin: .5rem 0 }
+.console .drawing .key::before { content: ''; display: inline-block; width: .75rem; height: .75rem; margin-right: .35rem; background: currentColor }
+.console .drawing .key { color: var(--ink) }
+.console .drawing .good { fill: var(--good) } .console .drawing .key.good::before { background: var(--good) }
+.console .drawing .bad { fill: var(--bad) } .console .drawing .key.bad::before { background: var(--bad) }
+.console .drawing .main { fill: var(--main) } .console .drawing .key.main::before { background: var(--main) }
+.console .drawing .soft { fill: var(--soft) } .console .drawing .key.soft::before { background: var(--soft) }
 @media (min-width: 48rem) { .console > header { padding: .75rem 1.5rem } .console nav.tabs { padding: 0 1.25rem } .console main { padding: 2rem 1.5rem 5rem } }
 `

@@ -1,19 +1,34 @@
 /** Forms of the pages: what is sent, and whether it was sent from a page of ours. */
 import { timingSafeEqual } from 'node:crypto'
 import type { TSchema } from 'typebox'
+import type { Deps } from '../context.ts'
 import { soleHeader } from '../http/parse-request.ts'
 import { decodeText } from '../http/query.ts'
 import { validate } from '../http/validate.ts'
 import { refuse } from '../refusal.ts'
+import type { BrowserRequest, Guest } from './browser.ts'
+import type { Screen } from './screen.ts'
 
 /** The field of the token; every form has it. */
 export const TOKEN_FIELD = 'form'
+/** The field that asks for the form again, with what is sent in it: nothing is done yet. */
+export const REVIEW_FIELD = 'review'
+
+/** A form as it was sent. */
+export type Sent = {
+  token: string | undefined
+  isReview: boolean
+  /** The declared fields, before anybody looked at what is in them. */
+  typed: Record<string, string | string[]>
+  /** The declared fields. Refuses: bad_request 400. */
+  fields: () => unknown
+}
 
 /**
  * The declared fields of a form: as they were typed, and (`fields`) as the schema has them, or refused. A field whose schema is an
  * array gathers every time it is given; any other one is given once. Refuses: unsupported_media_type 415, bad_request 400.
  */
-export function readFields(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined) {
+function readFields(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined): Sent {
   const text = bytes?.toString('latin1') ?? ''
   if (text !== '' && !/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
     refuse('unsupported_media_type', 'The body must be a form (application/x-www-form-urlencoded).')
@@ -24,14 +39,16 @@ export function readFields(schema: TSchema | undefined, contentType: string | un
   const properties = (schema as { properties?: Record<string, { type?: string }> } | undefined)?.properties ?? {}
   const fields: Record<string, string | string[]> = {}
   let token: string | undefined
+  let isReview = false
   for (const [name, value] of pairs) {
     if (name === TOKEN_FIELD) token = value
+    if (name === REVIEW_FIELD) isReview = true
     if (!Object.hasOwn(properties, name)) continue
     if (properties[name]!.type === 'array') fields[name] = [...(fields[name] ?? []), value]
     else if (name in fields) refuse('bad_request', `Invalid request: \`${name}\` is given more than once.`)
     else fields[name] = value
   }
-  return { token, typed: fields, fields: () => (schema === undefined ? {} : validate(schema, fields)) }
+  return { token, isReview, typed: fields, fields: () => (schema === undefined ? {} : validate(schema, fields)) }
 }
 
 /**
@@ -69,4 +86,24 @@ function splitPairs(text: string): [name: string, value: string][] | undefined {
     pairs.push([name, value])
   }
   return pairs
+}
+
+/** The form as it was sent, by whomever. Refuses: unsupported_media_type 415, bad_request 400. */
+export function readSent(screen: Screen, { raw, body }: BrowserRequest): Sent {
+  return readFields(screen.form, soleHeader(raw.rawHeaders, 'content-type'), body as Buffer | undefined)
+}
+
+/** A form that a page of ours sent. Refuses: form_not_ours 403, unsupported_media_type 415, bad_request 400. */
+export function readOwnForm(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): Sent {
+  const sent = readSent(screen, request)
+  // A visitor who has no cookie was shown no form.
+  const expected = guest.newVisit === undefined ? guest.formToken : undefined
+  mustBeOurs(request.raw.rawHeaders, originsOf(deps, request), sent.token, expected)
+  return sent
+}
+
+/** The origins that pages of ours have: the one that the setting says; without it, also the one that was asked. */
+export function originsOf(deps: Deps, { raw: { rawHeaders } }: BrowserRequest): string[] {
+  const { origin, protocol } = new URL(deps.origin())
+  return deps.config.publicUrl === undefined ? [origin, `${protocol}//${soleHeader(rawHeaders, 'host')}`] : [origin]
 }

@@ -30,6 +30,8 @@ export type ScreenInput<Q = unknown, F = unknown> = {
   url: string
   /** Of a form of the console: why its fields are not what they should be. `form` is then what was typed. */
   fault?: Refusal
+  /** Of the pages on which people prove who they are: the form of another page that is carried on. pages/kept-form.ts. */
+  kept?: string | undefined
 }
 
 /** A file that the browser keeps. `fileName`: letters, digits, dots and hyphens. */
@@ -69,6 +71,8 @@ export type Screen = Spec<any, any, any, any> & {
   fresh?: true
   /** The most bytes of its form, where they are more than the server takes otherwise. */
   bodyLimit?: number
+  /** Of a form of the console: what was typed is kept while the person proves who they are, and is shown again by its `fault`. */
+  keeps?: true
 }
 
 /** What a page of the console may touch: who is signed in, and the routes that it declares. */
@@ -88,7 +92,9 @@ export function personScreen<Q extends TSchema, F extends TSchema, A = undefined
 
 /** A page or a form of the console: it asks routes, and does nothing by itself. */
 export function consoleScreen<Q extends TSchema, F extends TSchema>(
-  spec: Spec<ConsoleCtx, Q, F, undefined> & Required<Pick<Screen, 'asks'>> & Pick<Screen, 'fresh' | 'bodyLimit'>,
+  spec: Spec<ConsoleCtx, Q, F, undefined> &
+    Required<Pick<Screen, 'asks'>> &
+    Pick<Screen, 'fresh' | 'bodyLimit' | 'keeps'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }

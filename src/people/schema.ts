@@ -65,6 +65,8 @@ export const WholePerson = Type.Object({
 export const WholeTeam = Type.Object({
   ...TeamOf.properties,
   projectCount: Type.Integer(),
+  softBlocked: Type.Boolean(),
+  paymentMissing: Type.Boolean(),
   members: Type.Array(
     Type.Object({
       userId: Type.String(),

@@ -58,6 +58,8 @@ export async function showWholeTeam(ctx: OperatorCtx, team: Row<'account'>): Pro
   return {
     ...showTeamRow(team),
     projectCount: Number(projects),
+    softBlocked: team.soft_blocked_at !== null,
+    paymentMissing: team.payment_missing_at !== null,
     members: members.map(({ placed_at, email, ...one }) => ({
       ...one,
       email: email ?? '',

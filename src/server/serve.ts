@@ -7,7 +7,7 @@ import { answerUnreadable, refusalToTell, showRefusal } from '../http/error-hand
 import { answerRequest } from '../http/handle-request.ts'
 import type { OpenPage, Probe, ProbeAnswer } from '../http/open-page.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
-import { type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
+import { BODY_LIMIT, type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
 import { type Bridge, openBridge } from '../pages/ask.ts'
 import { answerBrowser } from '../pages/browser.ts'
 import type { Screen } from '../pages/screen.ts'
@@ -18,7 +18,8 @@ import { notServed } from './not-served.ts'
 import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
 import { isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
 
-const BODY_LIMIT = 64 * 1024
+/** A byte of a form takes up to three. What a route takes fits, and a sign-in that carries a form on (pages/kept-form.ts). */
+const FORM_LIMIT = 256 * 1024
 /** The most connections. Each may hold headers of 16 KB that are not whole yet. One more is closed at once. */
 const MOST_CONNECTIONS = 10_000
 const TIMES = { headersTimeout: 10_000, connectionsCheckingInterval: 1000 }
@@ -61,7 +62,7 @@ export function serve(
 
   for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
   for (const route of routes) addRoute(app, deps, route, watch(route.operationId), answers)
-  const bridge = openBridge(deps, routes, answers.gates)
+  const bridge = openBridge(deps, routes, screens, answers.gates)
   for (const screen of screens) addScreen(app, deps, bridge, screen, watch(screen.name))
   refuseNotServed(app, refuseUnreached, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
@@ -200,7 +201,7 @@ function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Scr
   app.route({
     method: screen.method,
     url: screen.path,
-    ...(screen.bodyLimit !== undefined && { bodyLimit: screen.bodyLimit }),
+    bodyLimit: screen.bodyLimit ?? FORM_LIMIT,
     handler: (request, reply) => answer(request, reply),
     errorHandler: (error, request, reply) => answer(request, reply, error as Error),
   })

@@ -1,6 +1,8 @@
 /** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
+import { formTokenOf } from '../pages/cookies.ts'
 import { type Html, html } from '../pages/html.ts'
+import { Kept, keptField, keptPage } from '../pages/kept-form.ts'
 import { localPath } from '../pages/local-path.ts'
 import {
   personScreen,
@@ -28,7 +30,7 @@ import { welcomeScreens } from './welcome-page.ts'
 
 const HOME = '/console'
 const SignInQuery = Type.Object({ return: Type.Optional(Type.String()), done: Type.Optional(Type.String()) })
-const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: TypedPassword })
+const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: TypedPassword, kept: Kept })
 const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
 
 type SignInInput = ScreenInput<Static<typeof SignInQuery>, Static<typeof SignIn>>
@@ -72,14 +74,14 @@ export const accountScreens: readonly Screen[] = [
   }),
 ]
 
-function showSignIn(ctx: VisitorCtx, { query, url }: ScreenInput<Static<typeof SignInQuery>>): View {
+function showSignIn(ctx: VisitorCtx, { query, url, kept }: ScreenInput<Static<typeof SignInQuery>>): View {
   if (ctx.visitor) return { to: localPath(query.return, HOME) }
   const isPasswordSet = query.done === 'password'
   return {
     title: 'Sign in',
     body: html`<h1>Sign in</h1>
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
-${signInForm(ctx, url)}`,
+${signInForm(ctx, url, { kept })}`,
   }
 }
 
@@ -92,23 +94,26 @@ async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checke
       body: html`<h1>Sign in</h1>
 <p class="notice bad" role="alert" id="fault"><a href="#password">The name or the password is wrong.</a>
 After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a link from your operator sets a new password at once.</p>
-${signInForm(ctx, url, form.name)}`,
+${signInForm(ctx, url, { refused: form.name, kept: form.kept })}`,
     }
   }
   // Whoever was signed in here before no longer is; and the secret is new, whatever the browser brought.
   if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
-  return {
-    to: localPath(query.return, HOME),
-    session: await startSession(ctx, userId),
-    done: { by, subjectId: userId },
-  }
+  const session = await startSession(ctx, userId)
+  const next = keptPage(form.kept, formTokenOf(session)) ?? { to: localPath(query.return, HOME) }
+  return { ...next, session, done: { by, subjectId: userId } }
 }
 
-function signInForm(ctx: VisitorCtx, url: string, refused?: string): Html {
+function signInForm(
+  ctx: VisitorCtx,
+  url: string,
+  { refused, kept }: { refused?: string; kept?: string | undefined },
+): Html {
   const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`
-  return html`<form method="post" action="${url}">
+  return html`<form method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}
+${keptField(kept)}
 <label for="name">Email or username</label>
 <input type="text" id="name" name="name" value="${refused}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="254"${failed}>
 <label for="password">Password</label>

@@ -30,6 +30,7 @@ export async function findWelcome(ctx: Pick<OperatorCtx, 'db' | 'now'>, secret: 
     .select('hash')
     .where('hash', '=', fingerprint(secret))
     .where('expires_at', '=', NEVER)
+    .where('used_at', 'is', null)
     .executeTakeFirst()
   if (link === undefined) refuse('password_link_spent', SPENT)
   return findPasswordLink(ctx, secret)

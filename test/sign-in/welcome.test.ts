@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
-import { givePassword, openClient, PASSWORD, pathOf } from '../support/browser-client.ts'
-import { berth, berthProcess } from '../support/command.ts'
+import { givePassword, openClient, PASSWORD, pathOf } from '../support/clients/browser-client.ts'
+import { berth, berthProcess } from '../support/clients/command.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
 import { lacking, starts } from '../support/programs.ts'
 import { root } from '../support/root.ts'
@@ -30,7 +30,7 @@ onBothEngines('the link of the first start sets a password, signs in, and works 
   assert.equal(forged.status, 403, 'a form that no page of this browser gave')
   const set = await client.post(welcome, CHOSEN)
   assert.deepEqual([set.status, set.location], [303, '/console'], set.text)
-  assert.equal((await client.get('/console')).location, '/console/t/team')
+  assert.equal((await client.get('/console')).location, '/console/t/admin')
   for (const spent of [await client.get(welcome), await client.post(welcome, CHOSEN)]) {
     assert.equal(spent.status, 404)
     assert.match(spent.text, /berth user password-link/)
@@ -51,21 +51,32 @@ onBothEngines('of several who open the link at once one sets the password, and i
   assert.equal(inside.filter(({ location }) => location.startsWith('/console/t/')).length, 1)
 })
 
-onBothEngines('a later password link takes the place of the first one, and does not sign in by itself', async (world) => {
-  const { userId, welcome } = world.credentials
-  const { body } = await world.operator('POST', `/operator/v1/users/${userId}/password-link`)
-  const client = openClient(world)
-  assert.equal((await client.get(welcome)).status, 404)
-  assert.equal((await client.get(pathOf(body.url).replace('/set-password', '/welcome'))).status, 404)
-  await givePassword(world, userId)
-  assert.match((await client.get('/console')).location, /^\/sign-in/)
-})
+onBothEngines(
+  'a later password link takes the place of the first one, and does not sign in by itself',
+  async (world) => {
+    const { userId, welcome } = world.credentials
+    const { body } = await world.operator('POST', `/operator/v1/users/${userId}/password-link`)
+    const client = openClient(world)
+    assert.equal((await client.get(welcome)).status, 404)
+    assert.equal((await client.get(pathOf(body.url).replace('/set-password', '/welcome'))).status, 404)
+    await givePassword(world, userId)
+    assert.match((await client.get('/console')).location, /^\/sign-in/)
+  },
+)
 
 onBothEngines('no page before sign-in holds a secret, and the first visitor cannot take the service', async (world) => {
   const secrets = Object.values(world.credentials).filter((one) => !/^(usr|team)_/.test(one))
   assert.equal(secrets.length, 3)
   secrets.push(new URL(world.credentials.welcome, 'http://here').searchParams.get('link')!)
-  const open = ['/', '/docs', '/openapi.json', '/favicon.ico', '/healthz', '/readyz', '/.well-known/oauth-authorization-server']
+  const open = [
+    '/',
+    '/docs',
+    '/openapi.json',
+    '/favicon.ico',
+    '/healthz',
+    '/readyz',
+    '/.well-known/oauth-authorization-server',
+  ]
   const paths = [...open, ...SCREENS.map(({ path }) => path), ...ROUTES.map(({ path }) => path)]
   for (const path of new Set(paths)) {
     for (const accept of ['text/html', 'application/json']) {
@@ -75,7 +86,12 @@ onBothEngines('no page before sign-in holds a secret, and the first visitor cann
     }
   }
   const visitor = openClient(world)
-  for (const guess of ['', '/welcome?link=', `/welcome?link=${'a'.repeat(43)}`, `/set-password?link=${'a'.repeat(43)}`]) {
+  for (const guess of [
+    '',
+    '/welcome?link=',
+    `/welcome?link=${'a'.repeat(43)}`,
+    `/set-password?link=${'a'.repeat(43)}`,
+  ]) {
     await visitor.get('/sign-in')
     const answer = await visitor.post(guess === '' ? '/sign-in' : guess, { name: 'admin', password: '', again: '' })
     assert.ok(answer.status === 403 || answer.status === 404, `${guess} ${answer.status}`)
@@ -97,7 +113,10 @@ processOnBothEngines('berth welcome prints the link until it was used', async (t
   const printed = await berthProcess(['welcome'], env)
   assert.deepEqual([printed.code, printed.out], [0, `${running.address}${welcome}\n`], printed.err)
   const page = await fetch(printed.out.trim())
-  const cookie = page.headers.getSetCookie().map((line) => line.split(';')[0]!).join('; ')
+  const cookie = page.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0]!)
+    .join('; ')
   const form = /name="form" value="([^"]+)"/.exec(await page.text())![1]!
   const body = new URLSearchParams({ form, ...CHOSEN })
   const set = await fetch(printed.out.trim(), { method: 'POST', body, headers: { cookie }, redirect: 'manual' })
@@ -115,5 +134,11 @@ test('on a terminal the start prints the link', { timeout: 60_000 }, async (t) =
   const words = ['script', '--quiet', '--flush', '--command', `${process.execPath} ${root}/bin/berth.mjs`, '/dev/null']
   const running = await start(t, home, {}, words)
   const { welcome } = credentialsOf(home)
-  assert.ok(running.out().replaceAll('\r', '').includes(`Open this link once to set your password:\n  ${running.address}${welcome}\n`), running.out())
+  assert.ok(
+    running
+      .out()
+      .replaceAll('\r', '')
+      .includes(`Open this link once to set your password:\n  ${running.address}${welcome}\n`),
+    running.out(),
+  )
 })

@@ -109,8 +109,11 @@ onBothEngines('a code is made only by whoever gave their password of late', asyn
   await world.call('POST', '/v10/projects', { name: 'web' })
   await client.get(PATH)
   world.deps.clock.set(world.deps.clock.now() + 3_600_000)
-  for (const asked of [await client.get(`${PATH}/transfer`), await client.post(`${PATH}/transfer`)])
-    assert.equal(asked.location, `/confirm?return=${encodeURIComponent(`${PATH}/transfer`)}`)
+  const asked = await client.get(`${PATH}/transfer`)
+  assert.equal(asked.location, `/confirm?return=${encodeURIComponent(`${PATH}/transfer`)}`)
+  const form = await client.post(`${PATH}/transfer`)
+  assert.equal(form.status, 403)
+  assert.match(form.text, /Confirm that it is you/)
 })
 
 onBothEngines('the overview says who paused a project, and what needs attention', async (world) => {

@@ -1,0 +1,97 @@
+/** The audit log of the whole service, and whether its chain is whole. */
+import type { Static } from 'typebox'
+import type { AuditList } from '../../operator/audit.ts'
+import type { Verified } from '../../operator/verify-audit.ts'
+import type { Page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { field } from '../action.ts'
+import { ago } from '../time.ts'
+import { heading, operatorPage, operatorPath, pageLinks, ROWS, sheet } from './frame.ts'
+
+const LIST = operatorPath('audit')
+const Text = Type.Optional(Type.String({ maxLength: 254 }))
+const Query = Type.Object({
+  account: Text,
+  actor: Text,
+  type: Text,
+  until: Type.Optional(Type.String({ maxLength: 20 })),
+})
+const VerifyQuery = Type.Object({ head: Type.Optional(Type.String({ maxLength: 60 })) })
+
+export const auditScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showAudit',
+    query: Query,
+    asks: ['operatorListAudit'],
+    fresh: true,
+    run: showAudit,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/verify`,
+    name: 'verifyAudit',
+    query: VerifyQuery,
+    asks: ['operatorVerifyAudit'],
+    fresh: true,
+    run: showVerified,
+  }),
+]
+
+async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>): Promise<Page> {
+  const { account, actor, type, until } = query
+  const { entries, pagination } = await ctx.ask<Static<typeof AuditList>>('operatorListAudit', {
+    query: {
+      limit: ROWS,
+      accountId: account?.trim() || undefined,
+      actorId: actor?.trim() || undefined,
+      type: type?.trim() || undefined,
+      until,
+    },
+  })
+  return operatorPage(ctx, 'audit', {
+    title: 'Audit log',
+    body: html`${heading('Audit log', html`<a class="button quiet" href="${LIST}/verify">Check that nothing was changed</a>`)}
+<details class="card"${(account || actor || type) && html` open`}><summary>Filter</summary><form action="${LIST}">
+${field('account', 'Account', { value: account, hint: 'Id of a team or a person.' })}
+${field('actor', 'Who', { value: actor, hint: 'Id of whoever did it.' })}
+${field('type', 'What', { value: type, hint: 'Such as createProject.' })}
+<p class="actions"><button class="quiet">Filter</button></p></form></details>
+${sheet(
+  ['When', 'What', 'Who', 'Account', 'On', 'Fields'],
+  entries.map(
+    (
+      one,
+    ) => html`<tr><td>${ago(one.at, ctx.now)}</td><td>${one.type}</td><td>${one.actor.kind}<br><code class="small">${one.actor.id}</code></td>
+<td>${one.accountId && html`<code class="small">${one.accountId}</code>`}</td><td>${one.subjectId && html`<code class="small">${one.subjectId}</code>`}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
+  ),
+  'No entry is like that.',
+)}
+${pageLinks(LIST, query, pagination.next)}`,
+  })
+}
+
+async function showVerified(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof VerifyQuery>>): Promise<Page> {
+  const found = await ctx.ask<Static<typeof Verified>>('operatorVerifyAudit', {
+    query: { head: query.head || undefined },
+  })
+  const { verified, entries, head, unlinked, late, firstBroken } = found
+  return operatorPage(ctx, 'audit', {
+    title: 'Chain of the audit log',
+    body: html`${heading('Chain of the audit log')}
+<section class="card"><p><span class="state ${verified ? 'good' : 'bad'}">${verified ? 'The chain is whole' : 'The chain is broken'}</span></p>
+<dl class="facts">
+<dt>Entries</dt><dd>${entries}</dd>
+<dt>Not in it yet</dt><dd>${unlinked}</dd>
+<dt>Written late</dt><dd>${late}</dd>
+${firstBroken && html`<dt>First broken</dt><dd>entry ${firstBroken.position}: ${firstBroken.why}</dd>`}
+${head && html`<dt>Head</dt><dd><code>${head}</code></dd>`}
+</dl></section>
+<form class="stack card" action="${LIST}/verify">
+${field('head', 'Check against a head', { value: query.head, hint: 'What an earlier check gave, and was kept elsewhere: also proves that the end is still there.' })}
+<p class="actions"><button class="quiet">Check</button><a class="button quiet" href="${LIST}">Back to the log</a></p></form>`,
+  })
+}

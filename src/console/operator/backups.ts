@@ -1,0 +1,52 @@
+/** Backups in the data folder, and making one. */
+import type { Static } from 'typebox'
+import type { BackupList } from '../../backup/routes.ts'
+import type { Page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { ago } from '../time.ts'
+import { button, bytes, heading, operatorPage, operatorPath, sheet } from './frame.ts'
+
+const LIST = operatorPath('backups')
+
+export const backupScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showBackups',
+    asks: ['operatorListBackups'],
+    fresh: true,
+    run: (ctx) => showBackups(ctx),
+  }),
+  action({
+    path: LIST,
+    name: 'consoleMakeBackup',
+    asks: 'operatorMakeBackup',
+    shows: ['operatorListBackups'],
+    wish: () => ({}),
+    to: () => LIST,
+    again: (ctx, _, refused) => showBackups(ctx, refused),
+    fresh: true,
+  }),
+]
+
+async function showBackups(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
+  const { backups, runningSince, failed } = await ctx.ask<Static<typeof BackupList>>('operatorListBackups')
+  return operatorPage(ctx, 'backups', {
+    title: 'Backups',
+    body: html`${heading('Backups', runningSince === null && button(ctx, LIST, 'Make a backup', { look: '' }))}
+${faultOf(refused)}
+${runningSince !== null && html`<p class="notice" role="status">A backup is being made since ${ago(runningSince, ctx.now)}. <a href="${LIST}">Look again</a></p>`}
+${failed && html`<p class="notice bad">The backup that was begun ${ago(failed.at, ctx.now)} could not be made: ${failed.message}</p>`}
+<p>They lie in the folder <code>backups</code> of the data folder of this instance. Copy each file and its <code>.json</code> to another machine. The keyring is not in them: keep a copy of it elsewhere.</p>
+${sheet(
+  ['File', 'Begun', 'Size', 'Rows', 'Version', 'SHA-256'],
+  backups.map(
+    (one) =>
+      html`<tr><td><code class="small">${one.name}</code></td><td>${ago(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${one.rows}</td><td>${one.version}</td><td><code class="small">${one.sha256}</code></td></tr>`,
+  ),
+  'No backup yet.',
+)}`,
+  })
+}

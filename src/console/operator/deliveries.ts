@@ -1,0 +1,89 @@
+/** What was sent to webhooks and log drains, with each attempt, and sending one again. */
+import type { Static } from 'typebox'
+import type { Page } from '../../pages/frame.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import type { Delivery, DeliveryList } from '../../webhooks/schema.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { ago } from '../time.ts'
+import { button, heading, operatorPage, operatorPath, pageLinks, ROWS, sheet } from './frame.ts'
+
+const LIST = operatorPath('deliveries')
+/** TABLE the filters of the list: the status, and its words. */
+const FILTERS = {
+  '': 'All',
+  pending: 'Waiting',
+  held: 'Held',
+  delivered: 'Delivered',
+  failed: 'Failed',
+  dropped: 'Dropped',
+}
+const Query = Type.Object({
+  status: Type.Optional(Type.String({ maxLength: 20 })),
+  until: Type.Optional(Type.String({ maxLength: 20 })),
+})
+type Query = Static<typeof Query>
+
+export const deliveryScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showDeliveries',
+    query: Query,
+    asks: ['operatorListDeliveries'],
+    fresh: true,
+    run: (ctx, input) => showDeliveries(ctx, input),
+  }),
+  action({
+    path: `${LIST}/:id/replay`,
+    name: 'consoleReplayDelivery',
+    asks: 'operatorReplayDelivery',
+    shows: ['operatorListDeliveries'],
+    wish: ({ params }) => ({ params: { id: params.id! } }),
+    to: () => LIST,
+    again: (ctx, _, refused) => showDeliveries(ctx, { query: {} }, refused),
+    fresh: true,
+  }),
+]
+
+async function showDeliveries(
+  ctx: ConsoleCtx,
+  { query }: Pick<ScreenInput<Query>, 'query'>,
+  refused?: Refused,
+): Promise<Page> {
+  const { status, until } = query
+  const { deliveries, pagination } = await ctx.ask<Static<typeof DeliveryList>>('operatorListDeliveries', {
+    query: { limit: ROWS, status: status || undefined, until },
+  })
+  return operatorPage(ctx, 'deliveries', {
+    title: 'Deliveries',
+    body: html`${heading('Deliveries')}
+${faultOf(refused)}
+<nav aria-label="Status"><p>${Object.entries(FILTERS).map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
+${sheet(
+  ['Event', 'State', 'Account', 'To', 'Made', 'Attempts', 'Actions'],
+  deliveries.map(
+    (one) => html`<tr><td>${one.type}<br><code class="small">${one.id}</code></td><td>${stateOf(one)}</td>
+<td><code class="small">${one.accountId}</code></td><td><code class="small">${one.endpointId}</code></td>
+<td>${ago(one.createdAt, ctx.now)}</td><td>${attemptsOf(one, ctx.now)}</td>
+<td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Send again', { about: one.id })}</td></tr>`,
+  ),
+  'Nothing was sent.',
+)}
+${pageLinks(LIST, query, pagination.next)}`,
+  })
+}
+
+function stateOf({ status }: Delivery): Html {
+  const look = status === 'delivered' ? ' good' : status === 'failed' ? ' bad' : ''
+  return html`<span class="state${look}">${status === 'pending' ? 'waiting' : status}</span>`
+}
+
+function attemptsOf({ attempts }: Delivery, now: number): Html {
+  if (attempts.length === 0) return html`none yet`
+  return html`<details><summary>${attempts.length}</summary><ol>${attempts.map(
+    (one) =>
+      html`<li>${ago(one.at, now)}: ${one.statusCode === null ? one.error : `answered ${one.statusCode}`} after ${one.durationMs} ms${one.response && html`<pre>${one.response}</pre>`}</li>`,
+  )}</ol></details>`
+}

@@ -1,0 +1,42 @@
+/** Drawings as SVG, made on the server, each with a table behind it. docs/console.md: Drawings. */
+import { type Html, html } from '../../pages/html.ts'
+
+/** One column: its name, and how much of each kind is in it. */
+export type Column = { name: string; title: string; counts: readonly number[] }
+/** A kind of what is counted, and the class of its colour. */
+export type Kind = { words: string; look: 'good' | 'bad' | 'main' | 'soft' }
+
+const [WIDTH, HEIGHT, GAP] = [960, 160, 3]
+
+/** Columns beside each other, with the kinds on top of each other. `tell`: a number as people read it. */
+export function drawColumns(
+  title: string,
+  kinds: readonly Kind[],
+  columns: readonly Column[],
+  tell: (count: number) => string = String,
+): Html {
+  if (columns.length === 0) return html`<p class="soft">Nothing to draw yet.</p>`
+  const sumOf = ({ counts }: Column) => counts.reduce((sum, one) => sum + one, 0)
+  const highest = Math.max(1, ...columns.map(sumOf))
+  const width = Math.min(WIDTH / columns.length, WIDTH / 12)
+  const bars = columns.flatMap((column, at) => {
+    let top = HEIGHT
+    return column.counts.map((count, kind) => {
+      const height = (count / highest) * HEIGHT
+      top -= height
+      return html`<rect class="${kinds[kind]!.look}" x="${round(at * width)}" y="${round(top)}" width="${round(width - GAP)}" height="${round(height)}"/>`
+    })
+  })
+  return html`<figure class="drawing">
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}, at most ${tell(highest)}" preserveAspectRatio="none">${bars}</svg>
+<figcaption>${kinds.map(({ words, look }) => html`<span class="key ${look}">${words}</span> `)}<span class="soft">at most ${tell(highest)}</span></figcaption>
+<details><summary>${title} as a table</summary>
+<div class="sheet" tabindex="0" role="region" aria-label="${title}"><table><thead><tr><th scope="col">When</th>${kinds.map(({ words }) => html`<th scope="col">${words}</th>`)}</tr></thead><tbody>
+${columns.map(({ name, title: about, counts }) => html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td>${tell(count)}</td>`)}</tr>`)}
+</tbody></table></div></details>
+</figure>`
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,61 @@
+/** The integrations that teams registered, and removing one that nobody has installed. */
+import type { Static } from 'typebox'
+import type { IntegrationList } from '../../integrations/schema.ts'
+import type { Page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { ago } from '../time.ts'
+import { button, heading, ListQuery, operatorPage, operatorPath, pageLinks, ROWS, sheet } from './frame.ts'
+
+const LIST = operatorPath('integrations')
+type Query = Static<typeof ListQuery>
+
+export const integrationScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showIntegrations',
+    query: ListQuery,
+    asks: ['operatorListIntegrations'],
+    fresh: true,
+    run: (ctx, input) => showIntegrations(ctx, input),
+  }),
+  action({
+    path: `${LIST}/:id/delete`,
+    name: 'consoleOperatorDeleteIntegration',
+    asks: 'operatorDeleteIntegration',
+    shows: ['operatorListIntegrations'],
+    wish: ({ params }) => ({ params: { id: params.id! } }),
+    to: () => LIST,
+    again: (ctx, _, refused) => showIntegrations(ctx, { query: {} }, refused),
+    fresh: true,
+  }),
+]
+
+async function showIntegrations(
+  ctx: ConsoleCtx,
+  { query }: Pick<ScreenInput<Query>, 'query'>,
+  refused?: Refused,
+): Promise<Page> {
+  const { integrations, pagination } = await ctx.ask<Static<typeof IntegrationList>>('operatorListIntegrations', {
+    query: { limit: ROWS, until: query.until },
+  })
+  return operatorPage(ctx, 'integrations', {
+    title: 'Integrations',
+    body: html`${heading('Integrations')}
+${faultOf(refused)}
+${sheet(
+  ['Name', 'Team', 'May', 'Changed', 'Actions'],
+  integrations.map(
+    (
+      one,
+    ) => html`<tr><td>${one.name}<br><code class="small">${one.slug}</code></td><td><a href="${operatorPath('teams', one.teamId)}"><code class="small">${one.teamId}</code></a></td>
+<td>${one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td><td>${ago(one.updatedAt, ctx.now)}</td>
+<td class="act">${button(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { about: one.name })}</td></tr>`,
+  ),
+  'No team has registered an integration.',
+)}
+${pageLinks(LIST, { until: query.until }, pagination.next)}`,
+  })
+}

@@ -1,0 +1,62 @@
+/** Root keys: what each still wraps, making a new one active, and retiring one that wraps nothing. */
+import type { Static } from 'typebox'
+import type { KeyList } from '../../operator/keys.ts'
+import type { Page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { button, heading, operatorPage, operatorPath, sheet } from './frame.ts'
+
+const LIST = operatorPath('keys')
+
+export const keyScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showKeys',
+    asks: ['operatorListKeys'],
+    fresh: true,
+    run: (ctx) => showKeys(ctx),
+  }),
+  action({
+    path: `${LIST}/rotate`,
+    name: 'consoleRotateKeys',
+    asks: 'operatorRotateKeys',
+    shows: ['operatorListKeys'],
+    wish: () => ({}),
+    to: () => LIST,
+    again: (ctx, _, refused) => showKeys(ctx, refused),
+    fresh: true,
+  }),
+  action({
+    path: `${LIST}/:id/retire`,
+    name: 'consoleRetireKey',
+    asks: 'operatorRetireKey',
+    shows: ['operatorListKeys'],
+    wish: ({ params }) => ({ params: { id: params.id! } }),
+    to: () => LIST,
+    again: (ctx, _, refused) => showKeys(ctx, refused),
+    fresh: true,
+  }),
+]
+
+async function showKeys(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
+  const { keys } = await ctx.ask<Static<typeof KeyList>>('operatorListKeys')
+  return operatorPage(ctx, 'keys', {
+    title: 'Keys',
+    body: html`${heading('Keys', button(ctx, `${LIST}/rotate`, 'Make a new key active', { look: '' }))}
+${faultOf(refused)}
+<p>A root key wraps the keys of projects, which seal their variables. A new one wraps them anew, and takes no variable out of use.
+Back the keyring up afterwards: without it nothing can be read.</p>
+${sheet(
+  ['Key', 'State', 'Wraps', 'Actions'],
+  keys.map(
+    (one) => html`<tr><td><code>${one.id}</code></td>
+<td>${one.active ? html`<span class="state good">Active</span>` : html`<span class="state">Older</span>`}</td>
+<td>${one.references === 0 ? 'nothing' : `keys of ${one.references} projects`}</td>
+<td class="act">${!one.active && one.references === 0 && button(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { about: one.id })}</td></tr>`,
+  ),
+  'There is no key.',
+)}`,
+  })
+}

@@ -1,0 +1,66 @@
+/** The operator's first page: what runs, and the service in numbers. */
+import type { Static } from 'typebox'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
+import type { Statistics } from '../../statistics/statistics.ts'
+import { ago } from '../time.ts'
+import { drawColumns } from './drawing.ts'
+import { bytes, heading, operatorPage, operatorPath } from './frame.ts'
+
+export const overviewScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: operatorPath(),
+    name: 'showOperator',
+    asks: ['operatorGetStatistics'],
+    fresh: true,
+    run: showOverview,
+  }),
+]
+
+/** As the route counts: what is more is not counted to its end. */
+const MOST = 10_000
+
+async function showOverview(ctx: ConsoleCtx) {
+  const numbers = await ctx.ask<Static<typeof Statistics>>('operatorGetStatistics')
+  const { version, engine, node, startedAt, store, deliveries } = numbers
+  const { users, teams, projects } = numbers
+  const among = (value: number) => (users + teams >= MOST ? `${value} or more` : String(value))
+  const size = store.at(-1)
+  return operatorPage(ctx, '', {
+    title: 'Overview',
+    body: html`${heading('Overview')}
+<section class="card"><dl class="facts">
+<dt>Version</dt><dd>${version}</dd>
+<dt>Store</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
+<dt>Node.js</dt><dd>${node}</dd>
+<dt>Started</dt><dd>${ago(startedAt, ctx.now)}</dd>
+<dt>People</dt><dd><a href="${operatorPath('people')}">${among(users)}</a></dd>
+<dt>Teams</dt><dd><a href="${operatorPath('teams')}">${among(teams)}</a></dd>
+<dt>Projects</dt><dd>${projects >= MOST ? `${projects} or more` : projects}</dd>
+</dl></section>
+<section class="card"><h2>Deliveries of the last 24 hours</h2>
+${drawColumns(
+  'Deliveries by hour',
+  [
+    { words: 'delivered', look: 'good' },
+    { words: 'failed', look: 'bad' },
+    { words: 'dropped', look: 'soft' },
+    { words: 'waiting', look: 'main' },
+  ],
+  deliveries.map(({ hour, delivered, failed, dropped, pending }) => {
+    const at = new Date(hour).toISOString()
+    return { name: `${at.slice(11, 16)} UTC`, title: at, counts: [delivered, failed, dropped, pending] }
+  }),
+)}
+</section>
+<section class="card"><h2>Size of the store</h2>
+${drawColumns(
+  'Size of the store by day',
+  [{ words: 'size', look: 'main' }],
+  store.map(({ day, bytes: size }) => ({ name: day, title: day, counts: [size] })),
+  bytes,
+)}
+</section>`,
+  })
+}

@@ -1,0 +1,27 @@
+/** TABLE the pages of the operator. */
+import type { Screen } from '../../pages/screen.ts'
+import { auditScreens } from './audit.ts'
+import { backupScreens } from './backups.ts'
+import { deliveryScreens } from './deliveries.ts'
+import { healthScreens } from './health.ts'
+import { integrationScreens } from './integrations.ts'
+import { keyScreens } from './keys.ts'
+import { overviewScreens } from './overview.ts'
+import { peopleScreens } from './people.ts'
+import { teamScreens } from './teams.ts'
+import { timerScreens } from './timers.ts'
+import { tokenScreens } from './tokens.ts'
+
+export const operatorScreens: readonly Screen[] = [
+  ...overviewScreens,
+  ...peopleScreens,
+  ...teamScreens,
+  ...tokenScreens,
+  ...integrationScreens,
+  ...keyScreens,
+  ...timerScreens,
+  ...deliveryScreens,
+  ...auditScreens,
+  ...backupScreens,
+  ...healthScreens,
+]

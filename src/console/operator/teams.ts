@@ -1,0 +1,152 @@
+/** Teams as the operator sees them: the list, making one, and one team with its plan and what it owes. */
+import type { Static } from 'typebox'
+import type { OperatorTeam } from '../../accounts/schema.ts'
+import type { Page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import type { TeamList, WholeTeam } from '../../people/schema.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { ago } from '../time.ts'
+import { heading, ListQuery, operatorPage, operatorPath, pageLinks, ROWS, searchForm, sheet } from './frame.ts'
+
+const LIST = operatorPath('teams')
+const ONE = `${LIST}/:id`
+const PLANS = ['hobby', 'pro', 'enterprise'] as const
+const NewTeam = Type.Object({
+  slug: Type.String({ maxLength: 100 }),
+  name: Type.String({ maxLength: 100 }),
+  ownerId: Type.String({ maxLength: 254 }),
+})
+const Plan = Type.Object({
+  plan: Type.String({ maxLength: 20 }),
+  softBlocked: Type.Optional(Type.Literal('true')),
+  paymentMissing: Type.Optional(Type.Literal('true')),
+})
+
+export const teamScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showTeams',
+    query: ListQuery,
+    asks: ['operatorListTeams'],
+    fresh: true,
+    run: showTeams,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: `${LIST}/new`,
+    name: 'showNewTeam',
+    asks: [],
+    fresh: true,
+    run: (ctx) => showNew(ctx),
+  }),
+  action<typeof NewTeam, Static<typeof OperatorTeam>>({
+    path: `${LIST}/new`,
+    name: 'consoleOperatorCreateTeam',
+    form: NewTeam,
+    asks: 'operatorCreateTeam',
+    shows: [],
+    wish: ({ form: { slug, name, ownerId } }) => ({
+      body: { slug: slug.trim(), name: name.trim(), ownerId: ownerId.trim() },
+    }),
+    to: ({ id }) => operatorPath('teams', id),
+    again: (ctx, _, refused) => showNew(ctx, refused),
+    fresh: true,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: ONE,
+    name: 'showTeam',
+    asks: ['operatorGetTeam'],
+    fresh: true,
+    run: (ctx, input) => showTeam(ctx, input),
+  }),
+  // A box that is not ticked is not sent: what is missing is false.
+  action<typeof Plan>({
+    path: `${ONE}/plan`,
+    name: 'consoleSetPlan',
+    form: Plan,
+    asks: 'operatorUpdateAccount',
+    shows: ['operatorGetTeam'],
+    wish: ({ params, form: { plan, softBlocked, paymentMissing } }) => ({
+      params: { accountId: params.id! },
+      body: { plan, softBlocked: softBlocked === 'true', paymentMissing: paymentMissing === 'true' },
+    }),
+    to: (_, { params }) => operatorPath('teams', params.id!),
+    again: showTeam,
+    fresh: true,
+  }),
+]
+
+async function showTeams(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof ListQuery>>): Promise<Page> {
+  const { search, until } = query
+  const { teams, pagination } = await ctx.ask<Static<typeof TeamList>>('operatorListTeams', {
+    query: { limit: ROWS, search: search || undefined, until },
+  })
+  return operatorPage(ctx, 'teams', {
+    title: 'Teams',
+    body: html`${heading('Teams', html`<a class="button" href="${LIST}/new">Make a team</a>`)}
+${searchForm(LIST, 'Search teams by name', search)}
+${sheet(
+  ['Team', 'Name', 'Plan', 'Made'],
+  teams.map(
+    (one) =>
+      html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.name}</td><td>${one.plan}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
+  ),
+  search ? `No team has “${search}” in its name.` : 'No team yet.',
+)}
+${pageLinks(LIST, query, pagination.next)}`,
+  })
+}
+
+function showNew(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
+  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
+  return operatorPage(ctx, 'teams', {
+    title: 'Make a team',
+    body: html`${heading('Make a team')}
+${faultOf(refused)}
+<form class="stack card" method="post" action="${LIST}/new">
+${tokenField(ctx)}
+${field('slug', 'Slug', { required: true, refused, hint: 'Lower case letters, digits, ".", "_" and "-". It stands in addresses.', attributes: plain })}
+${field('name', 'Name', { required: true, refused, attributes: html` autocomplete="off"` })}
+${field('ownerId', 'Owner', { required: true, refused, hint: 'Username or email of the person who becomes OWNER.', attributes: plain })}
+<p class="actions"><button>Make the team</button><a class="button quiet" href="${LIST}">Cancel</a></p>
+</form>`,
+  })
+}
+
+async function showTeam(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>, refused?: Refused): Promise<Page> {
+  const team = await ctx.ask<Static<typeof WholeTeam>>('operatorGetTeam', { params: { teamId: params.id! } })
+  return operatorPage(ctx, 'teams', {
+    title: team.slug,
+    body: html`${heading(team.slug)}
+${faultOf(refused)}
+<section class="card"><dl class="facts">
+<dt>Name</dt><dd>${team.name}</dd>
+<dt>Id</dt><dd><code>${team.id}</code></dd>
+<dt>Plan</dt><dd>${team.plan}</dd>
+<dt>Projects</dt><dd>${team.projectCount}</dd>
+<dt>Made</dt><dd>${ago(team.createdAt, ctx.now)}</dd>
+</dl></section>
+<h2>Members</h2>
+${sheet(
+  ['Username', 'Email', 'Role'],
+  team.members.map(
+    (one) =>
+      html`<tr><td><a href="${operatorPath('people', one.userId)}">${one.username}</a></td><td>${one.email}</td><td>${one.role}</td></tr>`,
+  ),
+  'Nobody is in it.',
+)}
+<h2>Plan</h2>
+<form class="stack card" method="post" action="${operatorPath('teams', team.id)}/plan">
+${tokenField(ctx)}
+<label for="plan">Plan</label>
+<select id="plan" name="plan">${PLANS.map((one) => html`<option${one === team.plan && html` selected`}>${one}</option>`)}</select>
+<label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> It is blocked: nothing new can be made</label>
+<label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> A way to pay is missing</label>
+<p class="actions"><button>Save</button></p>
+</form>`,
+  })
+}

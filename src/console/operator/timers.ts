@@ -1,0 +1,62 @@
+/** What happens later: the sweeps, what they did on this instance, and running one now. */
+import type { Static } from 'typebox'
+import type { TimerList } from '../../operator/sweeps.ts'
+import type { Page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { ago } from '../time.ts'
+import { button, heading, operatorPage, operatorPath, sheet } from './frame.ts'
+
+const LIST = operatorPath('timers')
+
+export const timerScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showTimers',
+    asks: ['operatorListTimers'],
+    fresh: true,
+    run: (ctx) => showTimers(ctx),
+  }),
+  action({
+    path: `${LIST}/:name/run`,
+    name: 'consoleRunTimer',
+    asks: 'operatorRunTimer',
+    shows: ['operatorListTimers'],
+    wish: ({ params }) => ({ params: { name: params.name! }, body: {} }),
+    to: () => LIST,
+    again: (ctx, _, refused) => showTimers(ctx, refused),
+    fresh: true,
+  }),
+]
+
+async function showTimers(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
+  const { timers } = await ctx.ask<Static<typeof TimerList>>('operatorListTimers')
+  return operatorPage(ctx, 'timers', {
+    title: 'Timers',
+    body: html`${heading('Timers')}
+${faultOf(refused)}
+<p class="soft">What they did is counted by this instance since it started.</p>
+${sheet(
+  ['Timer', 'Runs', 'Last run', 'Rows', 'Failures', 'Actions'],
+  timers.map(
+    (one) => html`<tr><td>${one.name}</td><td>${every(one.periodMs)}</td>
+<td>${one.lastRunAt === null ? 'not yet' : ago(one.lastRunAt, ctx.now)}</td><td>${one.swept}</td>
+<td>${one.failures > 0 ? html`<span class="state bad">${one.failures}</span>` : '0'}</td>
+<td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { about: one.name })}</td></tr>`,
+  ),
+  'There is no timer.',
+)}`,
+  })
+}
+
+function every(periodMs: number | null): string {
+  if (periodMs === null) return 'when there is work'
+  if (periodMs < 60_000) return `every ${periodMs / 1000} seconds`
+  return periodMs === 60_000
+    ? 'every minute'
+    : periodMs < 3_600_000
+      ? `every ${periodMs / 60_000} minutes`
+      : 'every hour'
+}

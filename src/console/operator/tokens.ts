@@ -1,0 +1,64 @@
+/** All tokens, never a value, and ending one. */
+import type { Static } from 'typebox'
+import type { Page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
+import type { TokenList } from '../../people/schema.ts'
+import { action, faultOf, type Refused } from '../action.ts'
+import { ago } from '../time.ts'
+import { button, heading, ListQuery, operatorPage, operatorPath, pageLinks, ROWS, searchForm, sheet } from './frame.ts'
+
+const LIST = operatorPath('tokens')
+type Query = Static<typeof ListQuery>
+
+export const tokenScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showTokens',
+    query: ListQuery,
+    asks: ['operatorListTokens'],
+    fresh: true,
+    run: (ctx, input) => showTokens(ctx, input),
+  }),
+  action({
+    path: `${LIST}/:id/end`,
+    name: 'consoleEndToken',
+    asks: 'operatorDeleteToken',
+    shows: ['operatorListTokens'],
+    wish: ({ params }) => ({ params: { id: params.id! } }),
+    to: () => LIST,
+    again: (ctx, _, refused) => showTokens(ctx, { query: {} }, refused),
+    fresh: true,
+  }),
+]
+
+async function showTokens(
+  ctx: ConsoleCtx,
+  { query }: Pick<ScreenInput<Query>, 'query'>,
+  refused?: Refused,
+): Promise<Page> {
+  const { search, until } = query
+  const { tokens, pagination } = await ctx.ask<Static<typeof TokenList>>('operatorListTokens', {
+    query: { limit: ROWS, search: search || undefined, until },
+  })
+  return operatorPage(ctx, 'tokens', {
+    title: 'Tokens',
+    body: html`${heading('Tokens')}
+${faultOf(refused)}
+${searchForm(LIST, 'Search tokens by name or person', search)}
+${sheet(
+  ['Name', 'Of', 'May', 'Last used', 'Ends', 'Made', 'Actions'],
+  tokens.map(
+    (one) => html`<tr><td>${one.name ?? 'no name'}<br><code class="small">${one.id}</code></td>
+<td>${one.configurationId === null ? html`<a href="${operatorPath('people', one.userId)}">${one.username ?? one.userId}</a>` : 'an installation'}</td>
+<td>${one.scopes === null ? 'everything' : one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td>
+<td>${one.lastUsedAt === null ? 'not yet' : ago(one.lastUsedAt, ctx.now)}</td>
+<td>${one.expiresAt === null ? 'never' : ago(one.expiresAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td>
+<td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'End', { about: one.name ?? one.id })}</td></tr>`,
+  ),
+  search ? `No token is called “${search}”.` : 'No token yet.',
+)}
+${pageLinks(LIST, query, pagination.next)}`,
+  })
+}

@@ -1,0 +1,110 @@
+/** The service in numbers, as the operator's first page shows them. docs/operations.md: The service in numbers. */
+import { performance } from 'node:perf_hooks'
+import { sql } from 'kysely'
+import type { Static } from 'typebox'
+import { STAMPS_PER_MS } from '../clock.ts'
+import type { OperatorCtx } from '../context.ts'
+import { LOOKED_THROUGH } from '../http/page.ts'
+import { Type } from '../schema/builder.ts'
+import { Moment, OneOf } from '../schema/fields.ts'
+import { VERSION } from '../version.ts'
+
+const HOUR_MS = 3_600_000
+const HOURS = 24
+const DAYS = 90
+/** More than so many are not counted to the end. */
+const MOST = 10_000
+
+const Count = Type.Integer({ description: 'of the newest 10000 accounts' })
+export const Statistics = Type.Object({
+  version: Type.String(),
+  engine: OneOf('sqlite', 'postgres'),
+  node: Type.String(),
+  startedAt: Moment,
+  users: Count,
+  teams: Count,
+  projects: Type.Integer({ description: 'at most 10000' }),
+  store: Type.Array(Type.Object({ day: Type.String({ description: 'in UTC' }), bytes: Type.Integer() }), {
+    description: 'the last 90 days on which the service ran, oldest first',
+  }),
+  deliveries: Type.Array(
+    Type.Object({
+      hour: Type.Integer({ description: 'the moment at which it began' }),
+      delivered: Type.Integer(),
+      failed: Type.Integer(),
+      dropped: Type.Integer(),
+      pending: Type.Integer(),
+    }),
+    {
+      description: 'the last 24 hours in which something was to be sent, oldest first; of the newest 20000 deliveries',
+    },
+  ),
+})
+type Statistics = Static<typeof Statistics>
+
+export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
+  const { db, deps } = ctx
+  const [accounts, projects, store, deliveries] = await Promise.all([
+    countAccounts(ctx),
+    countProjects(ctx),
+    db.selectFrom('store_size').selectAll().orderBy('day', 'desc').limit(DAYS).execute(),
+    deliveriesByHour(ctx),
+  ])
+  return {
+    version: VERSION,
+    engine: deps.db.engine,
+    node: process.versions.node,
+    startedAt: Math.round(performance.timeOrigin),
+    ...accounts,
+    projects,
+    store: store.reverse(),
+    deliveries,
+  }
+}
+
+/** Of the newest accounts: more are not counted to the end. */
+async function countAccounts({ db }: OperatorCtx): Promise<{ users: number; teams: number }> {
+  const newest = db.selectFrom('account').select('kind').orderBy('created_stamp', 'desc').limit(sql.lit(MOST))
+  const rows = await db
+    .selectFrom(newest.as('newest'))
+    .select(['kind', sql<number>`count(*)`.as('count')])
+    .groupBy('kind')
+    .execute()
+  const countOf = (kind: string) => Number(rows.find((row) => row.kind === kind)?.count ?? 0)
+  return { users: countOf('user'), teams: countOf('team') }
+}
+
+async function countProjects({ db }: OperatorCtx): Promise<number> {
+  const some = db.selectFrom('project').select('id').orderBy('id').limit(sql.lit(MOST))
+  const { count } = await db
+    .selectFrom(some.as('some'))
+    .select(sql<number>`count(*)`.as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Of the newest deliveries: a store that sends millions a day is not counted through for a page. */
+async function deliveriesByHour({ db, now }: OperatorCtx): Promise<Statistics['deliveries']> {
+  const newest = db
+    .selectFrom('delivery')
+    .select(['status', sql<number>`created_stamp / ${sql.lit(HOUR_MS * STAMPS_PER_MS)}`.as('hour')])
+    .where('created_stamp', '>=', (Math.floor(now / HOUR_MS) - HOURS + 1) * HOUR_MS * STAMPS_PER_MS)
+    .orderBy('created_stamp', 'desc')
+    .limit(sql.lit(LOOKED_THROUGH))
+  const rows = await db
+    .selectFrom(newest.as('newest'))
+    .select(['hour', 'status', sql<number>`count(*)`.as('count')])
+    .groupBy(['hour', 'status'])
+    .orderBy('hour')
+    .execute()
+  return [...Map.groupBy(rows, ({ hour }) => Number(hour))].map(([hour, found]) => {
+    const countOf = (status: string) => Number(found.find((one) => one.status === status)?.count ?? 0)
+    return {
+      hour: hour * HOUR_MS,
+      delivered: countOf('delivered'),
+      failed: countOf('failed'),
+      dropped: countOf('dropped'),
+      pending: countOf('pending'),
+    }
+  })
+}

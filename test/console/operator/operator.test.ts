@@ -1,0 +1,187 @@
+/** The pages of the operator: who may see them, and what is done by them. docs/console.md: Operator. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { operatorScreens } from '../../../src/console/operator/screens.ts'
+import { openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
+import { endDeliveries, tamper } from '../../support/states.ts'
+import { onBothEngines } from '../../support/world.ts'
+import { makeIntegration } from '../../support/worlds/integration-world.ts'
+
+const ROOT = '/console/operator'
+const LISTS = operatorScreens.filter(({ method, path }) => method === 'GET' && !path.includes(':'))
+
+onBothEngines(
+  'every page of the operator is there for an operator who gave a password of late, and for nobody else',
+  async (world) => {
+    const ada = await world.user('ada')
+    const [operator, person] = [await signedIn(world), await signedIn(world, ada.id, 'ada')]
+    assert.ok(LISTS.length >= 13, `${LISTS.length}`)
+    for (const { path } of LISTS) {
+      const shown = await operator.get(path)
+      assert.equal(shown.status, 200, `${path}: ${shown.text}`)
+      assert.match(shown.text, /aria-current="page"/, path)
+      assert.equal((await person.get(path)).status, path.endsWith('/invite') || path.endsWith('/new') ? 200 : 401, path)
+      assert.match((await openClient(world).get(path)).location, /^\/sign-in\?return=/)
+    }
+    world.deps.clock.set(world.deps.clock.now() + 3_600_000)
+    for (const { path } of LISTS)
+      assert.equal((await operator.get(path)).location, `/confirm?return=${encodeURIComponent(path)}`)
+  },
+)
+
+onBothEngines('an operator invites somebody, who sets a password, and suspends and reinstates them', async (world) => {
+  const client = await signedIn(world)
+  await client.get(`${ROOT}/people/invite`)
+  const invite = { email: 'Ada@Example.com', username: 'ada', name: 'Ada & co' }
+  const refused = await client.post(`${ROOT}/people/invite`, { ...invite, username: 'No Name' })
+  assert.equal(refused.status, 400)
+  assert.match(refused.text, /value="No Name"/)
+  const invited = await client.post(`${ROOT}/people/invite`, invite)
+  assert.equal(invited.status, 200, invited.text)
+  const [link] = /https?:\/\/[^<]*\/set-password\?link=\w+/.exec(invited.text) ?? assert.fail(invited.text)
+  const mailed = await world.deps.db.read.selectFrom('mail').select('recipient').execute()
+  assert.deepEqual(mailed.map(({ recipient }) => recipient).sort(), ['ada@example.com', 'admin@berth.localhost'])
+  const ada = openClient(world)
+  await ada.get(pathOf(link))
+  assert.equal((await ada.post(pathOf(link), { password: PASSWORD, again: PASSWORD })).status, 303)
+  await ada.get('/sign-in')
+  assert.equal((await ada.post('/sign-in', { name: 'ada', password: PASSWORD })).status, 303)
+  const found = await client.get(`${ROOT}/people?search=ADA`)
+  assert.match(found.text, /Ada &amp; co/)
+  assert.doesNotMatch(found.text, />admin</)
+  const path = /\/console\/operator\/people\/usr_\w+/.exec(found.text)![0]
+  assert.match((await client.get(path)).text, /Shut them out/)
+  assert.equal((await client.post(`${path}/suspended`, { suspended: 'true' })).location, path)
+  assert.equal((await ada.get('/console')).location, '/sign-in?return=%2Fconsole', 'the session ended at once')
+  assert.match((await client.get(path)).text, /Let them in again/)
+  assert.equal((await client.post(`${path}/suspended`)).location, path)
+  assert.match((await client.get(path)).text, /Shut them out/)
+  assert.equal((await client.post(`${path}/operator`, { operator: 'true' })).location, path)
+  await ada.get('/sign-in')
+  await ada.post('/sign-in', { name: 'ada', password: PASSWORD })
+  assert.equal((await ada.get(ROOT)).status, 200)
+  assert.equal((await client.get(`${ROOT}/people/usr_unknown`)).status, 404)
+  const { entries } = (await world.operator('GET', '/operator/v1/audit')).body
+  const line = entries.find(({ type }: { type: string }) => type === 'operatorUpdateUser')!
+  assert.equal(line.actor.id, world.credentials.userId, 'the log names the person')
+})
+
+onBothEngines(
+  'a team is made and its plan set; a token ended; a key rotated and retired; a timer run; an integration removed',
+  async (world) => {
+    const client = await signedIn(world)
+    await client.get(`${ROOT}/teams/new`)
+    assert.equal(
+      (await client.post(`${ROOT}/teams/new`, { slug: 'acme', name: 'Acme', ownerId: 'nobody' })).status,
+      400,
+    )
+    const made = await client.post(`${ROOT}/teams/new`, { slug: 'acme', name: 'Acme', ownerId: 'admin' })
+    assert.match(made.location, /\/teams\/team_/, made.text)
+    await client.get(made.location)
+    assert.equal((await client.post(`${made.location}/plan`, { plan: 'gold' })).status, 400)
+    assert.equal(
+      (await client.post(`${made.location}/plan`, { plan: 'enterprise', softBlocked: 'true' })).location,
+      made.location,
+    )
+    const team = (await client.get(made.location)).text
+    assert.match(team, /<option selected>enterprise/)
+    assert.match(team, /name="softBlocked" value="true" checked/)
+    assert.doesNotMatch(team, /name="paymentMissing" value="true" checked/)
+
+    const token = (
+      await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId, name: 'to end' })
+    ).body
+    const tokens = await client.get(`${ROOT}/tokens?search=to+end`)
+    assert.match(tokens.text, /to end/)
+    assert.ok(!tokens.text.includes(token.token))
+    assert.equal((await client.post(`${ROOT}/tokens/${token.id}/end`)).status, 303)
+    assert.equal((await world.as(token.token)('GET', '/v2/user')).status, 401)
+    assert.equal((await client.post(`${ROOT}/tokens/${token.id}/end`)).status, 404)
+
+    await world.call('POST', '/v10/projects', {
+      name: 'web',
+      environmentVariables: [{ key: 'A', value: 'a', target: 'production' }],
+    })
+    const before = (await world.operator('GET', '/operator/v1/keys')).body.activeKeyId
+    assert.equal((await client.post(`${ROOT}/keys/rotate`)).location, `${ROOT}/keys`)
+    assert.notEqual((await world.operator('GET', '/operator/v1/keys')).body.activeKeyId, before)
+    assert.match((await client.get(`${ROOT}/keys`)).text, new RegExp(`${before}/retire`))
+    assert.equal((await client.post(`${ROOT}/keys/${before}/retire`)).status, 303)
+
+    assert.equal((await client.post(`${ROOT}/timers/store-size/run`)).location, `${ROOT}/timers`)
+    assert.equal((await client.post(`${ROOT}/timers/no-such/run`)).status, 404)
+    assert.match((await client.get(ROOT)).text, /Size of the store by day as a table/)
+
+    const app = await makeIntegration(world, { slug: 'sentinel', name: 'Sentinel' })
+    assert.match((await client.get(`${ROOT}/integrations`)).text, /Sentinel/)
+    assert.equal((await client.post(`${ROOT}/integrations/${app.id}/delete`)).status, 303)
+    assert.match((await client.get(`${ROOT}/integrations`)).text, /No team has registered/)
+  },
+)
+
+onBothEngines('what failed is found and sent again, and the overview draws it', async (world) => {
+  const client = await signedIn(world)
+  await world.call('POST', '/v1/webhooks', { url: 'https://hooks.example.com', events: ['project.created'] })
+  for (const name of ['one', 'two', 'three']) await world.call('POST', '/v10/projects', { name })
+  await endDeliveries(world, 'failed')
+  assert.match((await client.get(`${ROOT}/deliveries?status=delivered`)).text, /Nothing was sent/)
+  const list = await client.get(`${ROOT}/deliveries?status=failed`)
+  const ids = [...list.text.matchAll(/deliveries\/(dlv_\w+)\/replay/g)].map(([, id]) => id)
+  assert.equal(ids.length, 3)
+  assert.equal((await client.post(`${ROOT}/deliveries/${ids[0]}/replay`)).status, 303)
+  const overview = (await client.get(ROOT)).text
+  const columns = [...overview.matchAll(/<rect class="(\w+)"[^>]*height="([\d.]+)"/g)].map(([, look, height]) => [
+    look,
+    height,
+  ])
+  assert.deepEqual(columns.slice(0, 4), [
+    ['good', '0'],
+    ['bad', '106.7'],
+    ['soft', '0'],
+    ['main', '53.3'],
+  ])
+  assert.match(overview, /<td>0<\/td><td>2<\/td><td>0<\/td><td>1<\/td>/)
+})
+
+onBothEngines('the audit log is filtered, and its chain is checked', async (world) => {
+  const client = await signedIn(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
+  const found = (await client.get(`${ROOT}/audit?type=createProject`)).text
+  assert.match(found, /createProject/)
+  assert.doesNotMatch(found, /<td>setPassword/)
+  const whole = (await client.get(`${ROOT}/audit/verify`)).text
+  assert.match(whole, /The chain is whole/)
+  const head = /<code>(\d+\.[\w-]+)<\/code>/.exec(whole)![1]!
+  assert.match((await client.get(`${ROOT}/audit/verify?head=${head}`)).text, /The chain is whole/)
+  await tamper(world, 'audit', { type: 'other' }, { type: 'createProject' })
+  assert.match((await client.get(`${ROOT}/audit/verify`)).text, /The chain is broken/)
+})
+
+onBothEngines('a backup is made and listed, one at a time', async (world) => {
+  const client = await signedIn(world)
+  assert.match((await client.get(`${ROOT}/backups`)).text, /No backup yet/)
+  const begun = await Promise.all([1, 2, 3].map(() => client.post(`${ROOT}/backups`)))
+  assert.deepEqual(begun.map(({ status }) => status).sort(), [303, 409, 409])
+  let page = ''
+  for (let tries = 0; tries < 300 && !/berth-[\w.-]+\.db/.test(page); tries++) {
+    await sleep(100)
+    page = (await client.get(`${ROOT}/backups`)).text
+  }
+  assert.match(page, /berth-[\w.-]+\.db/)
+  assert.doesNotMatch(page, /could not be made/)
+  const { body } = await world.operator('GET', '/operator/v1/backups')
+  assert.equal(body.backups.length, 1)
+  assert.ok(body.backups[0].rows > 0 && body.backups[0].bytes > 0)
+  assert.deepEqual([body.runningSince, body.failed], [null, null])
+})
+
+onBothEngines('the page of health says what the doctor says', async (world) => {
+  const client = await signedIn(world)
+  const page = (await client.get(`${ROOT}/health`)).text
+  const { well, findings } = (await world.operator('GET', '/operator/v1/health')).body
+  assert.equal(well, false, 'the resolver of this test answers nobody')
+  for (const { about } of findings) assert.ok(page.includes(about), about)
+  assert.match(page, /Something is wrong/)
+  assert.match(page, /letters are written to/)
+})
