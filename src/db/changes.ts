@@ -3,8 +3,20 @@
  * hears of them here and nowhere else. docs/architecture.md: What is remembered.
  */
 
-/** `project <id>`: a project and what is in it. `projects <account id>`: the list of an account. `account <id>`: who may do what in it. The others: lists of an account. */
-export type Kind = 'project' | 'projects' | 'account' | 'endpoints' | 'invitations' | 'domains' | 'variables'
+/**
+ * `project <id>`: a project and what is in it. `projects <account id>`: the list of an account. `account <id>`: who may do what in it.
+ * `endpoints`, `invitations`, `domains`, `variables`: lists of an account. `sessions <user id>`. `edge <key>`: a row of `edge_change`.
+ */
+export type Kind =
+  | 'project'
+  | 'projects'
+  | 'account'
+  | 'endpoints'
+  | 'invitations'
+  | 'domains'
+  | 'variables'
+  | 'sessions'
+  | 'edge'
 export type Subject = `${Kind} ${string}`
 /** `all`: anything may have changed. */
 export type Changed = readonly Subject[] | 'all'
@@ -17,13 +29,16 @@ export type Changes = {
   stamp(): number
   /** Whether none of these has changed since the stamp. False also where that is not known any more. */
   unchanged(subjects: readonly Subject[], since: number): boolean
-  /** Raises the stamps of what a commit changes, at once for those who remember (`onRaise`). */
+  /** Raises the stamps of what a commit changes, at once for those who remember (`onRaise`). On PostgreSQL soon after the commit. */
   raise(changed: Changed): void
   /** Tells those who wait (`onChange`). Call it after the commit. */
   tell(changed: Changed): void
   /** Calls `listener` in the turn of the commit: what it remembers of these is over. */
   onRaise(listener: (changed: Changed) => void): void
-  /** Calls `listener` after each commit of this process, and on PostgreSQL of others too, soon after. A hint: one may be missed there. */
+  /**
+   * Calls `listener` after each commit of this process, and on PostgreSQL soon after each commit of any instance. What may have been missed
+   * there is told as `all`.
+   */
   onChange(listener: (changed: Changed) => void): void
 }
 

@@ -40,6 +40,7 @@ import * as sessions from './migrations/0090-sessions.ts'
 import * as sessionPlaces from './migrations/0091-session-places.ts'
 import * as emailChange from './migrations/0092-email-change.ts'
 import * as storeSize from './migrations/0095-store-size.ts'
+import * as edgeNotes from './migrations/0099-edge-notes.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
@@ -63,17 +64,15 @@ export type Db = {
    * Refuses: busy 503 (races lost again and again). `owner`: the account that it is for; where writes queue, owners take turns.
    */
   write<T>(work: (tx: Queries) => Promise<T>, owner?: string): Promise<T>
-  /** What commits change. Only on SQLite all of it is known in the turn of the commit, so only there it may end what is remembered. */
+  /**
+   * What commits change. On SQLite all of it is known in the turn of the commit, so there it ends what is remembered. On PostgreSQL it is
+   * known soon after, of every instance: db/postgres/feed.ts.
+   */
   changes: Changes
   /** Whoever reads after it sees what is in the store now, also what came from elsewhere than this process. */
   renew(): void
   /** What the caller is told when a query failed for a reason of the store: unavailable 503, storage_full 507. Undefined for a bug. */
   refusalOf(error: unknown): RefusalKey | undefined
-  /**
-   * Calls `listener` when `edge_change` may have new rows: on SQLite after every commit, on PostgreSQL when any instance has
-   * committed some (LISTEN). On PostgreSQL a call may be missed while the connection is away. Ends with `close`.
-   */
-  onEdgeChange(listener: () => void): void
   /** Connections by their state; undefined where there is no pool. */
   connections?(): Record<string, number>
   close(): Promise<void>
@@ -125,6 +124,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0091-session-places': sessionPlaces,
   '0092-email-change': emailChange,
   '0095-store-size': storeSize,
+  '0099-edge-notes': edgeNotes,
 }
 
 /**

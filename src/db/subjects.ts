@@ -5,14 +5,17 @@
 import type { Kind } from './changes.ts'
 import type { Schema } from './schema.ts'
 
-/** `of`: the ids by their kind, as SQL in which `row` is the row as it was or is. `from`: where else the ids stand. */
-export type Rule = { of: Partial<Record<Kind, string>>; from?: string }
+/**
+ * `of`: the ids by their kind, as SQL in which `row` is the row as it was or is. `from`: where else the ids stand. `deletes`: false where
+ * a row that is deleted changes nothing.
+ */
+export type Rule = { of: Partial<Record<Kind, string>>; from?: string; deletes?: boolean }
 
 const ofProject: Rule = { of: { project: 'row.project_id' } }
 const NOT_SHOWN = 'no remembered answer shows it'
 const WITH_VARIABLE = 'it is written with the row of its variable'
 
-export const SUBJECTS: Record<keyof Schema, Rule | string> = {
+const SUBJECTS: Record<keyof Schema, Rule | string> = {
   project: { of: { project: 'row.id', projects: 'row.account_id' } },
   env_var: ofProject,
   project_domain: ofProject,
@@ -47,7 +50,8 @@ export const SUBJECTS: Record<keyof Schema, Rule | string> = {
   released_proof: NOT_SHOWN,
   event: NOT_SHOWN,
   audit: NOT_SHOWN,
-  edge_change: NOT_SHOWN,
+  // Rows that everybody has read are swept.
+  edge_change: { of: { edge: 'row.key' }, deletes: false },
   kept_answer: NOT_SHOWN,
   rate_limit: NOT_SHOWN,
   fact: NOT_SHOWN,
@@ -57,7 +61,7 @@ export const SUBJECTS: Record<keyof Schema, Rule | string> = {
   deployment_meta: NOT_SHOWN,
   alias_mapping: NOT_SHOWN,
   sign_in: NOT_SHOWN,
-  session: NOT_SHOWN,
+  session: { of: { sessions: 'row.user_id' } },
   email_change: NOT_SHOWN,
   password_link: NOT_SHOWN,
   integration_secret: NOT_SHOWN,
@@ -66,3 +70,8 @@ export const SUBJECTS: Record<keyof Schema, Rule | string> = {
   delivery_attempt: NOT_SHOWN,
   mail: NOT_SHOWN,
 }
+
+/** The rules alone, by table. */
+export const RULES: readonly (readonly [table: string, rule: Rule])[] = Object.entries(SUBJECTS).flatMap(
+  ([table, rule]) => (typeof rule === 'string' ? [] : [[table, rule] as const]),
+)

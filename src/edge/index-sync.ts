@@ -45,7 +45,9 @@ export async function followHosts(deps: Deps): Promise<Followed> {
     }
   })
   await reader.read()
-  deps.db.onEdgeChange(reader.readQuietly)
+  deps.db.changes.onChange((changed) => {
+    if (changed === 'all' || changed.some((subject) => subject.startsWith('edge '))) reader.readQuietly()
+  })
   const poll = setInterval(reader.readQuietly, POLL_MS)
   return {
     hosts: () => hosts,

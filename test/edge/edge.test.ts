@@ -266,7 +266,7 @@ test('a pause on one instance is felt on another within 500 ms [postgres]', asyn
     }
     // Whoever listens is cut off, and a pause in that moment is missed: it is read on coming back, or by the poll.
     const cutOff = sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and query = 'listen berth_edge'`
+      where datname = current_database() and query = 'listen berth_changes'`
     await cutOff.execute(one!.deps.db.read)
     await pause()
     await becomes(async () => (await status()) === 503, 5000)
@@ -358,7 +358,7 @@ test('the listener of the database can be stopped while it connects (a bound on 
   t.after(() => silent.close())
   const ignore = () => {}
   const url = `postgres://berth@127.0.0.1:${(silent.address() as AddressInfo).port}/berth`
-  const stop = listenOnPostgres(url, 'berth_edge', ignore, ignore)
+  const stop = listenOnPostgres(url, 'berth_changes', ignore, ignore)
   await sleep(100)
   const before = performance.now()
   await stop()

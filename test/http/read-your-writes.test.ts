@@ -3,15 +3,13 @@
  * another one, while others ask for the same. On PostgreSQL with notifications that come 5 s late, or never. docs/architecture.md: What is remembered.
  */
 import assert from 'node:assert/strict'
-import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { rounds } from '../support/rounds.ts'
+import { openLateProxy } from '../support/servers/late-proxy.ts'
 import { callerOf, type Engine, newDatabase, openWorld, type World } from '../support/world.ts'
-import { openEdgeOf } from '../support/worlds/edge-world.ts'
 
 const WORKERS = 8
-const LATE_MS = 5000
 /** BERTH_TEST_ROUNDS=most: ten thousand, some ten minutes on PostgreSQL. */
 const READS = process.env.BERTH_TEST_ROUNDS === 'most' ? 10_000 : rounds(200, 500)
 
@@ -32,44 +30,6 @@ type Place = {
   newToken(): Promise<Ask[]>
 }
 
-/** Passes a connection on. What the server says to a connection that listens comes late, or not at all. */
-async function openLateProxy(t: TestContext, target: URL, cuts: boolean): Promise<{ url: string; held: () => number }> {
-  const sockets = new Set<Socket>()
-  let held = 0
-  const server = createServer((client) => {
-    const upstream = connect(Number(target.port), target.hostname)
-    let listens = false
-    client.on('data', (data) => {
-      listens ||= data.includes('listen berth')
-      upstream.write(data)
-    })
-    upstream.on('data', (data) => {
-      // A notification begins with its kind.
-      if (!listens || data[0] !== 0x41) return void client.write(data)
-      held++
-      if (cuts) return void client.destroy()
-      setTimeout(() => client.write(data), LATE_MS).unref()
-    })
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(one)
-      one.on('error', () => {})
-      one.on('close', () => other.destroy())
-    }
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const url = new URL(target)
-  url.hostname = '127.0.0.1'
-  url.port = String((server.address() as { port: number }).port)
-  return { url: url.href, held: () => held }
-}
-
 /** One instance over an embedded store, or two over one PostgreSQL. */
 async function openInstances(t: TestContext, engine: Engine, url?: string): Promise<Place> {
   const worlds: World[] = [await openWorld(engine, url === undefined ? {} : { DATABASE_URL: url })]
@@ -78,8 +38,6 @@ async function openInstances(t: TestContext, engine: Engine, url?: string): Prom
   t.after(async () => {
     for (const world of worlds) await world.close()
   })
-  // The edge listens for notifications.
-  for (const world of worlds) if (url !== undefined) await openEdgeOf(world)
   const [{ credentials, operator, user }] = worlds as [World]
   const as = (token: string | undefined) => worlds.map((world) => callerOf(world, token) as Ask)
   const mate = await user('mate')
@@ -179,9 +137,6 @@ for (const [what, cuts] of [
     const proxy = await openLateProxy(t, new URL(await newDatabase()), cuts)
     const place = await openInstances(t, 'postgres', proxy.url)
     await run(place)
-    // What the edge follows is told by notifications.
-    await place.first[0]!('POST', `/v1/projects/mine-0/pause?teamId=${place.teamId}`, {})
-    for (let waited = 0; proxy.held() === 0 && waited < 100; waited++) await new Promise((done) => setTimeout(done, 50))
     assert.ok(proxy.held() > 0, 'a notification came by')
   })
 }

@@ -1,14 +1,12 @@
 /** What is remembered is never stale: every write of the whole table, every sweep, and time. docs/architecture.md: What is remembered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Route } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { runTimer, TIMERS, type TimerName } from '../../src/timers.ts'
-import { withQuery } from '../support/call.ts'
-import { callerOf, openSamples, type Samples, sampleOf, teamQuery } from '../support/sample-requests.ts'
+import { openSamples, type Samples } from '../support/sample-requests.ts'
 import { disableInstallation } from '../support/states.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
+import { sweepAll, writeAll } from '../support/write-all.ts'
 
 const REMEMBERED = ROUTES.filter((route) => route.remember !== undefined)
 const DAY_MS = 86_400_000
@@ -63,23 +61,6 @@ async function mustBeFresh(world: World, questions: (() => Promise<Answer>)[], a
   for (const [at, answer] of cold.entries()) assert.equal(warm[at], answer, `after ${after}`)
 }
 
-/** Does every write of the table once. */
-async function writeAll(world: World, samples: Samples, after: (operationId: string) => Promise<void>): Promise<void> {
-  const late = ({ method, operationId }: Route) =>
-    Number(method === 'DELETE') + Number(operationId === 'deleteProject') + Number(operationId === 'operatorDeleteUser')
-  for (const route of ROUTES.filter(({ method }) => method !== 'GET').sort((a, b) => late(a) - late(b))) {
-    const { operationId } = route
-    if (operationId === 'operatorRemoveMember')
-      await world.operator('PUT', `/operator/v1/teams/${samples.teamId}/members/${samples.spare.id}`, {
-        role: 'VIEWER',
-      })
-    const { method, url, body } = sampleOf(route, samples)
-    const answer = await callerOf(route, world)(method, withQuery(url, teamQuery(route, samples)), body)
-    assert.equal(answer.status, route.status, `${operationId}: ${answer.text}`)
-    await after(operationId)
-  }
-}
-
 /** PostgreSQL is written by others too, so nothing is remembered there: what it answers is always read. */
 function onSqlite(name: string, run: (world: World) => Promise<void>): void {
   onBothEngines(name, run, {}, ['sqlite'])
@@ -106,14 +87,7 @@ onSqlite('no sweep does, and nothing that ends by the clock', async (world) => {
   )
   await world.call('POST', '/v1/projects/web/pause', {})
   await ask(questions)
-  for (const days of [0, 2, 100]) {
-    const now = Date.now() + days * DAY_MS
-    world.deps.clock.set(now)
-    await mustBeFresh(world, questions, `${days} days`)
-    for (const name of Object.keys(TIMERS) as TimerName[]) {
-      if ((await runTimer(world.deps, name, now)) > 0) await mustBeFresh(world, questions, `${name} after ${days} days`)
-    }
-  }
+  await sweepAll(world, (what) => mustBeFresh(world, questions, what))
   assert.equal((await soon('GET', '/v9/projects/web')).status, 401)
 })
 

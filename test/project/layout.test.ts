@@ -8,7 +8,7 @@ import { root } from '../support/root.ts'
 /** TABLE every folder and file right below src, in the order of imports: what stands in a row imports what stands in it or before it. */
 const ORDER = [
   // Values and words that need nothing.
-  'ids.ts version.ts words.ts clock.ts clock-watch.ts event-loop.ts fair-queue.ts semaphore.ts known-answers.ts limits.ts account-errors.ts errors.ts',
+  'ids.ts version.ts words.ts clock.ts clock-watch.ts event-loop.ts fair-queue.ts repeat.ts semaphore.ts known-answers.ts limits.ts account-errors.ts errors.ts',
   'permissions schema refusal.ts events.ts metrics.ts settings settings.ts config.ts log.ts',
   // The machinery: it knows no feature.
   'adapters db memory.ts context.ts limiter secrets access outbox http pages openapi server',

@@ -13,15 +13,20 @@ import {
   type QueryResult,
 } from 'kysely'
 import type pg from 'pg'
+import type { Changed } from '../changes.ts'
+import { NOTE, readNoted, SHOW_NOTED } from './notes.ts'
 import type { Pipeline } from './pipeline.ts'
 import { type Names, PIPELINED, type Statement } from './statement.ts'
 
-export function postgresDialect(pool: pg.Pool, pipeline: Pipeline, names: Names): Dialect {
+/** Hears what a transaction changed that was committed, or of which that is not known. */
+type OnCommit = (changed: Changed) => void
+
+export function postgresDialect(pool: pg.Pool, pipeline: Pipeline, names: Names, onCommit: OnCommit): Dialect {
   const adapter = new PostgresAdapter()
   PIPELINED.set(adapter, pipeline.run)
   return {
     createAdapter: () => adapter,
-    createDriver: () => postgresDriver(pool, names),
+    createDriver: () => postgresDriver(pool, names, onCommit),
     createIntrospector: (db) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   }
@@ -34,11 +39,11 @@ type Connection = DatabaseConnection & {
   release(): void
 }
 
-function postgresDriver(pool: pg.Pool, names: Names): Driver {
+function postgresDriver(pool: pg.Pool, names: Names, onCommit: OnCommit): Driver {
   const own = (connection: DatabaseConnection) => connection as Connection
   return {
     init: async () => {},
-    acquireConnection: async () => openConnection(await pool.connect(), names),
+    acquireConnection: async () => openConnection(await pool.connect(), names, onCommit),
     beginTransaction: async (connection, { isolationLevel = 'read committed' }) =>
       own(connection).begin(isolationLevel),
     commitTransaction: (connection) => own(connection).commit(),
@@ -49,7 +54,7 @@ function postgresDriver(pool: pg.Pool, names: Names): Driver {
 }
 
 /** A connection of the pool for as long as somebody has it: for a statement, or for a transaction. */
-function openConnection(client: pg.PoolClient, names: Names): Connection {
+function openConnection(client: pg.PoolClient, names: Names, onCommit: OnCommit): Connection {
   const sent = openSent()
   let begun: Promise<unknown> | undefined
   /** Only a transaction is run again when a name holds no more, so nothing else uses names. */
@@ -58,7 +63,7 @@ function openConnection(client: pg.PoolClient, names: Names): Connection {
   let broken = false
   return {
     begin(isolationLevel) {
-      begun = sent.add(client.query(`start transaction isolation level ${isolationLevel}`))
+      begun = sent.add(client.query(`start transaction isolation level ${isolationLevel}; ${NOTE}`))
     },
     async executeQuery<R>(compiled: CompiledQuery & Statement): Promise<QueryResult<R>> {
       // Without its transaction a SELECT changes nothing, so only a SELECT may be sent before it is known that the transaction has begun.
@@ -76,11 +81,13 @@ function openConnection(client: pg.PoolClient, names: Names): Connection {
       }
     },
     async commit() {
-      const committed = sent.add(client.query('commit'))
+      const committed = sent.add(client.query(`${SHOW_NOTED}; commit`) as Promise<unknown> as Promise<pg.QueryResult[]>)
       const failure = await sent.firstFailure()
-      if (failure !== undefined) throw failure
-      // A statement failed, and whoever ran it went on: the server has undone everything.
-      if ((await committed).command !== 'COMMIT') throw new Error('the transaction was not committed')
+      if (failure !== undefined) {
+        if (!isUndone(failure)) onCommit('all')
+        throw isAborted(failure) ? new Error('the transaction was not committed', { cause: failure }) : failure
+      }
+      onCommit(readNoted((await committed)[0]!))
     },
     async rollback() {
       // A connection that cannot say it is closed, which undoes the transaction too. The caller hears why it was rolled back.
@@ -113,6 +120,16 @@ function openSent() {
       return failed === undefined ? error : failed.reason
     },
   }
+}
+
+/** Whether a failure says that nothing was committed: the transaction was broken, lost a race, or met a constraint. */
+function isUndone(error: unknown): boolean {
+  return /^(40|23|25)/.test((error as { code?: string }).code ?? '')
+}
+
+/** Whether a statement had failed before, and whoever ran it went on: the server has undone everything. */
+function isAborted(error: unknown): boolean {
+  return (error as { code?: string }).code === '25P02'
 }
 
 function resultOf<R>({ command, rowCount, rows }: pg.QueryResult): QueryResult<R> {

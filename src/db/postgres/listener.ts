@@ -5,13 +5,13 @@ import pg from 'pg'
 const RETRY_MS = 1000
 
 /**
- * Calls `listener` at every notification of `channel`, and each time it listens anew: notifications of the time between were missed.
- * `onLost` hears of connections that ended. Gives the way to stop.
+ * Calls `listener` with the payload of every notification of `channel`. Each time it listens anew, also the first time, it calls it with
+ * undefined: notifications of the time before were missed. `onLost` hears of connections that ended. Gives the way to stop.
  */
 export function listenOnPostgres(
   url: string,
   channel: string,
-  listener: () => void,
+  listener: (payload: string | undefined) => void,
   onLost: (error: Error) => void,
 ): () => Promise<void> {
   const stop = new AbortController()
@@ -23,10 +23,10 @@ export function listenOnPostgres(
       const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, keepAlive: true })
       const ended = new Promise<void>((resolve) => client.once('end', resolve))
       client.on('error', onLost)
-      client.on('notification', listener)
+      client.on('notification', ({ payload = '' }) => listener(payload))
       try {
         await Promise.race([client.connect().then(() => client.query(`listen ${channel}`)), stopped])
-        if (!signal.aborted) listener()
+        if (!signal.aborted) listener(undefined)
         await Promise.race([ended, stopped])
       } catch (error) {
         if (!signal.aborted) onLost(error as Error)

@@ -1,11 +1,12 @@
 /** PostgreSQL, or a distributed engine that speaks its protocol: serializable transactions, run again when they lose a race. */
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import { openChanges } from '../changes.ts'
+import { type Changed, openChanges } from '../changes.ts'
 import { type Db, migrate, type Queries, type StoreWatch } from '../db.ts'
 import type { Schema } from '../schema.ts'
 import { postgresDialect } from './dialect.ts'
-import { listenOnPostgres } from './listener.ts'
+import { openFeed } from './feed.ts'
+import { keepNotes } from './notes.ts'
 import { mustLead, openPipeline, type Pipeline } from './pipeline.ts'
 import { openRaces } from './races.ts'
 import { openNames } from './statement.ts'
@@ -52,13 +53,15 @@ export async function openPostgres(
   const pool = openPool(config, onLost)
   const names = openNames(keepsStatements)
   const pipeline = openPipeline(() => new pg.Client(config), names, onLost)
-  const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names) })
+  const onCommit = (changed: Changed) => feed.add(changed)
+  const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names, onCommit) })
   // A transaction that has a connection of the pool may wait for what is asked here. What takes long here is not worth waiting for.
   const ownPipeline = openPipeline(() => new pg.Client({ ...config, ...SHORT }), names, onLost, APART_CONNECTIONS)
-  const apart = new Kysely<Schema>({ dialect: postgresDialect(pool, ownPipeline, names) })
+  const apart = new Kysely<Schema>({ dialect: postgresDialect(pool, ownPipeline, names, onCommit) })
   await migratePostgres(url)
+  const changes = openChanges()
+  const feed = openFeed({ url, changes, db: queries, onLost })
   const untilWon = openRaces(() => watch?.lostRace())
-  const ends: (() => Promise<void>)[] = []
 
   return {
     engine: 'postgres',
@@ -76,12 +79,11 @@ export async function openPostgres(
         return value
       }),
     connections: () => countConnections(pool, [pipeline, ownPipeline]),
-    changes: openChanges(),
+    changes,
     renew: () => {},
     refusalOf,
-    onEdgeChange: (listener) => void ends.push(listenOnPostgres(url, 'berth_edge', listener, onLost)),
     async close() {
-      await Promise.all(ends.map((end) => end()))
+      await feed.close()
       await Promise.all([pipeline.close(), ownPipeline.close(), queries.destroy()])
     },
   }
@@ -110,7 +112,9 @@ function openPool(config: pg.PoolConfig, onLost: (error: Error) => void): pg.Poo
 export async function migratePostgres(url: string): Promise<string[]> {
   const queries = openPostgresAlone(url)
   try {
-    return await migrate(queries)
+    const ran = await migrate(queries)
+    await keepNotes(queries)
+    return ran
   } finally {
     await queries.destroy()
   }

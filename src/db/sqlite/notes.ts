@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Kind, Subject } from '../changes.ts'
-import { type Rule, SUBJECTS } from '../subjects.ts'
+import { RULES, type Rule } from '../subjects.ts'
 
 /** So many are noted one by one; whoever changes more changes all. */
 const MOST = 5000
@@ -19,10 +19,7 @@ export function openNotes(database: DatabaseSync): () => readonly Subject[] | 'a
     }
     return null
   })
-  for (const [table, rule] of Object.entries(SUBJECTS)) {
-    if (typeof rule === 'string') continue
-    for (const trigger of triggersOf(table, rule)) database.exec(trigger)
-  }
+  for (const [table, rule] of RULES) for (const trigger of triggersOf(table, rule)) database.exec(trigger)
   const accountOf = database.prepare('select account_id from project where id = ?')
   return () => {
     if (noted.size === 0) return []
@@ -38,10 +35,10 @@ export function openNotes(database: DatabaseSync): () => readonly Subject[] | 'a
   }
 }
 
-function triggersOf(table: string, { of, from }: Rule): string[] {
+function triggersOf(table: string, { of, from, deletes = true }: Rule): string[] {
   const words = Object.entries(of).flatMap(([kind, id]) => [`'${kind}'`, id])
   const note = `select berth_note(${words.join(', ')})${from === undefined ? '' : ` from main.${from}`}`
-  const rows = { insert: ['new'], update: ['old', 'new'], delete: ['old'] }
+  const rows = { insert: ['new'], update: ['old', 'new'], ...(deletes && { delete: ['old'] }) }
   return Object.entries(rows).map(([verb, names]) => {
     const notes = names.map((name) => `${note.replaceAll(/\brow\./g, `${name}.`)};`)
     return `create temp trigger note_${table}_${verb} after ${verb} on main.${table} begin ${notes.join(' ')} end`

@@ -73,7 +73,6 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
       changes.raise('all')
     },
     refusalOf: (error) => (familyOf(error) === FULL ? 'storage_full' : undefined),
-    onEdgeChange: (listener) => changes.onChange(listener),
     async close() {
       snapshot.end()
       await reading.destroy()
