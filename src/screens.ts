@@ -2,6 +2,7 @@
 
 import { consentScreens } from './consent/consent.ts'
 import { installedScreens } from './consent/installed-page.ts'
+import { factorScreens } from './console/factors/factors.ts'
 import { CONSOLE } from './console/screens.ts'
 import { invitationScreens } from './members/invitation-page.ts'
 import { oauthScreens } from './oauth/authorize.ts'
@@ -16,5 +17,6 @@ export const SCREENS: readonly Screen[] = [
   ...installedScreens,
   ...invitationScreens,
   ...heldScreens,
+  ...factorScreens,
   ...CONSOLE,
 ]

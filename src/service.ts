@@ -31,10 +31,11 @@ import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { startFigures } from './operator/gauges.ts'
 import { openProbes } from './operator/probes.ts'
 import { openReveals } from './outbox/reveals.ts'
-import { assetPages } from './pages/assets.ts'
+import { assetPages, DROP, SCRIPT, STYLE } from './pages/assets.ts'
 import { frontPages } from './pages/front-page.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
+import { PASSKEY_SCRIPT } from './second-factor/passkey-script.ts'
 import { openKeys } from './secrets/root-keys.ts'
 import { emptyServer } from './server/graceful-shutdown.ts'
 import { serve } from './server/serve.ts'
@@ -137,7 +138,7 @@ function openParts(
 function pagesOf(deps: Deps): (OpenPage | Probe)[] {
   return [
     ...frontPages(),
-    ...assetPages(),
+    ...assetPages([STYLE, SCRIPT, DROP, PASSKEY_SCRIPT]),
     ...documentPages(ROUTES),
     ...metadataPages(deps.origin),
     ...openProbes(deps),

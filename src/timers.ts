@@ -23,7 +23,9 @@ import { writeEvents } from './outbox/outbox.ts'
 import { transact } from './outbox/transact.ts'
 import { forgetOldEmailChanges } from './people/own-profile.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './promotion/mapping.ts'
+import { forgetSpentChallenges } from './second-factor/challenges.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './secrets/rotation.ts'
+import { forgetHalfSignIns } from './sign-in/half-sign-in.ts'
 import { forgetOldPasswordLinks } from './sign-in/password-link.ts'
 import { forgetEndedSessions } from './sign-in/sessions.ts'
 import { noteStoreSize } from './statistics/store-size.ts'
@@ -45,6 +47,8 @@ const EXPIRATION_SLICE = 20
 export const TIMERS = {
   'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
   'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
+  'half-sign-ins': { periodMs: HOUR_MS, sweep: forgetHalfSignIns },
+  'spent-challenges': { periodMs: HOUR_MS, sweep: forgetSpentChallenges },
   'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
   'old-email-changes': { periodMs: HOUR_MS, sweep: forgetOldEmailChanges },
   'reserved-slugs': { periodMs: HOUR_MS, sweep: forgetReservedSlugs },

@@ -96,6 +96,12 @@ const ROWS: readonly Omit<Command, 'load'>[] = [
     example: 'berth user password-link usr_1234',
   },
   {
+    words: 'user second-factors rm',
+    summary: 'Remove the one-time codes, passkeys and recovery codes of a user who lost them; the password stays',
+    takes: [userId],
+    example: 'berth user second-factors rm ada',
+  },
+  {
     words: 'team add',
     summary: 'Create a team; its owner becomes OWNER',
     takes: [{ name: 'slug', about: 'lower case letters, digits, . _ -' }],

@@ -33,6 +33,7 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
   'user resume': ({ value }) => ({ method: 'PATCH', path: path('users', value('user')), body: { suspended: false } }),
   'user delete': (given) => removal('users', 'user', given),
   'user password-link': ({ value }) => ({ method: 'POST', path: path('users', value('user'), 'password-link') }),
+  'user second-factors rm': ({ value }) => ({ method: 'DELETE', path: path('users', value('user'), 'second-factors') }),
   'team add': ({ value }) => ({
     method: 'POST',
     path: path('teams'),

@@ -66,7 +66,7 @@ export function personPath(section = ''): string {
 export async function showPage(
   ctx: PersonCtx,
   place: Place | undefined,
-  page: Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload'>,
+  page: Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload' | 'script'>,
   nav?: Html,
 ): Promise<Page> {
   const accounts = await accountsOf(ctx)

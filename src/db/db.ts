@@ -41,6 +41,7 @@ import * as sessionPlaces from './migrations/0091-session-places.ts'
 import * as emailChange from './migrations/0092-email-change.ts'
 import * as storeSize from './migrations/0095-store-size.ts'
 import * as edgeNotes from './migrations/0099-edge-notes.ts'
+import * as secondFactors from './migrations/0110-second-factors.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
 import type { Schema } from './schema.ts'
 import { DIRECT } from './sqlite/dialect.ts'
@@ -125,6 +126,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0092-email-change': emailChange,
   '0095-store-size': storeSize,
   '0099-edge-notes': edgeNotes,
+  '0110-second-factors': secondFactors,
 }
 
 /**

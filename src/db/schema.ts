@@ -6,11 +6,17 @@ import type { Selectable } from 'kysely'
 import type { AccountTables } from './account-tables.ts'
 import type { DeploymentTables } from './deployment-tables.ts'
 import type { IntegrationTables } from './integration-tables.ts'
+import type { SecondFactorTables } from './second-factor-tables.ts'
 import type { SharedEnvTables } from './shared-env-tables.ts'
 
 type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
 
-export type Schema = CoreTables & AccountTables & IntegrationTables & DeploymentTables & SharedEnvTables
+export type Schema = CoreTables &
+  AccountTables &
+  IntegrationTables &
+  DeploymentTables &
+  SharedEnvTables &
+  SecondFactorTables
 
 type CoreTables = {
   /** A project of an account: its settings, and what is asked of it so often that it stands in its row. */

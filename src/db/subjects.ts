@@ -64,6 +64,12 @@ const SUBJECTS: Record<keyof Schema, Rule | string> = {
   session: { of: { sessions: 'row.user_id' } },
   email_change: NOT_SHOWN,
   password_link: NOT_SHOWN,
+  // A team may demand a second factor of whoever acts.
+  totp: { of: { account: 'row.user_id' } },
+  passkey: { of: { account: 'row.user_id' } },
+  recovery_code: NOT_SHOWN,
+  spent_challenge: NOT_SHOWN,
+  half_sign_in: NOT_SHOWN,
   integration_secret: NOT_SHOWN,
   authorization_code: NOT_SHOWN,
   delivery: NOT_SHOWN,

@@ -7,7 +7,7 @@ import type { Probe } from '../http/open-page.ts'
 import { CONSOLE_STYLESHEET } from './console-stylesheet.ts'
 import { STYLESHEET } from './stylesheet.ts'
 
-type Asset = { path: string; contentType: string; bytes: Buffer; zipped: Buffer }
+export type Asset = { path: string; contentType: string; bytes: Buffer; zipped: Buffer }
 
 const TURBO = fileURLToPath(import.meta.resolve('@hotwired/turbo/dist/turbo.es2017-esm.js'))
 const DROP_SCRIPT = fileURLToPath(import.meta.resolve('./drop-script.js'))
@@ -16,9 +16,9 @@ export const STYLE: Asset = assetOf('console', 'css', 'text/css', Buffer.from(ST
 export const SCRIPT: Asset = assetOf('turbo', 'js', 'text/javascript', readFileSync(TURBO))
 export const DROP: Asset = assetOf('drop', 'js', 'text/javascript', readFileSync(DROP_SCRIPT))
 
-/** The pages at which the assets are found. Nothing in them is secret. */
-export function assetPages(): Probe[] {
-  return [STYLE, SCRIPT, DROP].map(({ path, contentType, bytes, zipped }) => ({
+/** The pages at which assets are found. Nothing in them is secret. */
+export function assetPages(assets: readonly Asset[]): Probe[] {
+  return assets.map(({ path, contentType, bytes, zipped }) => ({
     path,
     contentType: `${contentType}; charset=utf-8`,
     answer: (_, __, { acceptEncoding = '' }) => {
@@ -36,7 +36,8 @@ export function assetPages(): Probe[] {
   }))
 }
 
-function assetOf(name: string, ending: string, contentType: string, bytes: Buffer): Asset {
+/** A file with the hash of its bytes in its path. */
+export function assetOf(name: string, ending: string, contentType: string, bytes: Buffer): Asset {
   const path = `/assets/${name}-${hash('sha256', bytes, 'hex').slice(0, 16)}.${ending}`
   return { path, contentType, bytes, zipped: gzipSync(bytes, { level: 9 }) }
 }

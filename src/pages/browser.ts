@@ -216,7 +216,7 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
 
 function reply(deps: Deps, guest: Guest, result: View): BrowserReply {
   const session = result.session
-  const visit = typeof session === 'string' ? null : guest.newVisit
+  const visit = typeof session === 'string' ? null : (result.visit ?? guest.newVisit)
   const cookies = writeCookies({ session, visit }, deps.origin())
   const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {

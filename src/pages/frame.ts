@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Visitor } from '../access/session.ts'
 import type { Refusal } from '../refusal.ts'
-import { DROP, SCRIPT, STYLE } from './assets.ts'
+import { type Asset, DROP, SCRIPT, STYLE } from './assets.ts'
 import { TOKEN_FIELD } from './form.ts'
 import { escapeText, type Html, html } from './html.ts'
 import { STYLESHEET } from './stylesheet.ts'
@@ -20,12 +20,14 @@ export type Page = {
   console?: Html
   /** Without script: seconds after which a page of the console loads itself anew, because what it shows goes on. */
   reload?: number | undefined
+  /** A script that the page needs, besides the console's. */
+  script?: Asset | undefined
 }
 
 const STYLE_SOURCE = `'sha256-${hash('sha256', STYLESHEET, 'base64')}'`
 
 /**
- * The headers of a page, or of a redirect when there is none: no script but the console's own, no frame, no cache, no Referer.
+ * The headers of a page, or of a redirect when there is none: no script but the console's own and the one that the page names, no frame, no cache, no Referer.
  * `nonce`: what Turbo gives the elements that it makes; one for a session, since it goes from page to page without a load.
  */
 export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, string> {
@@ -33,7 +35,7 @@ export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, 
     "default-src 'none'",
     ...(page?.console
       ? [`style-src 'self' 'nonce-${nonce}'`, `script-src 'self' 'nonce-${nonce}'`, "connect-src 'self'"]
-      : [`style-src ${STYLE_SOURCE}`]),
+      : [`style-src ${STYLE_SOURCE}`, ...(page?.script ? ["script-src 'self'"] : [])]),
     ...(page?.images ? [`img-src ${page.images}`] : []),
     `form-action 'self'${page?.formsTo ? ` ${page.formsTo}` : ''}`,
     "base-uri 'none'",
@@ -60,7 +62,7 @@ export function showDocument(page: Page, visitor: Visitor | undefined, formToken
 <meta name="color-scheme" content="light dark">
 <meta name="turbo-visit-control" content="reload">
 <title>${escapeText(page.title)} – Berth</title>
-<style>${STYLESHEET}</style>
+<style>${STYLESHEET}</style>${scriptTag(page)}
 </head>
 <body>
 ${header(visitor, formToken).markup}
@@ -87,7 +89,7 @@ function showConsole(page: Page, navigation: Html, nonce: string): string {
 <title>${escapeText(page.title)} – Berth</title>
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
-<script type="module" src="${DROP.path}" data-turbo-track="reload"></script>
+<script type="module" src="${DROP.path}" data-turbo-track="reload"></script>${scriptTag(page)}
 </head>
 <body class="console">
 <a class="skip" href="#main">To the content</a>
@@ -98,6 +100,10 @@ ${page.body.markup}
 </body>
 </html>
 `
+}
+
+function scriptTag({ script }: Page): string {
+  return script === undefined ? '' : `\n<script src="${script.path}" defer></script>`
 }
 
 function header(visitor: Visitor | undefined, formToken: string): Html {

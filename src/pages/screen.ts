@@ -41,6 +41,8 @@ type Download = { fileName: string; contentType: string; text: string }
 export type View = (Page | { to: string } | { download: Download }) & {
   /** The secret of the session that begins; null: it ends. */
   session?: string | null
+  /** The new secret of the visitor, who is not signed in. */
+  visit?: string
   /** What was changed, and as whom: the line of the audit log. A form that changes nothing leaves none. */
   done?: { by: OperatorCtx & { who?: Who }; subjectId: string | null }
 }
@@ -85,7 +87,7 @@ export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec
 
 /** A page for those who are signed in; others sign in first and come back. */
 export function personScreen<Q extends TSchema, F extends TSchema, A = undefined>(
-  spec: Spec<PersonCtx, Q, F, A>,
+  spec: Spec<PersonCtx, Q, F, A> & Pick<Screen, 'fresh'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }

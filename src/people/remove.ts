@@ -8,6 +8,19 @@ import { refuse } from '../refusal.ts'
 import { emptyAccount } from './empty-account.ts'
 import type { ForceQuery } from './schema.ts'
 
+/** The tables whose rows are a person's own, beside their tokens. */
+const OF_PERSON = [
+  'session',
+  'password_link',
+  'email_change',
+  'sign_in',
+  'invitation',
+  'totp',
+  'passkey',
+  'recovery_code',
+  'half_sign_in',
+] as const
+
 /**
  * Removes a user with all that is on their own account. Refuses: last_owner 409 (of a team; with `force` the team is left without an
  * OWNER), and what `emptyAccount` does.
@@ -25,7 +38,7 @@ export async function removeUser(ctx: OperatorCtx, user: Row<'account'>, { query
   for (const team of teams) await endMembership(ctx, team, user.id, force ? 'removed' : 'ended')
   await emptyAccount(ctx, user, force)
   await db.deleteFrom('token').where('user_id', '=', user.id).where('configuration_id', 'is', null).execute()
-  for (const table of ['session', 'password_link', 'email_change', 'sign_in', 'invitation'] as const) {
+  for (const table of OF_PERSON) {
     await db.deleteFrom(table).where('user_id', '=', user.id).execute()
   }
   const email = user.email ?? ''

@@ -1,5 +1,6 @@
 import { operatorRoute, route } from '../http/route.ts'
 import { findAccount } from '../model/account.ts'
+import { removeSecondFactors } from '../second-factor/second-factor.ts'
 import { EMPTYING_EVENTS } from './empty-account.ts'
 import { listAllTeams, listAllTokens, listPeople } from './list.ts'
 import { createOwnTeam, MadeOwnTeam, NewOwnTeam } from './own-team.ts'
@@ -57,6 +58,17 @@ export const peopleRoutes = [
     refuses: ['not_found'],
     status: 200,
     reply: WholePerson,
+  }),
+  operatorRoute({
+    method: 'DELETE',
+    path: '/operator/v1/users/:userId/second-factors',
+    operationId: 'operatorRemoveSecondFactors',
+    summary: 'Remove the one-time codes, passkeys and recovery codes of a user who lost them',
+    tag,
+    load: findAccount,
+    run: removeSecondFactors,
+    refuses: ['not_found'],
+    status: 204,
   }),
   operatorRoute({
     method: 'DELETE',

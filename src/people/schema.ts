@@ -59,6 +59,7 @@ export const WholePerson = Type.Object({
   ...Person.properties,
   defaultTeamId: Nullable(Type.String()),
   teams: Type.Array(Type.Object({ id: Type.String(), slug: Type.String(), role: Role, placed: Type.Boolean() })),
+  secondFactors: Type.Object({ oneTimeCodes: Type.Boolean(), passkeys: Type.Integer() }),
   sessions: Type.Array(Type.Object({ createdAt: Moment, usedAt: Moment, expiresAt: Moment })),
   tokens: Type.Array(TokenOf, { description: 'the newest 100; never a value' }),
 })

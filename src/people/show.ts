@@ -3,6 +3,8 @@ import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
+import { listPasskeys } from '../second-factor/passkeys.ts'
+import { hasTotp } from '../second-factor/totp.ts'
 import { listAllTokens, showPersonRow, showTeamRow } from './list.ts'
 import type { WholePerson, WholeTeam } from './schema.ts'
 
@@ -34,6 +36,7 @@ export async function showPerson(ctx: OperatorCtx, user: Row<'account'>): Promis
     ...showPersonRow({ ...user, seen_at: lastSeen?.at ?? null }),
     defaultTeamId: user.default_team_id,
     teams: teams.map(({ placed_at, ...team }) => ({ ...team, placed: placed_at !== null })),
+    secondFactors: { oneTimeCodes: await hasTotp(db, user.id), passkeys: (await listPasskeys(db, user.id)).length },
     sessions,
     tokens,
   }

@@ -22,7 +22,15 @@ export type SecretBox = {
   openSecret(kind: SecretKind, id: string, sealed: string): string | undefined
 }
 
-type SecretKind = 'client-secret' | 'webhook' | 'mail' | 'log-drain' | 'git-credential' | 'protection-bypass'
+type SecretKind =
+  | 'client-secret'
+  | 'webhook'
+  | 'mail'
+  | 'log-drain'
+  | 'git-credential'
+  | 'protection-bypass'
+  | 'totp'
+  | 'challenge-key'
 
 /** What of a context is asked for here. */
 type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; clear?: { opened: boolean } }

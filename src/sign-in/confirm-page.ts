@@ -1,18 +1,29 @@
 /** The page by which a person who is signed in proves again that it is them, before secrets are shown or the service is changed. */
 import type { Static } from 'typebox'
-import { html } from '../pages/html.ts'
+import { type Html, html } from '../pages/html.ts'
 import { Kept, keptField, keptPage } from '../pages/kept-form.ts'
 import { localPath } from '../pages/local-path.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, tokenField, type View } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
+import { PasskeyAnswer, passkeyForm } from '../second-factor/passkey-form.ts'
+import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
+import { proofOptions } from '../second-factor/passkeys.ts'
+import { hasSecondFactor } from '../second-factor/second-factor.ts'
 import { TypedPassword } from './new-password.ts'
+import { admitFactor, type CheckedFactor, tryFactor } from './second-step.ts'
 import { confirmSession } from './sessions.ts'
 import { admitUser, type Checked, tryPassword } from './sign-in.ts'
 
 const HOME = '/console'
 const Query = Type.Object({ return: Type.Optional(Type.String()) })
-const Confirm = Type.Object({ password: TypedPassword, kept: Kept })
+const Confirm = Type.Object({
+  password: Type.Optional(TypedPassword),
+  code: Type.Optional(Type.String({ maxLength: 100 })),
+  answer: Type.Optional(PasskeyAnswer),
+  kept: Kept,
+})
 type Input = ScreenInput<Static<typeof Query>, Static<typeof Confirm>>
+type Tried = { password?: Checked; factor?: CheckedFactor }
 
 export const confirmScreens: readonly Screen[] = [
   personScreen({ method: 'GET', path: '/confirm', name: 'showConfirm', query: Query, run: showConfirm }),
@@ -22,34 +33,67 @@ export const confirmScreens: readonly Screen[] = [
     name: 'confirmPassword',
     query: Query,
     form: Confirm,
-    prepare: (ctx, { form }) => tryPassword(ctx, ctx.visitor.username, form.password),
+    prepare: tryBoth,
     run: confirm,
     refuses: ['rate_limited'],
   }),
 ]
 
-function showConfirm(ctx: PersonCtx, { url, kept }: Pick<Input, 'url' | 'kept'>, failed = false): View {
+async function showConfirm(ctx: PersonCtx, { url, kept }: Pick<Input, 'url' | 'kept'>, failed = false): Promise<View> {
+  const { userId, username } = ctx.visitor
+  const needsCode = await hasSecondFactor(ctx.db, userId)
+  const options = await proofOptions(ctx, 'confirm', userId)
+  const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return {
     title: 'Confirm that it is you',
+    ...(options && { script: PASSKEY_SCRIPT }),
     body: html`<h1>Confirm that it is you</h1>
-${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">The password is wrong.</a></p>`}
-<p>What comes next shows secrets or changes the service. It asks for your password when you gave it longer than an hour ago.</p>
+${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${faultOf(needsCode)}</a></p>`}
+<p>What comes next shows secrets or changes the service. It asks for a proof when you gave the last one longer than an hour ago.</p>
+${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: keptField(kept) })}
 <form method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}
 ${keptField(kept)}
-<input type="text" name="username" value="${ctx.visitor.username}" autocomplete="username" hidden>
-<label for="password">Password of ${ctx.visitor.username}</label>
-<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${failed && html` aria-invalid="true" aria-describedby="fault"`}>
+<input type="text" name="username" value="${username}" autocomplete="username" hidden>
+<label for="password">Password of ${username}</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${wrong}>
+${needsCode && codeField(wrong)}
 <p class="actions"><button>Go on</button></p>
 </form>`,
   }
 }
 
-async function confirm(ctx: PersonCtx, input: Input, checked: Checked): Promise<View> {
-  const userId = await admitUser(ctx, checked)
-  if (userId !== ctx.visitor.userId)
-    return { ...showConfirm(ctx, { ...input, kept: input.form.kept }, true), status: 403 }
-  await confirmSession(ctx, ctx.visitor.sessionHash)
-  const next = keptPage(input.form.kept, ctx.formToken) ?? { to: localPath(input.query.return, HOME) }
+function faultOf(needsCode: boolean): string {
+  return needsCode ? 'The password or the code is wrong, or the passkey proved nothing.' : 'The password is wrong.'
+}
+
+function codeField(wrong: Html | false): Html {
+  return html`<label for="code">Code of your app, or a recovery code</label>
+<input type="text" id="code" name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" required maxlength="100"${wrong}>`
+}
+
+/** A passkey proves both. Everybody else gives the password, and a code where they have a second factor. */
+async function tryBoth(ctx: PersonCtx, { form }: Input): Promise<Tried> {
+  const { userId, username } = ctx.visitor
+  if (form.answer !== undefined) return { factor: await tryFactor(ctx, 'confirm', userId, form) }
+  const password = await tryPassword(ctx, username, form.password ?? '')
+  if (!(await hasSecondFactor(ctx.db, userId))) return { password }
+  return { password, factor: await tryFactor(ctx, 'confirm', userId, form) }
+}
+
+async function confirm(ctx: PersonCtx, input: Input, tried: Tried): Promise<View> {
+  const { userId, sessionHash } = ctx.visitor
+  const { kept } = input.form
+  if (!(await isProven(ctx, input, tried)))
+    return { ...(await showConfirm(ctx, { ...input, kept }, true)), status: 403 }
+  await confirmSession(ctx, sessionHash)
+  const next = keptPage(kept, ctx.formToken) ?? { to: localPath(input.query.return, HOME) }
   return { ...next, done: { by: ctx, subjectId: userId } }
+}
+
+async function isProven(ctx: PersonCtx, { form }: Input, { password, factor }: Tried): Promise<boolean> {
+  const { userId } = ctx.visitor
+  if (form.answer !== undefined) return admitFactor(ctx, userId, factor)
+  if ((await admitUser(ctx, password)) !== userId) return false
+  return !(await hasSecondFactor(ctx.db, userId)) || admitFactor(ctx, userId, factor)
 }

@@ -4,6 +4,7 @@ import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
+import { endHalfSignInsOf } from './half-sign-in.ts'
 
 const SESSION_MS = 7 * 86_400_000
 
@@ -40,9 +41,20 @@ export async function endSession(ctx: Pick<OperatorCtx, 'db'>, sessionHash: stri
   await ctx.db.deleteFrom('session').where('hash', '=', sessionHash).execute()
 }
 
-/** Ends every session of a user. */
+/** Ends every session of a user, and every sign-in that waits for a second factor. */
 export async function endSessionsOf(ctx: Pick<OperatorCtx, 'db'>, userId: string): Promise<void> {
   await ctx.db.deleteFrom('session').where('user_id', '=', userId).execute()
+  await endHalfSignInsOf(ctx.db, userId)
+}
+
+/** Ends every session of a user but one, and every sign-in that waits for a second factor. */
+export async function endOtherSessions(
+  { db }: Pick<OperatorCtx, 'db'>,
+  userId: string,
+  keptHash: string,
+): Promise<void> {
+  await db.deleteFrom('session').where('user_id', '=', userId).where('hash', '!=', keptHash).execute()
+  await endHalfSignInsOf(db, userId)
 }
 
 /** A session as its person sees it. `id`: the beginning of its hash, by which nobody signs in. */
@@ -72,11 +84,6 @@ export async function endOwnSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId
   const session = (await listSessionsOf(ctx, userId)).find((one) => one.id === id)
   if (session === undefined) refuse('not_found', 'There is no such session of yours. It may have ended.')
   await endSession(ctx, session.hash)
-}
-
-/** Ends every session of a user but one. */
-export async function endOtherSessions(ctx: Pick<OperatorCtx, 'db'>, userId: string, keptHash: string): Promise<void> {
-  await ctx.db.deleteFrom('session').where('user_id', '=', userId).where('hash', '!=', keptHash).execute()
 }
 
 /** Sweep: sessions that have ended by time. Asked by one moment after the other: each has its index. */

@@ -1,8 +1,7 @@
 /** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
-import { formTokenOf } from '../pages/cookies.ts'
 import { type Html, html } from '../pages/html.ts'
-import { Kept, keptField, keptPage } from '../pages/kept-form.ts'
+import { Kept, keptField } from '../pages/kept-form.ts'
 import { localPath } from '../pages/local-path.ts'
 import {
   personScreen,
@@ -14,6 +13,9 @@ import {
   type VisitorCtx,
 } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
+import { passkeyForm } from '../second-factor/passkey-form.ts'
+import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
+import { proofOptions } from '../second-factor/passkeys.ts'
 import { confirmScreens } from './confirm-page.ts'
 import {
   type Chosen,
@@ -24,7 +26,8 @@ import {
   TypedPassword,
 } from './new-password.ts'
 import { findPasswordLink, setPassword } from './password-link.ts'
-import { endSession, startSession } from './sessions.ts'
+import { afterPassword, secondStepScreens } from './second-step-page.ts'
+import { endSession } from './sessions.ts'
 import { admitUser, type Checked, FAILURES_UNTIL_LOCK, tryPassword } from './sign-in.ts'
 import { welcomeScreens } from './welcome-page.ts'
 
@@ -49,6 +52,7 @@ export const accountScreens: readonly Screen[] = [
     refuses: ['rate_limited'],
   }),
   personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
+  ...secondStepScreens,
   ...confirmScreens,
   ...welcomeScreens,
   screen({
@@ -74,14 +78,21 @@ export const accountScreens: readonly Screen[] = [
   }),
 ]
 
-function showSignIn(ctx: VisitorCtx, { query, url, kept }: ScreenInput<Static<typeof SignInQuery>>): View {
+async function showSignIn(
+  ctx: VisitorCtx,
+  { query, url, kept }: ScreenInput<Static<typeof SignInQuery>>,
+): Promise<View> {
   if (ctx.visitor) return { to: localPath(query.return, HOME) }
   const isPasswordSet = query.done === 'password'
+  const options = await proofOptions(ctx, 'sign in')
+  const action = `/sign-in/passkey?return=${encodeURIComponent(query.return ?? '')}`
   return {
     title: 'Sign in',
+    ...(options && { script: PASSKEY_SCRIPT }),
     body: html`<h1>Sign in</h1>
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
-${signInForm(ctx, url, { kept })}`,
+${signInForm(ctx, url, { kept })}
+${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: keptField(kept) })}`,
   }
 }
 
@@ -97,12 +108,7 @@ After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a
 ${signInForm(ctx, url, { refused: form.name, kept: form.kept })}`,
     }
   }
-  // Whoever was signed in here before no longer is; and the secret is new, whatever the browser brought.
-  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
-  const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
-  const session = await startSession(ctx, userId)
-  const next = keptPage(form.kept, formTokenOf(session)) ?? { to: localPath(query.return, HOME) }
-  return { ...next, session, done: { by, subjectId: userId } }
+  return afterPassword(ctx, userId, { return: query.return, kept: form.kept })
 }
 
 function signInForm(

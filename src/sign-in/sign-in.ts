@@ -1,9 +1,11 @@
 /** Signing in: a password, and a lock after repeated failures. The answer never tells whether the user exists. docs/sign-in-and-consent.md: Passwords and sessions. */
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
+import type { Queries } from '../db/db.ts'
 import type { Schema } from '../db/schema.ts'
 import { mustBeLeft } from '../limiter/limiter.ts'
 import type { VisitorCtx } from '../pages/screen.ts'
+import { hasSecondFactor } from '../second-factor/second-factor.ts'
 import { isPassword } from './passwords.ts'
 
 /** After so many failures in a row, and again after as many more, the user is locked. */
@@ -50,7 +52,8 @@ export async function checkPassword(ctx: Pick<OperatorCtx, 'db'>, name: string, 
 
 /**
  * Believes what was checked, unless the user is locked or has another password by now; a failure is counted. Gives the
- * user's id, or undefined: wrong, locked and unknown are one.
+ * user's id, or undefined: wrong, locked and unknown are one. The count of failures ends with it, unless a second factor is still to come:
+ * whoever knows the password could guess codes without an end.
  */
 export async function admitUser(ctx: DbCtx, checked: Checked): Promise<string | undefined> {
   const admitted = checked?.matches ? await unlock(ctx, checked) : undefined
@@ -60,11 +63,11 @@ export async function admitUser(ctx: DbCtx, checked: Checked): Promise<string | 
 
 async function unlock(ctx: DbCtx, { userId, passwordHash }: NonNullable<Checked>): Promise<string | undefined> {
   // Read in the transaction of the session: whoever was suspended meanwhile gets none.
-  const user = await ctx.db.selectFrom('account').select('suspended_at').where('id', '=', userId).executeTakeFirst()
-  if (user?.suspended_at !== null) return undefined
+  if (await isSuspended(ctx, userId)) return undefined
+  const isDone = !(await hasSecondFactor(ctx.db, userId))
   const row = await ctx.db
     .updateTable('sign_in')
-    .set({ failures: 0, locked_until: null })
+    .set({ locked_until: null, ...(isDone && { failures: 0 }) })
     .where('user_id', '=', userId)
     .where('password_hash', '=', passwordHash)
     .where(notLocked(ctx))
@@ -73,8 +76,31 @@ async function unlock(ctx: DbCtx, { userId, passwordHash }: NonNullable<Checked>
   return row?.user_id
 }
 
+/** Whether a person may not come in; one who is gone may not either. */
+export async function isSuspended({ db }: Pick<DbCtx, 'db'>, userId: string): Promise<boolean> {
+  const user = await db.selectFrom('account').select('suspended_at').where('id', '=', userId).executeTakeFirst()
+  return user?.suspended_at !== null
+}
+
+/** Whether a person can sign in by a password. */
+export async function hasPassword(db: Queries, userId: string): Promise<boolean> {
+  const row = await db.selectFrom('sign_in').select('password_hash').where('user_id', '=', userId).executeTakeFirst()
+  return row != null && row.password_hash !== null
+}
+
+/** Whether too many failures lock a person for now. */
+export async function isLocked(ctx: DbCtx, userId: string): Promise<boolean> {
+  const open = ctx.db.selectFrom('sign_in').select('user_id').where('user_id', '=', userId).where(notLocked(ctx))
+  return (await open.executeTakeFirst()) === undefined
+}
+
+/** All is proven: the count begins anew. */
+export async function clearFailures({ db }: Pick<DbCtx, 'db'>, userId: string): Promise<void> {
+  await db.updateTable('sign_in').set({ failures: 0, locked_until: null }).where('user_id', '=', userId).execute()
+}
+
 /** Counts one more. Tries while the lock holds are not counted: they learn nothing, and nobody could lock a user for good. */
-async function countFailure(ctx: DbCtx, userId: string): Promise<void> {
+export async function countFailure(ctx: DbCtx, userId: string): Promise<void> {
   const counted = await ctx.db
     .updateTable('sign_in')
     .set({ failures: sql`failures + 1` })

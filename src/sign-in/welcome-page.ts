@@ -5,7 +5,7 @@ import { type Screen, type ScreenInput, screen, tokenField, type View, type Visi
 import { Type } from '../schema/builder.ts'
 import { type Chosen, hashNewPassword, NewPassword, newPasswordFields, passwordFaultNotice } from './new-password.ts'
 import { setPassword } from './password-link.ts'
-import { endSession, startSession } from './sessions.ts'
+import { afterPassword } from './second-step-page.ts'
 import { findWelcome } from './welcome-link.ts'
 
 const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
@@ -55,7 +55,5 @@ async function beginWith(ctx: VisitorCtx, input: Input, chosen: Chosen): Promise
   if ('fault' in chosen) return { ...(await showWelcome(ctx, input, chosen.fault)), status: 422 }
   await findWelcome(ctx, input.query.link)
   const userId = await setPassword(ctx, input.query.link, chosen.passwordHash)
-  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
-  const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
-  return { to: '/console', session: await startSession(ctx, userId), done: { by, subjectId: userId } }
+  return afterPassword(ctx, userId, {})
 }

@@ -71,7 +71,11 @@ async function sayEverything(world: World): Promise<void> {
   const samples = await openSamples(world)
   // PostgreSQL believes nobody that a table is large while it has no page.
   const session = { hash: 'x', user_id: samples.spare.id, created_at: 1, used_at: 1, expires_at: 1 }
-  await world.deps.db.write((tx) => tx.insertInto('session').values(session).execute())
+  await world.deps.db.write(async (tx) => {
+    await tx.insertInto('session').values(session).execute()
+    await tx.insertInto('half_sign_in').values({ hash: 'x', user_id: samples.spare.id, expires_at: 1 }).execute()
+    await tx.insertInto('spent_challenge').values({ hash: 'x', expires_at: 1 }).execute()
+  })
   await world.openEdge()
   const last = (method: string) => Number(method === 'DELETE')
   for (const route of ROUTES.toSorted((one, other) => last(one.method) - last(other.method))) {

@@ -151,6 +151,11 @@ export async function forgetKeys({ deps }: Store): Promise<void> {
   })
 }
 
+/** Takes the password of a person, who has passkeys alone then. Nobody gives a password up by an operation. */
+export async function forgetPassword({ deps }: Store, userId: string): Promise<void> {
+  await change<'sign_in'>(deps, 'sign_in', { password_hash: null }, { user_id: userId })
+}
+
 async function change<T extends Table>(
   { db }: World['deps'],
   table: T,

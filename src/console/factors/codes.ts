@@ -1,0 +1,94 @@
+/** Setting up one-time codes, and removing them. */
+import type { Static } from 'typebox'
+import { html } from '../../pages/html.ts'
+import {
+  type PersonCtx,
+  personScreen,
+  type Screen,
+  type ScreenInput,
+  tokenField,
+  type View,
+} from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { noteRemoved } from '../../second-factor/second-factor.ts'
+import {
+  beginTotp,
+  checkTotp,
+  findSetup,
+  newTotpSecret,
+  type RightCode,
+  removeTotp,
+  type Setup,
+  spendTotp,
+} from '../../second-factor/totp.ts'
+import { showPage } from '../frame.ts'
+import { afterAdded, FACTORS } from './shown-codes.ts'
+
+const PATH = `${FACTORS}/codes`
+const FirstCode = Type.Object({ code: Type.String({ maxLength: 100 }) })
+type FirstCodeInput = ScreenInput<unknown, Static<typeof FirstCode>>
+
+export const codeScreens: readonly Screen[] = [
+  personScreen({
+    method: 'POST',
+    path: `${PATH}/begin`,
+    name: 'beginOneTimeCodes',
+    fresh: true,
+    prepare: newTotpSecret,
+    run: begin,
+  }),
+  personScreen({ method: 'GET', path: PATH, name: 'showOneTimeCodes', fresh: true, run: (ctx) => showSetup(ctx) }),
+  personScreen({
+    method: 'POST',
+    path: PATH,
+    name: 'confirmOneTimeCodes',
+    fresh: true,
+    form: FirstCode,
+    prepare: (ctx, { form }) => checkTotp(ctx, ctx.visitor.userId, form.code.replaceAll(/\s/g, ''), true),
+    run: confirm,
+  }),
+  personScreen({ method: 'POST', path: `${PATH}/remove`, name: 'removeOneTimeCodes', fresh: true, run: remove }),
+]
+
+async function begin(ctx: PersonCtx, _: ScreenInput, secret: string): Promise<View> {
+  const begun = await beginTotp(ctx, ctx.visitor.userId, secret)
+  return { to: begun ? PATH : FACTORS }
+}
+
+async function showSetup(ctx: PersonCtx, failed = false): Promise<View> {
+  const setup = await findSetup(ctx, ctx.visitor)
+  return setup === undefined ? { to: FACTORS } : setupPage(ctx, setup, failed)
+}
+
+async function setupPage(ctx: PersonCtx, { secret, uri }: Setup, failed: boolean): Promise<View> {
+  const { encodeQR } = await import('qr')
+  const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
+  return showPage(ctx, undefined, {
+    title: 'Set up one-time codes',
+    ...(failed && { status: 422 }),
+    body: html`<div class="top"><h1>Set up one-time codes</h1></div>
+${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">The code is wrong. Does the clock of your phone run right? Type the code that the app shows now.</a></p>`}
+<section class="card"><p>Scan this with the app (1Password, Aegis, Google Authenticator or another one), or type the key below it.</p>
+<div class="qr" role="img" aria-label="QR code of the key">${{ markup: encodeQR(uri, 'svg') }}</div>
+<p><code>${secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code></p>
+<p class="soft small">On this device: <a href="${uri}">open the app</a></p>
+<form class="stack" method="post" action="${PATH}" data-turbo="false">
+${tokenField(ctx)}
+<label for="code">Code that the app shows</label>
+<input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="100"${wrong}>
+<p class="actions"><button>Switch one-time codes on</button><a class="button quiet" href="${FACTORS}">Cancel</a></p>
+</form></section>`,
+  })
+}
+
+async function confirm(ctx: PersonCtx, _: FirstCodeInput, right: RightCode | undefined): Promise<View> {
+  if (right === undefined || !(await spendTotp(ctx, ctx.visitor.userId, right))) return showSetup(ctx, true)
+  return afterAdded(ctx, 'One-time codes were')
+}
+
+async function remove(ctx: PersonCtx): Promise<View> {
+  const { userId } = ctx.visitor
+  if (!(await removeTotp(ctx, userId))) return { to: FACTORS }
+  await noteRemoved(ctx, userId, 'One-time codes were')
+  return { to: FACTORS, done: { by: ctx, subjectId: userId } }
+}

@@ -1,0 +1,82 @@
+/** The forms of passkeys: adding, naming and removing passkeys. */
+import type { Static } from 'typebox'
+import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../pages/screen.ts'
+import { refuse } from '../../refusal.ts'
+import { Type } from '../../schema/builder.ts'
+import { PasskeyAnswer } from '../../second-factor/passkey-form.ts'
+import {
+  addPasskey,
+  checkRegistration,
+  MOST_PASSKEYS,
+  type Registered,
+  removePasskey,
+  renamePasskey,
+} from '../../second-factor/passkeys.ts'
+import { noteRemoved } from '../../second-factor/second-factor.ts'
+import { hasPassword } from '../../sign-in/sign-in.ts'
+import { showFactors } from './page.ts'
+import { afterAdded, FACTORS } from './shown-codes.ts'
+
+const PATH = `${FACTORS}/passkeys`
+const Name = Type.String({ minLength: 1, maxLength: 100 })
+/** The id of a credential has up to 1,023 bytes. */
+const Id = Type.String({ maxLength: 1400 })
+const NewPasskey = Type.Object({ answer: PasskeyAnswer, name: Name })
+const Renamed = Type.Object({ id: Id, name: Name })
+const Removed = Type.Object({ id: Id })
+type NewInput = ScreenInput<unknown, Static<typeof NewPasskey>>
+
+export const passkeyScreens: readonly Screen[] = [
+  personScreen({
+    method: 'POST',
+    path: PATH,
+    name: 'addPasskey',
+    fresh: true,
+    form: NewPasskey,
+    prepare: (ctx, { form }) => checkRegistration(ctx, form.answer),
+    run: add,
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${PATH}/name`,
+    name: 'renamePasskey',
+    fresh: true,
+    form: Renamed,
+    run: rename,
+  }),
+  personScreen({
+    method: 'POST',
+    path: `${PATH}/remove`,
+    name: 'removePasskey',
+    fresh: true,
+    form: Removed,
+    run: remove,
+    refuses: ['last_way_in'],
+  }),
+]
+
+async function add(ctx: PersonCtx, { form }: NewInput, registered: Registered | undefined): Promise<View> {
+  const added = registered !== undefined && (await addPasskey(ctx, ctx.visitor.userId, form.name, registered))
+  if (added) return afterAdded(ctx, `The passkey “${form.name}” was`)
+  return showFactors(
+    ctx,
+    `The passkey was not added: it took longer than five minutes, it is there already, or you have ${MOST_PASSKEYS}. Try again.`,
+  )
+}
+
+async function rename(ctx: PersonCtx, { form }: ScreenInput<unknown, Static<typeof Renamed>>): Promise<View> {
+  const { userId } = ctx.visitor
+  if (!(await renamePasskey(ctx.db, userId, form.id, form.name))) return { to: FACTORS }
+  return { to: FACTORS, done: { by: ctx, subjectId: userId } }
+}
+
+/** The last way in stays: a person without a password has their passkeys alone. */
+async function remove(ctx: PersonCtx, { form }: ScreenInput<unknown, Static<typeof Removed>>): Promise<View> {
+  const { userId } = ctx.visitor
+  const name = await removePasskey(ctx.db, userId, form.id)
+  if (name === undefined) return { to: FACTORS }
+  const left = await ctx.db.selectFrom('passkey').select('id').where('user_id', '=', userId).limit(1).execute()
+  if (left.length === 0 && !(await hasPassword(ctx.db, userId))) refuse('last_way_in')
+  await noteRemoved(ctx, userId, `The passkey “${name}” was`)
+  return { to: FACTORS, done: { by: ctx, subjectId: userId } }
+}

@@ -1,0 +1,30 @@
+/** Recovery codes as they are shown, once. */
+import { html } from '../../pages/html.ts'
+import type { PersonCtx, View } from '../../pages/screen.ts'
+import { noteAdded } from '../../second-factor/second-factor.ts'
+import { endOtherSessions } from '../../sign-in/sessions.ts'
+import { showPage } from '../frame.ts'
+
+/** The page of the second factors. */
+export const FACTORS = '/console/account/security/factors'
+
+/** What follows a factor that was added: the recovery codes with the first one, which also signs out everywhere else. Whoever got in there gave a password alone. */
+export async function afterAdded(ctx: PersonCtx, what: string): Promise<View> {
+  const { userId, sessionHash } = ctx.visitor
+  const codes = await noteAdded(ctx, userId, what)
+  const done = { by: ctx, subjectId: userId }
+  if (codes === undefined) return { to: FACTORS, done }
+  await endOtherSessions(ctx, userId, sessionHash)
+  return { ...(await recoveryPage(ctx, codes)), done }
+}
+
+/** The page with the codes. */
+export function recoveryPage(ctx: PersonCtx, codes: readonly string[]): Promise<View> {
+  return showPage(ctx, undefined, {
+    title: 'Recovery codes',
+    body: html`<div class="top"><h1>Recovery codes</h1></div>
+<section class="card"><p>Each of these signs you in once when you have lost your other second factors. They are shown this once: print them, or keep them where you keep passwords.</p>
+<ul class="plain">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
+<p class="actions"><a class="button" href="${FACTORS}">I have kept them</a></p></section>`,
+  })
+}

@@ -1,0 +1,34 @@
+/** The form by which a browser answers for a passkey. Its script asks the browser and sends the form; without script it stays hidden. */
+import { type Html, html } from '../pages/html.ts'
+import { tokenField } from '../pages/screen.ts'
+import { Type } from '../schema/builder.ts'
+
+/** An answer as JSON. Those of registrations carry a certificate at most. */
+export const PasskeyAnswer = Type.String({ maxLength: 16_384 })
+
+type Options = {
+  /** Where the form goes. */
+  action: string
+  /** What the browser is asked, as JSON: passkeys.ts. */
+  options: string
+  /** `create`: makes a passkey; `get`: proves with one. */
+  kind: 'create' | 'get'
+  button: string
+  /** Further fields. */
+  fields?: Html | undefined
+}
+
+/** A page that shows it says `passkeys: true`, so that it has the script. */
+export function passkeyForm(ctx: { formToken: string }, { action, options, kind, button, fields }: Options): Html {
+  const failed =
+    kind === 'create'
+      ? 'The browser made no passkey. Try again.'
+      : 'The browser gave no passkey. Try again, or use another way.'
+  return html`<form method="post" action="${action}" data-turbo="false" data-passkey="${kind}" data-options="${options}" data-failed="${failed}" hidden>
+${tokenField(ctx)}
+<input type="hidden" name="answer">
+${fields}
+<p class="actions"><button class="quiet">${button}</button></p>
+<p class="notice bad" role="alert" hidden></p>
+</form>`
+}

@@ -1,0 +1,51 @@
+/** A person sets up one-time codes, as they do it in a browser. */
+import assert from 'node:assert/strict'
+import { Secret, TOTP } from 'otpauth'
+import type { World } from '../world.ts'
+import { type Client, openClient, PASSWORD, type Seen } from './browser-client.ts'
+
+export const FACTORS = '/console/account/security/factors'
+const STEP_MS = 30_000
+
+/** The app on a phone. */
+export type Phone = {
+  secret: string
+  recovery: string[]
+  /** A code that was not used yet: half a minute goes by first. */
+  next(): string
+  /** The code of now, so many steps away. */
+  code(steps?: number): string
+}
+
+/** The recovery codes on a page. */
+export function recoveryCodesIn(page: Seen): string[] {
+  return [...page.text.matchAll(/<code>(\w{4}-\w{4}-\w{4}-\w{4})<\/code>/g)].map(([, code]) => code!)
+}
+
+/** Sets up one-time codes in this browser, which is signed in. */
+export async function setUpCodes(world: World, client: Client): Promise<Phone> {
+  const { clock } = world.deps
+  await client.get(FACTORS)
+  assert.equal((await client.post(`${FACTORS}/codes/begin`)).location, `${FACTORS}/codes`)
+  const page = await client.get(`${FACTORS}/codes`)
+  const secret = /<code>([A-Z2-7 ]{39})<\/code>/.exec(page.text)![1]!.replaceAll(' ', '')
+  const totp = new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 })
+  const code = (steps = 0) => totp.generate({ timestamp: clock.now() + steps * STEP_MS })
+  const confirmed = await client.post(`${FACTORS}/codes`, { code: code() })
+  assert.equal(confirmed.status, 200, confirmed.text)
+  const next = () => {
+    clock.set(clock.now() + STEP_MS)
+    return code()
+  }
+  return { secret, recovery: recoveryCodesIn(confirmed), next, code }
+}
+
+/** A browser in which this person gave their password, and nothing else. */
+export async function halfIn(world: World, name = 'admin', password = PASSWORD): Promise<Client> {
+  const client = openClient(world)
+  await client.get('/sign-in')
+  const answer = await client.post('/sign-in', { name, password })
+  assert.equal(answer.location, '/sign-in/code?return=', answer.text.slice(-2000))
+  assert.equal((await client.get(answer.location)).status, 200)
+  return client
+}
