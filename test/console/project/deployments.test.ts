@@ -99,3 +99,27 @@ onBothEngines(
   },
   SETTINGS,
 )
+
+onBothEngines(
+  'the overview tells of a deployment that waits, and of domains that a promote could not map',
+  async (world) => {
+    const client = await signedIn(world)
+    const web = await openWeb(world)
+    const overview = async () => (await client.get('/console/t/admin/projects/web')).text
+    const first = await web.deploy()
+    await web.deploy()
+    assert.doesNotMatch(await overview(), /What needs attention/)
+    await web.rollback(first)
+    await web.deploy()
+    assert.match(await overview(), /The newest production deployment is not live: <a [^>]*>d3\.host\.test/)
+    await world.call('POST', `/v1/projects/${web.id}/pause`)
+    assert.doesNotMatch(await overview(), /is not live/, 'a paused project shows that it is paused')
+    await world.call('POST', `/v1/projects/${web.id}/unpause`)
+    await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
+    await web.promote(first)
+    for (let step = 0; step < 3; step++) await web.sweep()
+    assert.match(await overview(), /Some domains could not be mapped by <a [^>]*>the last promote/)
+    assert.match((await client.get(`${PATH}/progress`)).text, /<td>www\.example\.com<\/td><td><span class="state bad">failed/)
+  },
+  SETTINGS,
+)

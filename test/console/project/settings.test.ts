@@ -81,6 +81,9 @@ onBothEngines('a project is given to another account by a code that is shown thi
   await world.call('POST', '/v10/projects', { name: 'web' })
   const taker = await world.user('taker')
   await taker.call('POST', '/v10/projects', { name: 'web' })
+  await giver.get(PATH)
+  await giver.post(`${PATH}/pause`)
+  assert.match((await giver.get(PATH)).text, /It is paused by you since/)
   const receiver = await signedIn(world, taker.id, 'taker')
   assert.match((await giver.get(`${PATH}/transfer`)).text, /data-turbo="false"/)
   const made = await giver.post(`${PATH}/transfer`)
@@ -100,7 +103,11 @@ onBothEngines('a project is given to another account by a code that is shown thi
   const locked = await giver.post(`${PATH}/settings`, { name: 'web', nodeVersion: '20.x' })
   assert.equal(locked.status, 409)
   await runTimer(world.deps, 'project-transfers', world.deps.clock.now())
-  assert.match((await receiver.get('/console/t/taker/projects/web-two')).text, /Came from/)
+  const moved = (await receiver.get('/console/t/taker/projects/web-two')).text
+  assert.match(moved, /Came from/)
+  assert.match(moved, /It is paused since/)
+  const shown = (await taker.call('GET', '/v9/projects/web-two')).body
+  assert.deepEqual([shown.paused, shown.pausedBy], [true, undefined], 'people are not named to another account')
   assert.equal((await giver.get(PATH)).status, 404)
 })
 
