@@ -113,7 +113,7 @@ export type Settings = Omit<
 > & {
   serverlessFunctionZeroConfigFailover?: boolean
   passwordProtection?: Static<typeof PasswordProtection> | null
-  /** Who paused the project, while it is paused. Nobody sets it by hand. */
+  /** Who paused the project last: told while it is paused. Nobody sets it by hand. */
   pausedBy?: string
 }
 

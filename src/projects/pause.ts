@@ -18,13 +18,10 @@ export async function pauseProject(ctx: Ctx, project: Row<'project'>): Promise<P
 /** Brings it back, automatic domains included. Repeating it changes nothing. */
 export async function unpauseProject(ctx: Ctx, project: Row<'project'>): Promise<Project> {
   if (project.paused_at === null) return answerProject(ctx, project)
-  const settings_json = withSettings(project, { autoAssignCustomDomains: true, pausedBy: undefined })
+  const settings_json = withSettings(project, { autoAssignCustomDomains: true })
   return answerProject(ctx, await changeProject(ctx, project, { paused_at: null, resumed_at: ctx.now, settings_json }))
 }
 
-function withSettings(
-  project: Row<'project'>,
-  changes: { [Name in keyof Settings]?: Settings[Name] | undefined },
-): string {
+function withSettings(project: Row<'project'>, changes: Settings): string {
   return JSON.stringify({ ...(JSON.parse(project.settings_json) as Settings), ...changes })
 }

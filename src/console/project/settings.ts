@@ -76,7 +76,7 @@ export const settingsScreens: readonly Screen[] = [
     wish: ({ params, form: { passwordFor, password, signInFor } }) => ({
       params: { idOrName: params.name! },
       body: {
-        passwordProtection: passwordFor ? { deploymentType: passwordFor, password: password || null } : null,
+        passwordProtection: passwordFor ? { deploymentType: passwordFor, password } : null,
         ssoProtection: signInFor ? { deploymentType: signInFor } : null,
       },
     }),

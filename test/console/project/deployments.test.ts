@@ -119,7 +119,10 @@ onBothEngines(
     await web.promote(first)
     for (let step = 0; step < 3; step++) await web.sweep()
     assert.match(await overview(), /Some domains could not be mapped by <a [^>]*>the last promote/)
-    assert.match((await client.get(`${PATH}/progress`)).text, /<td>www\.example\.com<\/td><td><span class="state bad">failed/)
+    assert.match(
+      (await client.get(`${PATH}/progress`)).text,
+      /<td>www\.example\.com<\/td><td><span class="state bad">failed/,
+    )
   },
   SETTINGS,
 )

@@ -33,6 +33,7 @@ onBothEngines('the list says how many there are, is searched, and goes on where 
   const second = (await client.get(older!.replaceAll('&amp;', '&'))).text
   assert.equal(second.match(/<li class="card">/g)?.length, 5)
   assert.match(second, />web-1</)
+  assert.match((await client.get('/console/t/admin?search=web')).text, /\?search=web&amp;until=\d+">Older/)
   const found = (await client.get('/console/t/admin?search=WEB-25')).text
   assert.equal(found.match(/<li class="card">/g)?.length, 1)
   assert.match((await client.get('/console/t/admin?search=%F0%9F%98%80')).text, /No project has “😀” in its name/)

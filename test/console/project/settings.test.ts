@@ -79,6 +79,8 @@ onBothEngines('a project is deleted only where its name was typed', async (world
 onBothEngines('a project is given to another account by a code that is shown this once', async (world) => {
   const giver = await signedIn(world)
   await world.call('POST', '/v10/projects', { name: 'web' })
+  const variable = { key: 'A', value: '1', target: ['preview'] }
+  const { id } = (await world.call('POST', '/v10/projects/web/env', variable)).body.created
   const taker = await world.user('taker')
   await taker.call('POST', '/v10/projects', { name: 'web' })
   await giver.get(PATH)
@@ -106,6 +108,8 @@ onBothEngines('a project is given to another account by a code that is shown thi
   const moved = (await receiver.get('/console/t/taker/projects/web-two')).text
   assert.match(moved, /Came from/)
   assert.match(moved, /It is paused since/)
+  const history = (await receiver.get(`/console/t/taker/projects/web-two/variables/${id}/history`)).text
+  assert.match(history, /a person who is not in the account/)
   const shown = (await taker.call('GET', '/v9/projects/web-two')).body
   assert.deepEqual([shown.paused, shown.pausedBy], [true, undefined], 'people are not named to another account')
   assert.equal((await giver.get(PATH)).status, 404)
