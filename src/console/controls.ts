@@ -37,6 +37,11 @@ export function pageLinks(
   }</p>`
 }
 
+/** `1 project`, `2 projects`. */
+export function countOf(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
+}
+
 /** A secret on the one page that shows it. */
 export function shownOnce(words: string, secret: string): Html {
   return html`<section class="card"><h2>${words}</h2>

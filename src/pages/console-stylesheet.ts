@@ -25,7 +25,7 @@ export const CONSOLE_STYLESHEET = `
 .console th { text-align: left; font-weight: 600; font-size: .85rem; color: var(--soft); white-space: nowrap }
 .console th, .console td { padding: .6rem .9rem; border-bottom: 1px solid var(--line); vertical-align: top }
 .console tr:last-child > td { border-bottom: 0 }
-.console td.act { text-align: right; white-space: nowrap }
+.console td.act, .console th.act { text-align: right; white-space: nowrap }
 .console td form { display: inline }
 .console code, .console pre { font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
 .console pre { white-space: pre-wrap; padding: .75rem 1rem; background: var(--ground); border: 1px solid var(--line); border-radius: var(--radius); margin: 0 0 1rem }
@@ -46,7 +46,7 @@ export const CONSOLE_STYLESHEET = `
 .console .stack { max-width: 40rem }
 .console .stack > input[type=hidden] + * { margin-top: 0 }
 .console label + .small { margin: 0 0 .4rem }
-.console fieldset { margin: 1.25rem 0 0 }
+.console fieldset { min-width: 0; margin: 1.25rem 0 0 }
 .console legend { font-size: 1rem }
 .console select, .console input:not([type=checkbox]) { min-height: 2.875rem }
 .console button, .console .button { white-space: nowrap; flex: none }
@@ -55,7 +55,12 @@ export const CONSOLE_STYLESHEET = `
 .console form.row select, .console form.search select { width: auto }
 .console h1.named { display: flex; gap: .6rem; align-items: center }
 .console h1.named img, .console h2.named img { vertical-align: middle; border-radius: 6px; object-fit: contain; margin-right: .4rem }
-.console .sheet.plain { border: 0; margin: 0 }
+.console .level { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; padding: .6rem 0; border-top: 1px solid var(--line) }
+.console .level:first-of-type { border-top: 0 }
+.console .level > div { flex: 1 1 14rem; min-width: 0 }
+.console .level label { margin: 0 }
+.console .level p { margin: 0 }
+.console .level select { flex: none; width: 10.5rem }
 .console .field-fault { color: var(--bad); font-size: .9rem; margin: .25rem 0 0 }
 .console details > summary { cursor: pointer; padding: .25rem 0 }
 .console details.menu { position: relative }
@@ -80,7 +85,7 @@ export const CONSOLE_STYLESHEET = `
 .console .notice ul { margin: 0; padding-left: 1.25rem }
 .console .card > form { margin: 0 }
 .console details.twice { margin: 0 0 1rem }
-.console details.twice > summary { display: inline-flex; list-style: none }
+.console details.twice > summary { display: inline-flex; list-style: none; padding: .6rem 1.1rem }
 .console details.twice > summary::-webkit-details-marker { display: none }
 .console details.twice[open] > summary { margin-bottom: .75rem }
 .console .danger-zone { border-color: var(--bad) }

@@ -9,6 +9,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../action.ts'
 import { askedTwice, button, pageLinks, shownOnce } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 import { appFields, bodyOfApp, ChangedApp } from './app-form.ts'
@@ -131,9 +132,9 @@ function factsOf(account: OwnAccount, one: Integration, now: number): Html {
 
 function secretsOf(ctx: ConsoleCtx, account: OwnAccount, one: Integration, isOwner: boolean): Html {
   const row = ({ id, createdAt }: Integration['secrets'][number]) =>
-    html`<tr><td><code>${id}</code></td><td>${ago(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'End it', { label: `End the secret ${id}` })}</td>`}</tr>`
+    html`<tr><td><code>${id}</code></td><td>${ago(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'End', { label: `End the secret ${id}` })}</td>`}</tr>`
   return html`<section class="card"><h2>Client secrets</h2>
-<div class="sheet"><table><thead><tr><th scope="col">Secret</th><th scope="col">Made</th>${isOwner && html`<th scope="col" class="act">Actions</th>`}</tr></thead><tbody>${one.secrets.map(row)}</tbody></table></div>
+${sheet('Client secrets', ['Secret', 'Made', isOwner && 'Actions'], one.secrets.map(row), 'rows')}
 ${
   isOwner && html`<p><a class="button quiet" href="${appPath(account, one.id, 'secrets')}">Replace the secret</a></p>`
 }</section>`
@@ -143,13 +144,16 @@ function installationsOf(rows: Static<typeof InstallationsOf>['installations'], 
   if (rows.length === 0)
     return html`<section class="card empty"><h2>Nobody has installed it</h2><p>Send people to its install page.</p></section>`
   return html`<h2>Installations</h2>
-<div class="sheet"><table><thead><tr><th scope="col">State</th><th scope="col">Account</th><th scope="col">Installation</th><th scope="col">Projects</th><th scope="col">Installed</th></tr></thead><tbody>
-${rows.map(
-  (
-    one,
-  ) => html`<tr><td>${one.disabledAt === null ? html`<span class="state good">Active</span>` : html`<span class="state bad">Disabled</span>`}</td><td><code>${one.ownerId}</code></td><td><code>${one.id}</code></td>
+${sheet(
+  'Installations',
+  ['State', 'Account', 'Installation', 'Projects', 'Installed'],
+  rows.map(
+    (
+      one,
+    ) => html`<tr><td>${one.disabledAt === null ? html`<span class="state good">Active</span>` : html`<span class="state bad">Disabled</span>`}</td><td><code>${one.ownerId}</code></td><td><code>${one.id}</code></td>
 <td>${one.projectSelection === 'all' ? 'all' : 'selected'}</td><td>${ago(one.createdAt, now)}</td></tr>`,
-)}</tbody></table></div>`
+  ),
+)}`
 }
 
 async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {

@@ -10,7 +10,8 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { Project, ProjectList } from '../../projects/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { askedTwice, button } from '../controls.ts'
+import { askedTwice, button, countOf } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -108,10 +109,6 @@ function stateOf({ disabledAt, pendingScopes, completedAt }: Configuration): Htm
     : html`<span class="state good">Active</span>`
 }
 
-function countOf(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`
-}
-
 function logo({ integration }: Pick<Configuration, 'integration'>, size: number): Html | undefined {
   const image = logoOf({ logo_url: integration.icon })
   return image && html`<img src="${image.url}" alt="" width="${size}" height="${size}">`
@@ -189,7 +186,7 @@ function projectsSection(
 ${
   one.projects.length === 0
     ? html`<p>It sees no project.</p>`
-    : html`<div class="sheet"><table><thead><tr><th scope="col">Project</th>${grants && html`<th scope="col" class="act">Actions</th>`}</tr></thead><tbody>${one.projects.map(row)}</tbody></table></div>`
+    : sheet('Projects', ['Project', grants && 'Actions'], one.projects.map(row), 'rows')
 }
 ${
   grants &&

@@ -6,6 +6,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { pageLinks } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { accountIn, accountPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -82,18 +83,20 @@ function nothing(hasOlder: boolean): Html {
 
 function table(account: OwnAccount, entries: readonly Entry[], now: number): Html {
   const of = (query: Record<string, string>) => `${accountPath(account, 'activity')}?${new URLSearchParams(query)}`
-  return html`<div class="sheet"><table><thead><tr><th scope="col">Who</th><th scope="col">What</th><th scope="col">On</th><th scope="col">Fields</th><th scope="col">When</th></tr></thead><tbody>
-${entries.map(
-  ({
-    actor,
-    type,
-    subjectId,
-    fields,
-    at,
-  }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">integration</span>`}</td>
+  return sheet(
+    'Activity',
+    ['Who', 'What', 'On', 'Fields', 'When'],
+    entries.map(
+      ({
+        actor,
+        type,
+        subjectId,
+        fields,
+        at,
+      }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">integration</span>`}</td>
 <td><a href="${of({ type })}">${wordsOf(type)}</a></td><td>${subjectId === null ? html`<span class="soft">nothing</span>` : html`<code>${subjectId}</code>`}</td><td>${fields.join(', ')}</td><td>${ago(at, now)}</td></tr>`,
-)}
-</tbody></table></div>`
+    ),
+  )
 }
 
 /** `createProjectEnv` as people read it: Create project env. */

@@ -8,7 +8,7 @@ import { ROLES } from '../../permissions/roles.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { askedTwice, button, pageLinks } from '../controls.ts'
-import { select } from '../fields.ts'
+import { select, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -121,9 +121,12 @@ ${askedTwice(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave', 'You lose your
 
 function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[], isOwner: boolean): Html {
   const confirmed = members[0]!.confirmed
-  return html`<div class="sheet"><table><thead><tr><th scope="col">Person</th><th scope="col">Email</th><th scope="col">Role</th><th scope="col">${confirmed ? 'Since' : 'Invited'}</th>${isOwner && html`<th scope="col" class="act">Actions</th>`}</tr></thead><tbody>
-${members.map((one) => row(ctx, account, one, isOwner))}
-</tbody></table></div>`
+  return sheet(
+    confirmed ? 'Members' : 'Invited',
+    ['Person', 'Email', 'Role', confirmed ? 'Since' : 'Invited', isOwner && 'Actions'],
+    members.map((one) => row(ctx, account, one, isOwner)),
+    'rows',
+  )
 }
 
 function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean): Html {
@@ -131,7 +134,7 @@ function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean
   const called = one.username || one.email
   const self = one.uid === ctx.visitor.userId
   const remove = one.confirmed ? 'Remove' : 'Take back'
-  return html`<tr><td>${one.name ?? called}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">you</span>`}</td>
+  return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">no user yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">you</span>`}</td>
 <td>${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${ago(one.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && button(ctx, `${path}/remove`, remove, { label: `${remove}: ${called}` })}</td>`}</tr>`
 }

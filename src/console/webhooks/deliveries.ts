@@ -4,7 +4,8 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type PersonCtx, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import type { Delivery } from '../../webhooks/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
-import { button } from '../controls.ts'
+import { button, countOf } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -45,14 +46,17 @@ export function deliveryTable(
 ): Html {
   if (deliveries.length === 0)
     return html`<p class="card empty">Nothing was sent yet that is shown here. Deliveries are kept for 30 days.</p>`
-  return html`<div class="sheet"><table><thead><tr><th scope="col">State</th><th scope="col">What</th><th scope="col">Attempts</th><th scope="col">Last answer</th><th scope="col">When</th>${actOf && html`<th scope="col" class="act">Actions</th>`}</tr></thead><tbody>
-${deliveries.map(
-  (
-    one,
-  ) => html`<tr><td>${deliveryState(one)}</td><td>${linkOf === undefined ? one.type : html`<a href="${linkOf(one)}">${one.type}</a>`}</td>
-<td>${one.attempts.length}</td><td>${lastAnswer(one)}</td><td>${ago(one.createdAt, now)}</td>${actOf && html`<td class="act">${actOf(one)}</td>`}</tr>`,
-)}
-</tbody></table></div>`
+  return sheet(
+    'Deliveries',
+    ['State', 'What', 'Attempts', 'Last answer', 'When', actOf !== undefined && 'Actions'],
+    deliveries.map(
+      (
+        one,
+      ) => html`<tr><td>${deliveryState(one)}</td><td>${linkOf === undefined ? one.type : html`<a href="${linkOf(one)}">${one.type}</a>`}</td>
+<td>${countOf(one.attempts.length, 'attempt')}</td><td>${lastAnswer(one)}</td><td>${ago(one.createdAt, now)}</td>${actOf && html`<td class="act">${actOf(one)}</td>`}</tr>`,
+    ),
+    'rows',
+  )
 }
 
 function deliveryState({ status }: Delivery): Html {
@@ -62,7 +66,7 @@ function deliveryState({ status }: Delivery): Html {
 
 function lastAnswer({ attempts }: Delivery): string {
   const last = attempts.at(-1)
-  return last === undefined ? 'none yet' : (last.statusCode?.toString() ?? last.error ?? 'no answer')
+  return last === undefined ? 'no answer yet' : (last.statusCode?.toString() ?? last.error ?? 'no answer')
 }
 
 /** Whether a delivery can be sent, and by which words. One that is due within a moment is under way. */
@@ -127,12 +131,14 @@ export function indented(json: string): string {
 
 function attemptsOf({ attempts }: Delivery, now: number): Html {
   if (attempts.length === 0) return html`<section class="card"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
-  return html`<h2>Attempts</h2><div class="sheet"><table><thead><tr><th scope="col">Attempt</th><th scope="col">When</th><th scope="col">Took</th><th scope="col">Status</th><th scope="col">Answer</th></tr></thead><tbody>
-${attempts.map(
-  (
-    one,
-  ) => html`<tr><td>${one.attempt}</td><td>${ago(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'none'}</td>
+  return html`<h2>Attempts</h2>${sheet(
+    'Attempts',
+    ['Attempt', 'When', 'Took', 'Status', 'Answer'],
+    attempts.map(
+      (
+        one,
+      ) => html`<tr><td>${one.attempt}</td><td>${ago(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'none'}</td>
 <td>${one.error ?? (one.response === null ? html`<span class="soft">not shown</span>` : html`<code>${one.response}</code>`)}</td></tr>`,
-)}
-</tbody></table></div>`
+    ),
+  )}`
 }

@@ -8,10 +8,10 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { shownOnce } from '../controls.ts'
-import { area, type Choice, checks, select } from '../fields.ts'
+import { area, type Choice, checks, select, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
-import { projectBoxes } from './webhooks.ts'
+import { projectBoxes, projectCount } from './webhooks.ts'
 
 const LIST = '/console/t/:slug/drains'
 const LOGS = { log: { version: 'v1' } }
@@ -132,14 +132,17 @@ export function drainState({ status, heldAt }: Pick<Drain, 'status' | 'heldAt'>)
 }
 
 function table(account: OwnAccount, drains: readonly Drain[], now: number): Html {
-  return html`<div class="sheet"><table><thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Address</th><th scope="col">Projects</th><th scope="col">Changed</th></tr></thead><tbody>
-${drains.map(
-  (
-    one,
-  ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="tag">of an integration</span>`}</td>
-<td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${one.projectIds?.length ?? 'all'}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
-)}
-</tbody></table></div>`
+  return sheet(
+    'Log drains',
+    ['Name', 'State', 'Address', 'Projects', 'Changed'],
+    drains.map(
+      (
+        one,
+      ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="tag">of an integration</span>`}</td>
+<td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${projectCount(one)}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
+    ),
+    'rows',
+  )
 }
 
 async function showNewDrain(

@@ -124,7 +124,7 @@ async function showWebhook(
       body: html`${crumbs(account, one)}
 <div class="top"><h1>Webhook</h1>${writes && testForm(ctx, path)}</div>
 ${faultOf(refused)}
-${replayed && html`<p class="notice" role="status">${replayed} deliveries are sent again.</p>`}
+${replayed && html`<p class="notice" role="status">Sent again: ${replayed}.</p>`}
 ${one && factsOf(ctx, account, one)}
 <h2>What was sent</h2>
 ${statusForm(path, filter.status)}
@@ -173,9 +173,9 @@ ${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Take i
 }
 
 function rangeForm(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
-  return html`<section class="card"><h2>Send a time again</h2>
+  return html`<section class="card"><h2>Send a period again</h2>
 <form class="stack" method="post" action="${path}/replay">${tokenField(ctx)}
-${field('hours', 'Of the last hours', { type: 'number', value: 24, refused, required: true, hint: 'Up to 100 deliveries are sent, the oldest first.', attributes: html` min="1" max="720" step="1"` })}
+${field('hours', 'How many hours back', { type: 'number', value: 24, refused, required: true, hint: 'Up to 100 deliveries are sent, the oldest first.', attributes: html` min="1" max="720" step="1"` })}
 ${select(
   'status',
   'Which',

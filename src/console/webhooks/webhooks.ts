@@ -8,8 +8,8 @@ import type { ProjectList } from '../../projects/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import type { MadeWebhook, Webhook } from '../../webhooks/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { shownOnce } from '../controls.ts'
-import { checks } from '../fields.ts'
+import { countOf, shownOnce } from '../controls.ts'
+import { checks, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -77,14 +77,22 @@ function nothing(): Html {
 }
 
 function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): Html {
-  return html`<div class="sheet"><table><thead><tr><th scope="col">URL</th><th scope="col">State</th><th scope="col">Events</th><th scope="col">Projects</th><th scope="col">Changed</th></tr></thead><tbody>
-${webhooks.map(
-  (
-    one,
-  ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">of an integration</span>`}</td>
-<td>${endpointState(one)}</td><td>${one.events.length}</td><td>${one.projectIds?.length ?? 'all'}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
-)}
-</tbody></table></div>`
+  return sheet(
+    'Webhooks',
+    ['URL', 'State', 'Events', 'Projects', 'Changed'],
+    webhooks.map(
+      (
+        one,
+      ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">of an integration</span>`}</td>
+<td>${endpointState(one)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
+    ),
+    'rows',
+  )
+}
+
+/** `2 projects`, or `all projects` where an endpoint is limited to none. */
+export function projectCount({ projectIds }: { projectIds?: readonly string[] }): string {
+  return projectIds === undefined ? 'all projects' : countOf(projectIds.length, 'project')
 }
 
 async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {

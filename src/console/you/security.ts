@@ -15,6 +15,7 @@ import { LONGEST, PASSWORD_RULE, SHORTEST } from '../../sign-in/passwords.ts'
 import { endOtherSessions, endOwnSession, listSessionsOf, type OwnSession } from '../../sign-in/sessions.ts'
 import { faultOf, field, type Refused, refusedOf } from '../action.ts'
 import { button } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { personPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -115,10 +116,10 @@ function sessionTable(ctx: PersonCtx, sessions: readonly OwnSession[]): Html {
     const here = one.hash === ctx.visitor.sessionHash
     const where = browserOf(one.agent)
     return html`<tr><td>${where}${here && html` <span class="tag">this browser</span>`}</td><td>${one.address ?? html`<span class="soft">not noted</span>`}</td>
-<td>${ago(one.created_at, ctx.now)}</td><td>${ago(one.used_at, ctx.now)}</td>
-<td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'End it', { label: `End the session: ${where}, ${one.address ?? one.id}` })}</td></tr>`
+<td>signed in ${ago(one.created_at, ctx.now)}</td><td>used ${ago(one.used_at, ctx.now)}</td>
+<td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'End', { label: `End the session: ${where}, ${one.address ?? one.id}` })}</td></tr>`
   }
-  return html`<div class="sheet"><table><thead><tr><th scope="col">Browser</th><th scope="col">Address</th><th scope="col">Signed in</th><th scope="col">Last used</th><th scope="col" class="act">Actions</th></tr></thead><tbody>${sessions.map(row)}</tbody></table></div>`
+  return sheet('Sessions', ['Browser', 'Address', 'Signed in', 'Last used', 'Actions'], sessions.map(row), 'rows')
 }
 
 /** TABLE what browsers and systems call themselves, the more exact name first. */

@@ -3,13 +3,13 @@ import type { Static } from 'typebox'
 import { accountsOf, nameOf, type OwnAccount } from '../../pages/acting.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
-import { SCOPES } from '../../permissions/scopes.ts'
 import { Type } from '../../schema/builder.ts'
 import type { MadeUserToken, UserTokenList } from '../../tokens/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { button, pageLinks, shownOnce } from '../controls.ts'
-import { type Choice, checks, select } from '../fields.ts'
+import { type Choice, select, sheet } from '../fields.ts'
 import { personPath, showPage } from '../frame.ts'
+import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { ago } from '../time.ts'
 
 const LIST = personPath('tokens')
@@ -21,7 +21,7 @@ const NewToken = Type.Object({
   account: Type.String(),
   project: Type.Optional(Type.String()),
   days: Type.String(),
-  scopes: Type.Optional(Type.Array(Type.String())),
+  ...SCOPE_LEVELS,
 })
 const DAYS: readonly Choice[] = [
   ['7', 'in 7 days'],
@@ -30,10 +30,6 @@ const DAYS: readonly Choice[] = [
   ['365', 'in a year'],
   ['', 'never'],
 ]
-const GRANTS = SCOPES.flatMap((scope) => [
-  [`read:${scope}`, `${scope}: read`] as const,
-  [`read-write:${scope}`, `${scope}: read and write`] as const,
-])
 type Token = Static<typeof UserTokenList>['tokens'][number]
 
 export const ownTokenScreens: readonly Screen[] = [
@@ -61,15 +57,9 @@ export const ownTokenScreens: readonly Screen[] = [
     shows: [],
     fresh: true,
     names: { projectId: 'project', expiresAt: 'days' },
-    wish: ({ form: { name, account, project, days, scopes } }, now) => ({
-      ...(account !== '' && { account: { id: account } }),
-      body: {
-        name: name.trim(),
-        ...(project?.trim() && { projectId: project.trim() }),
-        // What is no number of days goes on as it is, and the route says what is wrong with it.
-        ...(days !== '' && { expiresAt: /^[0-9]{1,4}$/.test(days) ? now + Number(days) * DAY_MS : days }),
-        ...(scopes && { scopes }),
-      },
+    wish: ({ form }, now) => ({
+      ...(form.account !== '' && { account: { id: form.account } }),
+      body: bodyOf(form, now),
     }),
     to: (made, _, ctx) => showMade(ctx, made),
     again: showNewToken,
@@ -84,6 +74,18 @@ export const ownTokenScreens: readonly Screen[] = [
     again: (ctx, input, refused) => showTokens(ctx, { ...input, query: {} }, refused),
   }),
 ]
+
+function bodyOf(form: Static<typeof NewToken>, now: number) {
+  const { name, project, days } = form
+  const scopes = chosenScopes(form)
+  return {
+    name: name.trim(),
+    ...(project?.trim() && { projectId: project.trim() }),
+    // What is no number of days goes on as it is, and the route says what is wrong with it.
+    ...(days !== '' && { expiresAt: /^[0-9]{1,4}$/.test(days) ? now + Number(days) * DAY_MS : days }),
+    ...(scopes.length > 0 && { scopes }),
+  }
+}
 
 async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
   const { tokens, pagination } = await ctx.ask<Static<typeof UserTokenList>>('listAuthTokens', {
@@ -108,18 +110,21 @@ function nothing(): Html {
 
 function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly OwnAccount[]): Html {
   const called = (id: string) => accounts.find((one) => one.id === id)?.slug ?? id
-  return html`<div class="sheet"><table><thead><tr><th scope="col">Name</th><th scope="col">For</th><th scope="col">May</th><th scope="col">Last used</th><th scope="col">Ends</th><th scope="col" class="act">Actions</th></tr></thead><tbody>
-${tokens.map(
-  (
-    one,
-  ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">made ${ago(one.createdAt, ctx.now)}</span></td>
+  return sheet(
+    'Tokens',
+    ['Name', 'For', 'May', 'Last used', 'Ends', 'Actions'],
+    tokens.map(
+      (
+        one,
+      ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">made ${ago(one.createdAt, ctx.now)}</span></td>
 <td>${one.teamId === undefined ? 'all your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
 <td>${one.granted === undefined ? 'all that you may' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
-<td>${one.activeAt === one.createdAt ? 'not yet' : ago(one.activeAt, ctx.now)}</td>
-<td>${one.expiresAt === undefined ? 'never' : ago(one.expiresAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'End it', { label: `End the token ${one.name || one.id}` })}</td></tr>`,
-)}
-</tbody></table></div>`
+<td>${one.activeAt === one.createdAt ? 'not used yet' : html`used ${ago(one.activeAt, ctx.now)}`}</td>
+<td>${one.expiresAt === undefined ? 'never ends' : html`ends ${ago(one.expiresAt, ctx.now)}`}</td>
+<td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'End', { label: `End the token ${one.name || one.id}` })}</td></tr>`,
+    ),
+    'rows',
+  )
 }
 
 async function showNewToken(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {
@@ -141,7 +146,7 @@ ${field('name', 'Name', { required: true, refused, hint: 'What it is for, so tha
 ${select('account', 'For', choices, { refused })}
 ${field('project', 'One project alone', { refused, hint: 'Its name or id. Empty: all projects.', attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${select('days', 'Ends', DAYS, { refused, value: '90' })}
-${checks('scopes', 'Scopes', GRANTS, { chosen: [], refused, hint: 'Tick none for all that you may.' })}
+${scopeLevels('What it may', [], refused, 'No for each: all that you may.')}
 <p class="actions"><button>Make the token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
 </form>`,
     },

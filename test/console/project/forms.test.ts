@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { CONSOLE } from '../../../src/console/screens.ts'
 import { type Client, type Fields, signedIn } from '../../support/clients/browser-client.ts'
 import { makeDeployment } from '../../support/projects.ts'
+import { TYPED } from '../../support/typed-texts.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** TABLE the forms by the end of their address: the fields that people type into, and others that they need. */
@@ -52,17 +53,6 @@ const FORMS: Record<string, { typed: readonly string[]; with?: Fields }> = {
   'projects/:name/settings/delete': { typed: ['typed'] },
   'projects/:name/transfer': { typed: [] },
 }
-
-/** What people and attackers type. */
-const TEXTS = [
-  '',
-  '😀 emoji 👩‍👩‍👧',
-  'مرحبا بالعالم \u202e reversed',
-  '"><script>alert(1)</script>',
-  "'; drop table project; --",
-  'x'.repeat(6000),
-  'a\u0001b',
-]
 
 const START = '/console/t/:slug/'
 
@@ -116,7 +106,7 @@ onBothEngines('whatever is typed into a form comes back as text beside what is w
   const client = await signedIn(world)
   await client.get(fill('new'))
   for (const path of forms().filter((one) => FORMS[one]!.typed.length > 0)) {
-    for (const text of TEXTS) {
+    for (const text of TYPED) {
       const answer = await typeInto(client, fill(path), FORMS[path]!, text)
       const about = `${path} with ${JSON.stringify(text.slice(0, 30))}`
       assert.ok(

@@ -98,11 +98,11 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   const { teamId } = world.credentials
   await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
   await client.get(`${TOKENS}/new`)
-  const fields = { name: 'pipeline 🚢', account: teamId, project: 'web', days: '30', scopes: ['read:project'] }
+  const fields = { name: 'pipeline 🚢', account: teamId, project: 'web', days: '30', 'level-project': 'read' }
   const wrong = await client.post(`${TOKENS}/new`, { ...fields, project: 'nowhere' })
   assert.equal(wrong.status, 404)
   assert.match(wrong.text, /value="pipeline 🚢"/)
-  assert.match(wrong.text, /value="read:project" checked/)
+  assert.match(wrong.text, /name="level-project"[^>]*><option value="">No<\/option><option value="read" selected>/)
   assert.equal((await client.post(`${TOKENS}/new`, { ...fields, days: 'soon' })).status, 400)
   const foreign = await world.user('foreign')
   assert.equal((await client.post(`${TOKENS}/new`, { ...fields, account: foreign.id })).status, 403)
