@@ -23,6 +23,7 @@ const OF_TEAMS: readonly string[] = ['apps', 'members', 'settings']
 const PERSON_TABS = {
   '': 'Profile',
   security: 'Password and sessions',
+  'security/factors': 'Second factors',
   tokens: 'Tokens',
 } as const
 /** TABLE the sections of a project, in the order of the tabs. */

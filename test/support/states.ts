@@ -104,6 +104,11 @@ export async function holdDrain({ deps }: Store, id: string): Promise<void> {
   await change(deps, 'log_drain', { held_at: 1, held_reason: 'original-owner-left-the-team' }, { id })
 }
 
+/** Holds a webhook by itself, as `holdDrain` does a drain. */
+export async function holdWebhook({ deps }: Store, id: string): Promise<void> {
+  await change(deps, 'webhook', { held_at: 1, held_reason: 'original-owner-left-the-team' }, { id })
+}
+
 /** Sends a webhook to an address that is refused now. An earlier version let it in. */
 export async function setWebhookUrl({ deps }: Store, id: string, url: string): Promise<void> {
   await change(deps, 'webhook', { url }, { id })

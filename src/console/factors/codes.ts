@@ -63,10 +63,13 @@ async function showSetup(ctx: PersonCtx, failed = false): Promise<View> {
 async function setupPage(ctx: PersonCtx, { secret, uri }: Setup, failed: boolean): Promise<View> {
   const { encodeQR } = await import('qr')
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
-  return showPage(ctx, undefined, {
-    title: 'Set up one-time codes',
-    ...(failed && { status: 422 }),
-    body: html`<div class="top"><h1>Set up one-time codes</h1></div>
+  return showPage(
+    ctx,
+    { person: true, tab: 'security/factors' },
+    {
+      title: 'Set up one-time codes',
+      ...(failed && { status: 422 }),
+      body: html`<div class="top"><h1>Set up one-time codes</h1></div>
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">The code is wrong. Does the clock of your phone run right? Type the code that the app shows now.</a></p>`}
 <section class="card"><p>Scan this with the app (1Password, Aegis, Google Authenticator or another one), or type the key below it.</p>
 <div class="qr" role="img" aria-label="QR code of the key">${{ markup: encodeQR(uri, 'svg') }}</div>
@@ -78,7 +81,8 @@ ${tokenField(ctx)}
 <input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" required maxlength="100"${wrong}>
 <p class="actions"><button>Switch one-time codes on</button><a class="button quiet" href="${FACTORS}">Cancel</a></p>
 </form></section>`,
-  })
+    },
+  )
 }
 
 async function confirm(ctx: PersonCtx, _: FirstCodeInput, right: RightCode | undefined): Promise<View> {

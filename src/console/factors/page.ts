@@ -22,11 +22,14 @@ export async function showFactors(ctx: PersonCtx, fault?: string): Promise<View>
   const left = await countRecoveryCodes(ctx.db, userId)
   const options = arePasskeysPossible(ctx) ? await registrationOptions(ctx, ctx.visitor) : undefined
   const hasAny = hasCodes || passkeys.length > 0
-  return showPage(ctx, undefined, {
-    title: 'Second factors',
-    ...(fault !== undefined && { status: 422 }),
-    ...(options && { script: PASSKEY_SCRIPT }),
-    body: html`<div class="top"><h1>Second factors</h1></div>
+  return showPage(
+    ctx,
+    { person: true, tab: 'security/factors' },
+    {
+      title: 'Second factors',
+      ...(fault !== undefined && { status: 422 }),
+      ...(options && { script: PASSKEY_SCRIPT }),
+      body: html`<div class="top"><h1>Second factors</h1></div>
 ${fault && html`<p class="notice bad" role="alert" id="fault">${fault}</p>`}
 <p>${hasAny ? 'Your password alone opens nothing: signing in asks for one of these too.' : 'Your password alone signs you in. With a second factor, whoever steals it gets nowhere.'}</p>
 <section class="card"><h2>One-time codes</h2>${oneTimeCodes(ctx, hasCodes)}</section>
@@ -36,7 +39,8 @@ ${passkeys.length > 0 && html`<ul class="plain rows">${passkeys.map((one) => lis
 ${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField })}
 <noscript><p class="notice">Adding a passkey takes a browser that runs scripts.</p></noscript></section>
 ${hasAny && html`<section class="card"><h2>Recovery codes</h2>${recovery(ctx, left)}</section>`}`,
-  })
+    },
+  )
 }
 
 const impossible = html`<p class="notice">Browsers make passkeys only for a service that is reached by a name over https. Whoever runs this one sets it up by BERTH_PUBLIC_URL.</p>`

@@ -20,11 +20,15 @@ export async function afterAdded(ctx: PersonCtx, what: string): Promise<View> {
 
 /** The page with the codes. */
 export function recoveryPage(ctx: PersonCtx, codes: readonly string[]): Promise<View> {
-  return showPage(ctx, undefined, {
-    title: 'Recovery codes',
-    body: html`<div class="top"><h1>Recovery codes</h1></div>
+  return showPage(
+    ctx,
+    { person: true, tab: 'security/factors' },
+    {
+      title: 'Recovery codes',
+      body: html`<div class="top"><h1>Recovery codes</h1></div>
 <section class="card"><p>Each of these signs you in once when you have lost your other second factors. They are shown this once: print them, or keep them where you keep passwords.</p>
 <ul class="plain">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
 <p class="actions"><a class="button" href="${FACTORS}">I have kept them</a></p></section>`,
-  })
+    },
+  )
 }

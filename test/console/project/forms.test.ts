@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CONSOLE } from '../../../src/console/screens.ts'
 import { type Client, type Fields, signedIn } from '../../support/clients/browser-client.ts'
+import { TYPED } from '../../support/clients/typed-texts.ts'
 import { makeDeployment } from '../../support/projects.ts'
-import { TYPED } from '../../support/typed-texts.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 
 /** TABLE the forms by the end of their address: the fields that people type into, and others that they need. */

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CONSOLE } from '../../../src/console/screens.ts'
 import { type Client, type Fields, signedIn } from '../../support/clients/browser-client.ts'
+import { TYPED } from '../../support/clients/typed-texts.ts'
 import { digest } from '../../support/digest.ts'
-import { TYPED } from '../../support/typed-texts.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { makeInstallation } from '../../support/worlds/integration-world.ts'
 
@@ -61,7 +61,8 @@ const FORMS: Record<string, { typed: readonly string[]; with?: Fields }> = {
 const NOT_SHOWN = new Set(['account/security/password', 't/:slug/members/:uid/role'])
 
 const START = '/console/'
-const OURS = /^(t\/:slug\/(integrations|apps|webhooks|drains|members|settings)(\/|$)|teams\/|account(\/|$))/
+const OURS =
+  /^(t\/:slug\/(integrations|apps|webhooks|drains|members|settings)(\/|$)|teams\/|account($|\/(email|security\/(password|sessions)|tokens)))/
 
 function forms(): string[] {
   return CONSOLE.filter(({ method, path }) => method === 'POST' && path.startsWith(START))
