@@ -22,7 +22,8 @@ export async function replayRange(
 ): Promise<Static<typeof RangeReplayed>> {
   mustBeSendable(webhook)
   const { since, until = ctx.now + 1, status = 'failed' } = body
-  if (until <= since) refuse('bad_request', 'Invalid request: `until` should be after `since`.')
+  if (stampBefore(until) <= stampAfter(since))
+    refuse('bad_request', 'Invalid request: `until` should be after `since`.')
   const looked = ctx.db
     .selectFrom('delivery')
     .selectAll()
