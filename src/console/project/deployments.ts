@@ -11,7 +11,7 @@ import { refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { faultOf, type Refused } from '../action.ts'
 import { type Choice, select, sheet } from '../fields.ts'
-import { accountIn, projectPath, showPage } from '../frame.ts'
+import { accountIn, may, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
 export const DEPLOYMENTS = '/console/t/:slug/projects/:name/deployments'
@@ -180,6 +180,7 @@ function isLive({ targets }: Project, { id }: Deployment): boolean {
 /** What the person may do with it next. The routes decide; a button that could only be refused is not there. */
 function ways(ctx: ConsoleCtx, account: OwnAccount, project: Project, one: Deployment): Html | undefined {
   if (one.readyState !== 'READY' || isLive(project, one)) return undefined
+  if (!may(account, 'project:write') || !may(account, 'deployment:write')) return undefined
   const button = (verb: string, words: string, kind: string) =>
     html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${tokenField(ctx)}<button class="${kind}">${words}</button></form>`
   return html`<div class="ways">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to it', 'quiet')}${button('promote', 'Promote to production', '')}</div>`

@@ -8,8 +8,8 @@ import { action, faultOf, type Refused } from '../action.ts'
 import { check, copyable } from '../fields.ts'
 import { accountIn, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
-import { asRouting, DOMAINS, domainPath, proofOf, Routing, routingInputs, serves } from './domains.ts'
-import { environmentsOf } from './environments.ts'
+import { asRouting, DOMAINS, domainPath, mayChange, proofOf, Routing, routingInputs, serves } from './domains.ts'
+import { type Environments, environmentsOf } from './environments.ts'
 
 const ONE = `${DOMAINS}/:domain`
 const SHOWN = ['getProjectDomain', 'getProjectCustomEnvironments']
@@ -83,11 +83,23 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Re
       title: domain.name,
       body: html`<div class="top"><h1>${domain.name}</h1><p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
 ${faultOf(refused)}
-${challenge(ctx, domain, path)}
+${challenge(ctx, domain, path, mayChange(account))}
 <section class="card"><h2>What it is</h2>
 <dl class="facts"><dt>State</dt><dd>${proofOf(domain)}</dd><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
 <dt>Added</dt><dd>${ago(domain.createdAt, ctx.now)}</dd></dl></section>
-<form class="stack card" method="post" action="${path}"><h2>What it serves</h2>
+${mayChange(account) && forms(ctx, domain, path, environments, refused)}`,
+    },
+  )
+}
+
+function forms(
+  ctx: ConsoleCtx,
+  domain: ProjectDomain,
+  path: string,
+  environments: Environments,
+  refused: Refused | undefined,
+): Html {
+  return html`<form class="stack card" method="post" action="${path}"><h2>What it serves</h2>
 ${tokenField(ctx)}
 ${routingInputs(domain, environments, refused)}
 <p class="actions"><button>Save</button></p>
@@ -97,18 +109,21 @@ ${routingInputs(domain, environments, refused)}
 ${tokenField(ctx)}
 ${check('removeRedirects', 'Also remove the domains that redirect to it', false)}
 <p class="actions"><button class="danger">Remove</button></p>
-</form>`,
-    },
-  )
+</form>`
 }
 
 /** The record to put into DNS, until it was found there. */
-function challenge(ctx: ConsoleCtx, { verification }: ProjectDomain, path: string): Html | undefined {
+function challenge(
+  ctx: ConsoleCtx,
+  { verification }: ProjectDomain,
+  path: string,
+  mayVerify: boolean,
+): Html | undefined {
   if (verification === undefined) return undefined
   return html`<section class="card"><h2>Prove that it is yours</h2>
 <p>Add this record where the DNS of the domain is managed. Then verify: it is looked up at once.</p>
 ${verification.map(({ type, domain, value }) => html`<dl class="facts"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(domain)}</dd><dt>Value</dt><dd>${copyable(value)}</dd></dl>`)}
-<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form></section>`
+${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form>`}</section>`
 }
 
 /** Where DNS leads a domain now. It is looked up for this page alone, since name servers may take seconds. */

@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { type Choice, select, sheet } from '../fields.ts'
-import { accountIn, projectPath, showPage } from '../frame.ts'
+import { accountIn, may, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 import { type Environments, environmentsOf } from './environments.ts'
 
@@ -120,6 +120,11 @@ export function serves(domain: ProjectDomain, environments: Environments): Html 
   return html`<span class="tag">${environment?.slug ?? customEnvironmentId}</span>`
 }
 
+/** Whether the role of the person adds, changes and removes domains. */
+export function mayChange(account: OwnAccount): boolean {
+  return may(account, 'project:write') && may(account, 'domain:write')
+}
+
 /** Whether a domain is proven, as a state with words. */
 export function proofOf({ verified }: Pick<ProjectDomain, 'verified'>): Html {
   return verified ? html`<span class="state good">Verified</span>` : html`<span class="state bad">Not verified</span>`
@@ -142,7 +147,7 @@ async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Stati
     { account, project, tab: 'domains' },
     {
       title: 'Domains',
-      body: html`<div class="top"><h1>Domains</h1><p class="ways">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Not verified only</a>`} <a class="button" href="${path}/add">Add a domain</a></p></div>
+      body: html`<div class="top"><h1>Domains</h1><p class="ways">${verified === 'false' ? html`<a href="${path}">All domains</a>` : html`<a href="${path}?verified=false">Not verified only</a>`} ${mayChange(account) && html`<a class="button" href="${path}/add">Add a domain</a>`}</p></div>
 ${domains.length > 0 ? table(account, project, domains, environments, ctx.now) : nothing(account, project, verified !== undefined || until !== undefined)}
 <p class="page-links">${until && html`<a href="${path}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${more.toString()}">Older</a>`}</p>`,
     },
@@ -187,7 +192,7 @@ async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: 
     {
       title: 'Add a domain',
       body: html`<div class="top"><h1>Add a domain</h1></div>
-${faultOf(refused)}
+${faultOf(refused)}${refused && holder(account, refused)}
 <form class="stack card" method="post" action="${url}">
 ${tokenField(ctx)}
 ${field('name', 'Domain', { required: true, refused, hint: 'Such as www.example.com, or *.example.com for every name below it.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
@@ -198,4 +203,10 @@ ${routingInputs(undefined, environments, refused)}
 </form>`,
     },
   )
+}
+
+/** The project that has the name already, where the account may see it. */
+function holder(account: OwnAccount, { extra: { domain, projectId } }: Refused): Html | undefined {
+  if (domain === undefined || projectId === undefined) return undefined
+  return html`<p><a href="${domainPath(account, projectId, domain)}">See ${domain} on the project that has it</a></p>`
 }

@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { Project, ProjectList } from '../../projects/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { accountIn, accountPath, projectPath, showPage } from '../frame.ts'
+import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
 const PAGE = 20
@@ -73,7 +73,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     { account, tab: '' },
     {
       title: 'Projects',
-      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways"><a href="${accountPath(account, 'receive')}">Take a project over</a> <a class="button" href="${accountPath(account, 'new')}">New project</a></p></div>
+      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways">${may(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Take a project over</a> `}${may(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, ctx.now))}</ul>` : nothing(account, search)}
 <p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
@@ -127,7 +127,7 @@ function nothing(account: OwnAccount, search: string | undefined): Html {
   if (search) return html`<p class="card empty">No project has “${search}” in its name.</p>`
   return html`<div class="card empty"><h2>No project yet</h2>
 <p>A project holds domains, variables and deployments.</p>
-<p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>
+${may(account, 'project:write') && html`<p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>`}
 <p class="soft small">The same as a command, and as a request:</p>
 <pre>vercel project add web</pre>
 <pre>curl -X POST "$BERTH/v10/projects?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "web"}'</pre>

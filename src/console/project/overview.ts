@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { Project } from '../../projects/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
 import { sheet } from '../fields.ts'
-import { accountIn, projectPath, showPage } from '../frame.ts'
+import { accountIn, may, projectPath, showPage } from '../frame.ts'
 import { ASKED_FOR_NAMES, namesOf } from '../people.ts'
 import { ago } from '../time.ts'
 import { deploymentPath, stateOf } from './deployments.ts'
@@ -48,7 +48,7 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
     { account, project: project.name, tab: '' },
     {
       title: 'Overview',
-      body: html`<div class="top"><h1>${project.name}</h1>${pauseForm(ctx, account, project)}</div>
+      body: html`<div class="top"><h1>${project.name}</h1>${may(account, 'project:write') && pauseForm(ctx, account, project)}</div>
 ${faultOf(refused)}
 ${attention(await whatNeedsAttention(ctx, account, project))}
 <section class="card"><h2>What visitors get</h2>

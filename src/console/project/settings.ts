@@ -10,7 +10,7 @@ import { Type } from '../../schema/builder.ts'
 import { NODE_VERSIONS } from '../../settings/node-versions.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { type Choice, check, select } from '../fields.ts'
-import { accountIn, accountPath, projectPath, showPage } from '../frame.ts'
+import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
 const SHOWN = ['getProject']
@@ -138,10 +138,9 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
       title: 'Settings',
       body: html`<div class="top"><h1>Settings</h1></div>
 ${faultOf(refused)}
-${general(ctx, path, project, refused)}
-${protection(ctx, path, project, refused)}
-${dataCache(ctx, path, project)}
-${leaving(ctx, account, project, refused)}`,
+${may(account, 'project:write') ? html`${general(ctx, path, project, refused)}${protection(ctx, path, project, refused)}${dataCache(ctx, path, project)}` : facts(project)}
+${may(account, 'project:transfer') && giving(account, project)}
+${may(account, 'project:delete') && deleting(ctx, account, project, refused)}`,
     },
   )
 }
@@ -190,12 +189,22 @@ ${tokenField(ctx)}
 </form>`
 }
 
-/** The two ways in which a project leaves the account. */
-function leaving(ctx: ConsoleCtx, account: OwnAccount, project: Project, refused: Refused | undefined): Html {
+/** The settings for those who may not change them. */
+function facts(project: Project): Html {
+  return html`<section class="card"><h2>General</h2><p class="soft">Your role reads settings and does not change them.</p>
+<dl class="facts"><dt>Name</dt><dd>${project.name}</dd><dt>Framework</dt><dd>${project.framework ?? 'none'}</dd><dt>Node.js</dt><dd>${project.nodeVersion}</dd>
+${LINE_NAMES.map((name) => html`<dt>${LINES[name][0]}</dt><dd>${project[name] ?? 'none'}</dd>`)}
+<dt>Data cache</dt><dd>${project.dataCache.userDisabled ? 'off' : 'on'}</dd></dl></section>`
+}
+
+function giving(account: OwnAccount, project: Project): Html {
   return html`<section class="stack card"><h2>Give it to another account</h2>
 <p>A member of the other account takes it over with a code. Variables, domains and deployments go along.</p>
-<p class="actions"><a class="button quiet" href="${projectPath(account, project.name, 'transfer')}">Give it away</a></p></section>
-<form class="stack card danger-zone" method="post" action="${projectPath(account, project.name, 'settings/delete')}"><h2>Delete the project</h2>
+<p class="actions"><a class="button quiet" href="${projectPath(account, project.name, 'transfer')}">Give it away</a></p></section>`
+}
+
+function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, refused: Refused | undefined): Html {
+  return html`<form class="stack card danger-zone" method="post" action="${projectPath(account, project.name, 'settings/delete')}"><h2>Delete the project</h2>
 ${tokenField(ctx)}
 <p>Its variables, domains, deployments and history go with it. There is no way back.</p>
 ${field('typed', `Type ${project.name} to confirm`, { refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}

@@ -164,3 +164,26 @@ onBothEngines('whoever may not write changes nothing by any form, and strangers 
   }
   assert.equal(await stateOf(world), before)
 })
+
+onBothEngines('pages lead a reader to no form that their role would be refused', async (world) => {
+  const { slug } = await open(world)
+  const viewer = await world.user('viewer')
+  await world.join(viewer, 'VIEWER')
+  const client = await signedIn(world, viewer.id, 'viewer')
+  const start = `/console/t/${slug}`
+  const found = new Set([start])
+  for (const url of found) {
+    const { status, text } = await client.get(url)
+    assert.equal(status, 200, `${url}: ${text}`)
+    const forms = [...text.matchAll(/<form[^>]*method="post"[^>]*action="([^"]*)"/g)].map(([, action]) => action)
+    assert.deepEqual(forms, ['/sign-out'], url)
+    for (const [, href] of text.matchAll(/ href="([^"]*)"/g))
+      if (href!.startsWith(`${start}/projects/`)) found.add(href!.replaceAll('&amp;', '&'))
+    assert.doesNotMatch(
+      text,
+      new RegExp(`href="${start}/(new|receive|projects/[^"]*/(new|add|import|edit|transfer))"`),
+      url,
+    )
+  }
+  assert.ok(found.size >= 12, [...found].join('\n'))
+})

@@ -5,7 +5,7 @@ import { type Html, html } from '../../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../../action.ts'
 import { sheet } from '../../fields.ts'
-import { accountIn, showPage } from '../../frame.ts'
+import { accountIn, may, showPage } from '../../frame.ts'
 import { ASKED_FOR_NAMES, namesOf } from '../../people.ts'
 import { ago } from '../../time.ts'
 import { environmentsOf } from '../environments.ts'
@@ -47,12 +47,13 @@ async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
   const names = await namesOf(ctx, account, people)
   const path = `${listPath(account, project)}/${encodeURIComponent(params.id!)}`
   const isThere = history[0]!.action !== 'deleted'
+  const mayWrite = may(account, 'env:write')
   return showPage(
     ctx,
     { account, project, tab: 'variables' },
     {
       title: `History of ${history[0]!.key}`,
-      body: html`<div class="top"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && html`<a class="button quiet" href="${path}/edit">Edit</a>`}</div>
+      body: html`<div class="top"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && mayWrite && html`<a class="button quiet" href="${path}/edit">Edit</a>`}</div>
 ${faultOf(refused)}
 ${!isThere && html`<p class="notice">This variable was deleted. Its values are gone; who did what is kept for 30 days.</p>`}
 ${sheet(
@@ -61,7 +62,7 @@ ${sheet(
   history.map(
     (one) =>
       html`<tr><td>Version ${one.version}</td><td>${ago(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
-<td>${what(one)}</td><td>${showPlaces(one, environments)}</td><td>${one.restorable ? html`<form method="post" action="${path}/history/${one.version}/restore">${tokenField(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
+<td>${what(one)}</td><td>${showPlaces(one, environments)}</td><td>${one.restorable && mayWrite ? html`<form method="post" action="${path}/history/${one.version}/restore">${tokenField(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
   ),
   'rows',
 )}

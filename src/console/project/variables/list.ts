@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../../action.ts'
 import { select, sheet } from '../../fields.ts'
-import { accountIn, showPage } from '../../frame.ts'
+import { accountIn, may, showPage } from '../../frame.ts'
 import { ago } from '../../time.ts'
 import { type Environments, environmentsOf } from '../environments.ts'
 import { environmentChoices, isIn, LIST, listPath, ONE, showPlaces } from './places.ts'
@@ -57,10 +57,10 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
     {
       title: 'Variables',
       images: [...logos].join(' '),
-      body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> <a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add a variable</a></p></div>
+      body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> ${may(account, 'env:write') && html`<a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add a variable</a>`}</p></div>
 ${faultOf(refused)}
 ${envs.length > 0 && filterForm(path, query, envs.length, environmentChoices(environments))}
-${found.length > 0 ? table(found, path, environments, ctx.now) : nothing(account, project, envs.length === 0)}`,
+${found.length > 0 ? table(found, path, environments, may(account, 'env:write') ? 'edit' : 'history', ctx.now) : nothing(account, project, envs.length === 0)}`,
     },
   )
 }
@@ -96,13 +96,13 @@ function filterForm(path: string, query: Query, count: number, choices: ReturnTy
 </form>`
 }
 
-function table(envs: Listed, path: string, environments: Environments, now: number): Html {
+function table(envs: Listed, path: string, environments: Environments, page: 'edit' | 'history', now: number): Html {
   return sheet(
     'Variables',
     ['Key', 'Where', 'Value', 'Changed'],
     envs.map(
       (one) =>
-        html`<tr><td><a href="${path}/${one.id}/edit"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
+        html`<tr><td><a href="${path}/${one.id}/${page}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
 <td>${showPlaces(one, environments)}</td>
 <td>${one.type === 'sensitive' ? html`<span class="soft">write-only</span>` : html`<a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a>`}</td>
 <td><a class="soft" href="${path}/${one.id}/history">${ago(one.updatedAt, now)}</a></td></tr>
@@ -151,7 +151,7 @@ ${variable.value}</pre>`
       title: variable.key,
       body: html`<div class="top"><h1><code>${variable.key}</code></h1></div>
 <section class="card"><h2>Value</h2>${value}<p>${showPlaces(variable, environments)}</p></section>
-<p class="ways"><a href="${path}/${variable.id}/edit">Edit</a> <a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
+<p class="ways">${may(account, 'env:write') && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
     },
   )
 }
