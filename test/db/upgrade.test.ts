@@ -1,9 +1,9 @@
 /** A store that any earlier schema wrote is opened by today's program: everything is there, and works. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import pg from 'pg'
@@ -19,24 +19,53 @@ const BORN = 1_700_000_000_000
 
 type Old = { url: string; token: string; userId: string; teamId: string; folder: string }
 
+const folders = mkdtempSync(join(storesFolder(), 'berth-old-'))
+after(() => rmSync(folders, { recursive: true, force: true }))
+
 /** A store as the program of the first `count` migrations left it, with rows that every schema has. */
 async function oldStore(engine: Engine, count: number): Promise<Old> {
-  const folder = mkdtempSync(join(storesFolder(), 'berth-old-'))
-  const file = join(folder, 'berth.db')
-  const url = engine === 'postgres' ? await newDatabase() : `sqlite:${file}`
-  const db = new Kysely<unknown>({
-    dialect:
-      engine === 'postgres'
-        ? new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 1 }) })
-        : sqliteDialect(new DatabaseSync(file)),
-  })
-  const known = Object.fromEntries(NAMES.slice(0, count).map((name) => [name, MIGRATIONS[name]!]))
-  const { error } = await new Migrator({ db, provider: { getMigrations: async () => known } }).migrateToLatest()
-  assert.equal(error, undefined)
+  const folder = mkdtempSync(join(folders, 'store-'))
+  const url = await copyOf(engine, await emptyStore(engine, count), join(folder, 'berth.db'))
+  const db = openAlone(engine, url)
   const old = { url, folder, token: newToken(), userId: newId('usr'), teamId: newId('team') }
-  await db.transaction().execute((tx) => fill(tx, old, Object.keys(known)))
+  await db.transaction().execute((tx) => fill(tx, old, NAMES.slice(0, count)))
   await db.destroy()
   return old
+}
+
+const EMPTY: Record<Engine, Promise<string>[]> = { sqlite: [], postgres: [] }
+
+/** The URL of an empty store of the first `count` migrations: the store of one less, and one more migration. */
+function emptyStore(engine: Engine, count: number): Promise<string> {
+  const make = async () => {
+    const file = join(folders, `empty-${count}.db`)
+    if (count === 0) return engine === 'postgres' ? newDatabase() : `sqlite:${file}`
+    const url = await copyOf(engine, await emptyStore(engine, count - 1), file)
+    const db = openAlone(engine, url)
+    const known = Object.fromEntries(NAMES.slice(0, count).map((name) => [name, MIGRATIONS[name]!]))
+    const { error } = await new Migrator({ db, provider: { getMigrations: async () => known } }).migrateToLatest()
+    assert.equal(error, undefined)
+    await db.destroy()
+    return url
+  }
+  EMPTY[engine][count] ??= make()
+  return EMPTY[engine][count]
+}
+
+async function copyOf(engine: Engine, url: string, file: string): Promise<string> {
+  if (engine === 'postgres') return newDatabase(new URL(url).pathname.slice(1))
+  const source = url.replace('sqlite:', '')
+  // A store without any migration has no file yet.
+  if (existsSync(source)) copyFileSync(source, file)
+  return `sqlite:${file}`
+}
+
+function openAlone(engine: Engine, url: string): Kysely<unknown> {
+  const dialect =
+    engine === 'postgres'
+      ? new PostgresDialect({ pool: new pg.Pool({ connectionString: url, max: 1 }) })
+      : sqliteDialect(new DatabaseSync(url.replace('sqlite:', '')))
+  return new Kysely<unknown>({ dialect })
 }
 
 async function fill(db: Kysely<unknown>, { token, userId, teamId }: Old, schema: string[]): Promise<void> {
@@ -76,7 +105,6 @@ for (const engine of ENGINES) {
     const name = NAMES[count]!
     test(`a store of the schema ${name} and everything in it is taken over [${engine}]`, async (t) => {
       const old = await oldStore(engine, count + 1)
-      t.after(() => rmSync(old.folder, { recursive: true, force: true }))
       const world = await openWorld(engine, { DATABASE_URL: old.url, BERTH_DATA: old.folder })
       t.after(() => world.close())
       assert.equal(world.firstStart, false)

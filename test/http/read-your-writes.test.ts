@@ -10,8 +10,8 @@ import { openLateProxy } from '../support/servers/late-proxy.ts'
 import { callerOf, type Engine, newDatabase, openWorld, type World } from '../support/world.ts'
 
 const WORKERS = 8
-/** BERTH_TEST_ROUNDS=most: ten thousand, some ten minutes on PostgreSQL. */
-const READS = process.env.BERTH_TEST_ROUNDS === 'most' ? 10_000 : rounds(200, 500)
+/** The ten thousand take some ten minutes on PostgreSQL. */
+const READS = rounds(200, 500, 10_000)
 
 type Ask = (
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -72,20 +72,24 @@ async function readWhatIsWritten({ first, second, teamId }: Place, worker: numbe
   const any = (all: Ask[]) => all[Math.floor(Math.random() * all.length)]!
   const made = await insist(any(first), 'POST', `/v10/projects?${team}`, { name: `mine-${worker}` })
   assert.equal(made.status, 200, made.text)
-  let stop = false
-  // Others ask for the same all the while: what they read before a write must not be kept after it.
-  const crowd = [first, second].map(async (people) => {
-    while (!stop) for (const url of [path, `${path}/env`]) await any(people)('GET', `${url}?${team}`)
-  })
-  try {
-    for (let n = 0; n < times; n++) await writeAndRead(n)
-  } finally {
-    stop = true
-    await Promise.all(crowd)
+  for (let n = 0; n < times; n++) {
+    let acknowledged = false
+    // Others ask for the same until the write is acknowledged: what they read before it must not be kept after it.
+    const asked = [first, second].map(async (people) => {
+      while (!acknowledged) for (const url of [path, `${path}/env`]) await any(people)('GET', `${url}?${team}`)
+    })
+    try {
+      await writeAndRead(n, () => {
+        acknowledged = true
+      })
+    } finally {
+      acknowledged = true
+      await Promise.all(asked)
+    }
   }
   return times
 
-  async function writeAndRead(n: number): Promise<void> {
+  async function writeAndRead(n: number, onAcknowledged: () => void): Promise<void> {
     const said = `said-${worker}-${n}`
     const reader = any(n % 2 === 0 ? first : second)
     const kind = n % 4
@@ -95,6 +99,7 @@ async function readWhatIsWritten({ first, second, teamId }: Place, worker: numbe
         : await insist(any(first), 'POST', `${path}/env?upsert=true&${team}`, {
             ...{ key: 'KEY', value: 'v', type: 'encrypted', target: ['preview'], comment: said },
           })
+    onAcknowledged()
     assert.ok(written.status < 300, written.text)
     const from = kind === 0 || kind === 3 ? path : kind === 1 ? '/v9/projects' : `${path}/env`
     const read = await insist(reader, 'GET', `${from}?${team}`)

@@ -231,7 +231,7 @@ function isStale(error: unknown): boolean {
 }
 
 onBothEngines('random edits, installs and confirmations of present and former pages follow a model', async (world) => {
-  const [lanes, lives] = world.engine === 'sqlite' ? [25, rounds(6, 84)] : [4, rounds(15, 100)]
+  const [lanes, lives] = world.engine === 'sqlite' ? [25, rounds(6, 24, 84)] : [4, rounds(15, 30, 100)]
   const tally: Tally = { confirmed: 0, stale: 0 }
   const run = async (lane: number) => {
     const user = await world.user(`lane${lane}`)

@@ -1,0 +1,71 @@
+/** How the real program stops: what it answers, and what it lets go. docs/operations.md: Start and stop. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { within } from '../support/bound.ts'
+import { ask, credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
+
+processOnBothEngines(
+  'SIGTERM answers what is in flight, lets idle connections go, and ends with 0 in 10 s (a bound on time)',
+  async (t, engine) => {
+    const home = await newHome(t, engine)
+    const running = await start(t, home)
+    const { token, operatorToken, userId } = credentialsOf(home)
+    await ask(running, operatorToken, 'PATCH', `/operator/v1/accounts/${userId}`, { plan: 'enterprise' })
+    await ask(running, token, 'POST', '/v10/projects', { name: 'web' })
+    const { hostname, port } = new URL(running.address)
+    // One connection that never says a word, one that stays open after an answer.
+    const silent = connect(Number(port), hostname)
+    silent.on('error', () => {})
+    await ask(running, token, 'GET', '/v9/projects')
+    const body = JSON.stringify({ passwordProtection: { deploymentType: 'all', password: 'slow on purpose' } })
+    const head = `PATCH /v9/projects/web HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\nconnection: close`
+    const request = `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    const sockets = Array.from({ length: 40 }, () => connect(Number(port), hostname))
+    // All are connected before the stop, so none is refused.
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    let answered = 0
+    const flight = sockets.map(async (socket) => {
+      socket.write(request)
+      let answer = ''
+      for await (const chunk of socket) answer += chunk
+      answered++
+      return answer.slice(0, 'HTTP/1.1 200'.length)
+    })
+    // What came after them is answered, so all of them were read: what is not read 300 ms after the stop is cut off.
+    await ask(running, token, 'GET', '/v9/projects')
+    const before = Date.now()
+    const inFlight = 40 - answered
+    const code = await running.kill('SIGTERM')
+    assert.equal(code, 0)
+    within(Date.now() - before, 10_000)
+    assert.ok(inFlight > 5, `only ${inFlight} were in flight`)
+    assert.deepEqual(await Promise.all(flight), Array(40).fill('HTTP/1.1 200'))
+    silent.destroy()
+  },
+)
+
+test('after the listener is closed, an open connection gets its first request answered', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  const running = await start(t, home)
+  const { hostname, port } = new URL(running.address)
+  const { token } = credentialsOf(home)
+  const inside = connect(Number(port), hostname)
+  await once(inside, 'connect')
+  // Answered after it came in, so it was let in.
+  await ask(running, token, 'GET', '/v9/projects')
+  const ended = running.kill('SIGTERM')
+  const isOpen = () =>
+    new Promise<boolean>((resolve) => {
+      const knocking = connect(Number(port), hostname, () => resolve(knocking.destroy().destroyed))
+      knocking.on('error', () => resolve(false))
+    })
+  while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 2))
+  inside.write(`GET /v9/projects HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\n\r\n`)
+  let answer = ''
+  for await (const chunk of inside) answer += chunk
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
+  assert.match(answer, /\r\nconnection: close\r\n/i)
+  assert.equal(await ended, 0)
+})
