@@ -37,6 +37,12 @@ export const ACCOUNT_REFUSALS = {
   account_has_projects: [409, 'conflict', 'The account has projects. Remove them first, or say force.'],
   user_suspended: [409, 'conflict', 'The user is suspended. Let them in again first.'],
   last_owner: [409, 'conflict', 'The team would be left without an OWNER. Make another member OWNER first.'],
+  second_factor_required: [
+    403,
+    'forbidden',
+    'The team asks its members for a second factor. Set one up, and try again.',
+  ],
+  second_factor_first: [409, 'conflict', 'Set up a second factor for yourself first: the team would shut you out.'],
   last_way_in: [409, 'conflict', 'This is your last way in. Set a password or add another passkey first.'],
   email_taken: [409, 'conflict', 'A user with this email already exists.'],
 } as const satisfies Record<string, readonly [number, string, string]>

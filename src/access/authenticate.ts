@@ -1,6 +1,5 @@
 /** From a bearer token and `teamId`/`slug` to who acts, for which account, with which permissions. Specification: Authentication. */
 import { timingSafeEqual } from 'node:crypto'
-import { sql } from 'kysely'
 import type { Account, Who } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import { fingerprint } from '../ids.ts'
@@ -8,8 +7,19 @@ import type { Permission } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
 import { type ActingInstallation, readInstallation } from './installation.ts'
-import { lineOfPerson } from './person.ts'
 import { type AheadColumns, isProjectId, withAhead } from './read-ahead.ts'
+import { mustHaveFactor } from './second-factor.ts'
+import {
+  type Acting,
+  type ById,
+  type BySlug,
+  bySlug,
+  byTeamId,
+  type TokenAndAccount,
+  type TokenRow,
+  withRole,
+  withRoleHeld,
+} from './token-query.ts'
 
 /** What a request says of who it is: a bearer token, or, of a page of the console, the secret of a session. */
 export type Credentials = {
@@ -19,8 +29,6 @@ export type Credentials = {
   slug: string | undefined
 }
 
-export type ById = { hash: string; team: string | null }
-type BySlug = { hash: string; slug: string }
 const findByTeamId = prepared<ById, TokenRow>((db, value) => withRole(byTeamId(db, value)))
 const findBySlug = prepared<BySlug, TokenRow>((db, value) => withRole(bySlug(db, value)))
 const aheadByTeamId = aheadBy<ById>(byTeamId)
@@ -32,7 +40,7 @@ const holdBySlug = prepared<BySlug, TokenRow>((db, value) => withRoleHeld(bySlug
  * Says who acts. The answer is the same for a team that does not exist and one that the user is not in; membership is read
  * each time, so that leaving a team ends access with the commit. Within a write on PostgreSQL token and membership are held
  * until the commit (person.ts). `idOrName`: of a project that is read ahead (PostgreSQL, GET). The token of an installation on a team names the team on every request. Refuses: missing_token 401, invalid_token 401 (unknown, expired, revoked, uninstalled),
- * integration_configuration_disabled 403, team_id_required 403, team_forbidden 403.
+ * integration_configuration_disabled 403, team_id_required 403, team_forbidden 403, second_factor_required 403.
  */
 export async function authenticate(
   db: Queries,
@@ -121,12 +129,14 @@ function isInstalledOn(token: TokenRow, slug: string | undefined): boolean {
   return token.team_id !== null ? token.account_id === token.team_id : token.account_id === token.user_id
 }
 
+/** Who acts, as a row says. Refuses: second_factor_required 403. An installation is no person, so no team demands a factor of it. */
 export function whoOf(row: Acting, installation: ActingInstallation | undefined): Who {
   const acts = { account: accountOf(row), tokenTeamId: row.team_id, tokenEndsAt: row.expires_at }
   if (installation) {
     const actor = { kind: 'integration', id: installation.installationId!, tokenId: row.token_id } as const
     return { ...acts, ...installation, actor, role: 'OWNER' }
   }
+  mustHaveFactor(row)
   const role = row.role ?? 'OWNER'
   return {
     ...acts,
@@ -152,99 +162,3 @@ function accountOf(row: Acting): Account {
     sensitiveEnv: row.sensitive_env_policy === 'on',
   }
 }
-
-const ACCOUNT_COLUMNS = [
-  'account.id as account_id',
-  'account.kind',
-  'account.slug',
-  'account.name',
-  'account.plan',
-  'account.soft_blocked_at',
-  'account.payment_missing_at',
-  'account.add_ons_json',
-  'account.sensitive_env_policy',
-] as const
-
-function tokenQuery(db: Queries) {
-  return db
-    .selectFrom('token')
-    .select([
-      'token.id as token_id',
-      'token.user_id',
-      'token.team_id',
-      'token.scopes_json',
-      'token.project_ids_json',
-      'token.expires_at',
-      'token.configuration_id',
-    ])
-}
-
-function byTeamId(db: Queries, { hash, team }: ById) {
-  return tokenQuery(db)
-    .where('token.hash', '=', hash)
-    .leftJoin('account', (join) =>
-      join.on('account.id', '=', sql<string>`coalesce(${team}, token.team_id, token.user_id)`),
-    )
-}
-
-function bySlug(db: Queries, { hash, slug }: BySlug) {
-  return tokenQuery(db)
-    .where('token.hash', '=', hash)
-    .leftJoin('account', (join) => join.on('account.slug', '=', slug))
-}
-
-export type TokenAndAccount = ReturnType<typeof byTeamId>
-
-export function withRole(query: TokenAndAccount) {
-  return query
-    .leftJoin('member', (join) =>
-      join.onRef('member.team_id', '=', 'account.id').onRef('member.user_id', '=', 'token.user_id'),
-    )
-    .select(ACCOUNT_COLUMNS)
-    .select('member.role')
-}
-
-/** As `withRole`, and token and membership stay as they are until the commit; the line is taken before either (PostgreSQL only). */
-export function withRoleHeld(query: TokenAndAccount) {
-  return query
-    .innerJoinLateral(lineOfPerson('token.user_id').as('line'), (join) => join.onTrue())
-    .leftJoinLateral(
-      (db) =>
-        db
-          .selectFrom('member')
-          .select('member.role')
-          .whereRef('member.team_id', '=', 'account.id')
-          .whereRef('member.user_id', '=', 'token.user_id')
-          .where('line.held', 'is not', null)
-          .forShare()
-          .as('held_member'),
-      (join) => join.onTrue(),
-    )
-    .select(ACCOUNT_COLUMNS)
-    .select('held_member.role')
-    .forKeyShare('token')
-}
-
-type TokenColumns = {
-  token_id: string
-  user_id: string
-  team_id: string | null
-  scopes_json: string | null
-  project_ids_json: string | null
-  expires_at: number | null
-  configuration_id: string | null
-}
-type AccountColumns = {
-  account_id: string
-  kind: 'user' | 'team'
-  slug: string
-  name: string | null
-  plan: 'hobby' | 'pro' | 'enterprise'
-  soft_blocked_at: number | null
-  payment_missing_at: number | null
-  add_ons_json: string
-  sensitive_env_policy: string | null
-}
-type Role = Who['role']
-export type Acting = TokenColumns & AccountColumns & { role: Role | null }
-export type TokenRow = TokenColumns & { [K in keyof AccountColumns]: AccountColumns[K] | null } & { role: Role | null }

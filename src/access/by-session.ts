@@ -3,25 +3,17 @@ import { sql } from 'kysely'
 import type { Who } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import { refuse } from '../refusal.ts'
-import {
-  type Acting,
-  type ById,
-  type Credentials,
-  mayActFor,
-  type TokenAndAccount,
-  type TokenRow,
-  whoOf,
-  withRole,
-  withRoleHeld,
-} from './authenticate.ts'
+import { type Credentials, mayActFor, whoOf } from './authenticate.ts'
 import { findVisitor, isFresh } from './session.ts'
+import { type Acting, type ById, type TokenAndAccount, type TokenRow, withRole, withRoleHeld } from './token-query.ts'
 
 const find = prepared<ById, TokenRow>((db, value) => withRole(sessionQuery(db, value)))
 const hold = prepared<ById, TokenRow>((db, value) => withRoleHeld(sessionQuery(db, value)))
 
 /**
  * Says who acts: the person, with all that their role in the account allows. Within a write on PostgreSQL session and membership
- * are held until the commit, as those of a token. Refuses: invalid_token 401 (no session, or one that ended), team_forbidden 403.
+ * are held until the commit, as those of a token. Refuses: invalid_token 401 (no session, or one that ended), team_forbidden 403,
+ * second_factor_required 403.
  */
 export async function authenticateSession(
   db: Queries,

@@ -129,6 +129,7 @@ export const Team = Type.Object(
     limitedBy: Type.Array(Type.String()),
     description: Nullable(Type.String()),
     sensitiveEnvironmentVariablePolicy: Nullable(Preference),
+    requireSecondFactor: Type.Boolean({ description: 'whether members need a second factor' }),
     hideIpAddresses: Type.Boolean(),
     hideIpAddressesInLogDrains: Type.Boolean(),
     ...TeamSettings.properties,

@@ -1,5 +1,6 @@
 /** What the person behind a token sees of accounts: who they are and their teams. docs/spec/client-requests.md B.2 and B.4; docs/spec/wire.md 6. */
 import type { Static } from 'typebox'
+import { lacksFactor, mustHaveFactor } from '../access/second-factor.ts'
 import { momentOf } from '../clock.ts'
 import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
@@ -62,18 +63,19 @@ export async function findOwner(ctx: Ctx, params: Params): Promise<TeamRow> {
   const { account } = ctx
   if (account.kind !== 'user' || params.idOrSlug !== account.id) return findTeam(ctx, params)
   const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', account.id).executeTakeFirstOrThrow()
-  return { ...row, role: 'OWNER', joined_stamp: row.created_stamp }
+  return { ...row, role: 'OWNER', joined_stamp: row.created_stamp, lacks_factor: 0 }
 }
 
 /**
  * One team of the user, by id or slug; within a write on PostgreSQL their place in it stays until the commit. Refuses:
- * not_found 404, also for a team that the user is not in.
+ * not_found 404, also for a team that the user is not in; second_factor_required 403.
  */
 export async function findTeam(ctx: Ctx, params: Params): Promise<TeamRow> {
   const idOrSlug = params.idOrSlug ?? ''
   const mine = teamsOf(ctx).where((eb) => eb.or([eb('account.id', '=', idOrSlug), eb('account.slug', '=', idOrSlug)]))
   const row = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
   if (row === undefined) refuse('not_found', `Team "${idOrSlug.slice(0, 100)}" not found.`)
+  if (ctx.who.installationId === null) mustHaveFactor(row)
   return row
 }
 
@@ -83,6 +85,7 @@ function teamsOf(ctx: Ctx) {
     .innerJoin('account', 'account.id', 'member.team_id')
     .selectAll('account')
     .select(['member.role', 'member.created_stamp as joined_stamp'])
+    .select(lacksFactor('member.user_id'))
     .where('member.user_id', '=', ctx.who.userId)
   // An installation acts for the account that it is on: on a personal one it sees no team.
   const only = ctx.who.tokenTeamId ?? (ctx.who.installationId === null ? null : '')
@@ -90,7 +93,7 @@ function teamsOf(ctx: Ctx) {
 }
 
 /** A team with the caller's role in it. */
-export type TeamRow = Row<'account'> & { role: Role; joined_stamp: number }
+export type TeamRow = Row<'account'> & { role: Role; joined_stamp: number; lacks_factor: number }
 
 /** What is kept for clients beside the settings that mean something here. */
 export function settingsOf({ settings_json }: Pick<Row<'account'>, 'settings_json'>): Static<typeof TeamSettings> {
@@ -115,6 +118,7 @@ export function showTeam(row: TeamRow): Static<typeof Team> {
     limitedBy: [],
     description: row.description,
     sensitiveEnvironmentVariablePolicy: row.sensitive_env_policy,
+    requireSecondFactor: row.factor_demanded_at !== null,
     hideIpAddresses: false,
     hideIpAddressesInLogDrains: false,
     ...settingsOf(row),

@@ -108,6 +108,8 @@ async function accountSection(ctx: PersonCtx, account: OwnAccount, most: number,
   if (!maySeeInstallations(account)) {
     return html`<section>${heading}<p class="soft">Your role in this team (${account.role}) does not show installed integrations.</p></section>`
   }
+  if (account.lacks_factor === 1)
+    return html`<section>${heading}<p class="soft">This team asks its members for a second factor. <a href="/console/account/security/factors">Set one up</a></p></section>`
   const installations = await listShownInstallations(ctx, account, most + 1)
   const section = await heldSection(ctx, account)
   if (installations.length === 0)

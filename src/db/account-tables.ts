@@ -22,6 +22,8 @@ export type AccountTables = {
     /** Settings that clients keep here and Berth does nothing with, as accounts/teams.ts reads them; null: none. */
     settings_json: string | null
     created_stamp: number
+    /** Teams only: since when their members need a second factor. access/second-factor.ts. */
+    factor_demanded_at: number | null
     /** Users only: since when they may not come in. people/suspend.ts. */
     suspended_at: number | null
     /** Users only: since when they are an operator, for pages that ask. */

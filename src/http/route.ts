@@ -144,6 +144,7 @@ const ON_AUTH: Record<Route['auth'], readonly RefusalKey[]> = {
     'integration_configuration_disabled',
     'team_id_required',
     'team_forbidden',
+    'second_factor_required',
   ],
   operator: ['operator_only', 'rate_limited'],
   client: ['rate_limited'],

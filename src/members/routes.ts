@@ -37,7 +37,7 @@ export const memberRoutes = [
     body: PatchTeam,
     load: findActingTeam,
     run: updateTeam,
-    refuses: ['not_found', 'missing_permission', 'slug_taken', 'too_many_slugs'],
+    refuses: ['not_found', 'missing_permission', 'slug_taken', 'too_many_slugs', 'second_factor_first'],
     status: 200,
     reply: Team,
   }),

@@ -114,6 +114,9 @@ export const PatchTeam = Type.Object({
   slug: Type.Optional(Slug),
   description: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
   sensitiveEnvironmentVariablePolicy: Type.Optional(Preference),
+  requireSecondFactor: Type.Optional(
+    Type.Boolean({ description: 'shuts out members without a second factor; the caller needs one' }),
+  ),
   ...TeamSettings.properties,
   ...Object.fromEntries(Object.entries(NOT_HAD).map(([name, why]) => [name, Type.Optional(Unsupported(why))])),
 })

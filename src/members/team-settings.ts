@@ -1,5 +1,6 @@
 /** The settings of a team, as its owners change them. docs/accounts.md: Settings of a team. */
 import type { Static } from 'typebox'
+import { hasSecondFactor } from '../access/second-factor.ts'
 import type { Team } from '../accounts/schema.ts'
 import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
 import { settingsOf, showTeam, type TeamRow } from '../accounts/teams.ts'
@@ -11,7 +12,8 @@ import type { PatchTeam } from './schema.ts'
 import { mustBeInTeam } from './team-members.ts'
 
 /**
- * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, slug_taken 409, too_many_slugs 409.
+ * Changes what the body mentions; only an OWNER. Refuses: missing_permission 403, slug_taken 409, too_many_slugs 409,
+ * second_factor_first 409 (the caller would be shut out).
  */
 export async function updateTeam(
   ctx: Ctx,
@@ -21,7 +23,11 @@ export async function updateTeam(
   mustBeInTeam(ctx, team, 'team:write')
   const { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching } = body
   const settings = { previewDeploymentSuffix, enablePreviewFeedback, enableProductionFeedback, remoteCaching }
+  if (body.requireSecondFactor && !(await hasSecondFactor(ctx.db, ctx.who.userId))) refuse('second_factor_first')
   const columns: Partial<Row<'account'>> = {
+    ...(body.requireSecondFactor !== undefined && {
+      factor_demanded_at: body.requireSecondFactor ? (team.factor_demanded_at ?? ctx.now) : null,
+    }),
     name: body.name ?? team.name,
     slug: body.slug ?? team.slug,
     description: body.description === undefined ? team.description : body.description || null,

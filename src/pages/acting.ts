@@ -1,5 +1,6 @@
 /** The accounts that a person has a part in, and acting for one of them from a page. */
 
+import { lacksFactor, mustHaveFactor } from '../access/second-factor.ts'
 import type { Ctx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import type { Role } from '../permissions/roles.ts'
@@ -8,29 +9,30 @@ import { refuse } from '../refusal.ts'
 import type { PersonCtx } from './screen.ts'
 
 /** An account with the person's role in it; of the personal one a person is OWNER. */
-export type OwnAccount = Row<'account'> & { role: Role }
+export type OwnAccount = Row<'account'> & { role: Role; lacks_factor: number }
 
 /** More teams than this are not listed; each is still found by its id. */
 const MOST_TEAMS = 100
 
-/** The personal account, and then the teams by name. */
+/** The personal account, and then the teams by name. Of a team with `lacks_factor` nothing but its name is shown. */
 export async function accountsOf(ctx: PersonCtx): Promise<OwnAccount[]> {
   const { userId } = ctx.visitor
   const personal = await ctx.db.selectFrom('account').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
   const teams = await teamsOf(ctx).orderBy('account.slug').limit(MOST_TEAMS).execute()
-  return [{ ...personal, role: 'OWNER' }, ...teams]
+  return [{ ...personal, role: 'OWNER', lacks_factor: 0 }, ...teams]
 }
 
-/** One of them. Refuses: not_found 404, also for an account that the person has no part in. */
+/** One of them. Refuses: not_found 404, also for an account that the person has no part in; second_factor_required 403. */
 export async function findOwnAccount(ctx: PersonCtx, accountId: string): Promise<OwnAccount> {
   if (accountId === ctx.visitor.userId) {
     const row = await ctx.db.selectFrom('account').selectAll().where('id', '=', accountId).executeTakeFirstOrThrow()
-    return { ...row, role: 'OWNER' }
+    return { ...row, role: 'OWNER', lacks_factor: 0 }
   }
   const mine = teamsOf(ctx).where('account.id', '=', accountId)
   // Within a write on PostgreSQL the person's place in the team stays until the commit.
   const team = await (ctx.db.isTransaction ? mine.forShare('member') : mine).executeTakeFirst()
   if (team === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')
+  mustHaveFactor(team)
   return team
 }
 
@@ -86,5 +88,6 @@ function teamsOf(ctx: PersonCtx) {
     .innerJoin('account', 'account.id', 'member.team_id')
     .selectAll('account')
     .select('member.role')
+    .select(lacksFactor('member.user_id'))
     .where('member.user_id', '=', ctx.visitor.userId)
 }

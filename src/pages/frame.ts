@@ -125,9 +125,12 @@ export function faultPage(refusal: Refusal): Page {
     title,
     body: html`<h1>${title}</h1>
 <p role="alert">${refusal.message}</p>
-<p><a href="/console">Go to your projects</a></p>`,
+<p>${refusal.key === 'second_factor_required' ? setUpFactor : toProjects}</p>`,
   }
 }
+
+const toProjects = html`<a href="/console">Go to your projects</a>`
+const setUpFactor = html`<a class="button" href="/console/account/security/factors">Set up a second factor</a>`
 
 const TITLES: Record<number, string> = {
   403: 'This is not allowed',

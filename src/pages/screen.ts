@@ -113,7 +113,8 @@ const ON_FORM: readonly RefusalKey[] = [
 
 /** Every refusal that this page may answer with. */
 export function refusalsOfScreen(screen: Screen): readonly RefusalKey[] {
-  return [...ALWAYS, ...(screen.method === 'POST' ? ON_FORM : []), ...(screen.refuses ?? [])]
+  const ofPerson: RefusalKey[] = screen.auth === 'person' ? ['second_factor_required'] : []
+  return [...ALWAYS, ...ofPerson, ...(screen.method === 'POST' ? ON_FORM : []), ...(screen.refuses ?? [])]
 }
 
 /** The hidden field that every form of a page needs. */

@@ -2,8 +2,8 @@
  * The second factors of a person: one-time codes and passkeys. Whoever has one signs in with a password and a second factor, or with a
  * passkey alone. docs/sign-in-and-consent.md: Second factors.
  */
+import { hasSecondFactor } from '../access/second-factor.ts'
 import type { OperatorCtx } from '../context.ts'
-import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { queueMail } from '../mail/mail.ts'
 import {
@@ -16,17 +16,6 @@ import {
 import { checkTotp, type RightCode, removeTotp, spendTotp } from './totp.ts'
 
 type Ctx = Pick<OperatorCtx, 'db' | 'deps' | 'now'>
-
-/** Whether a person has a second factor. Recovery codes are none: they come and go with the factors. */
-export async function hasSecondFactor(db: Queries, userId: string): Promise<boolean> {
-  const totp = db
-    .selectFrom('totp')
-    .select('user_id')
-    .where('user_id', '=', userId)
-    .where('confirmed_at', 'is not', null)
-  const passkeys = db.selectFrom('passkey').select('user_id').where('user_id', '=', userId)
-  return (await totp.unionAll(passkeys).limit(1).execute()).length > 0
-}
 
 /** A right code, before the transaction that uses it up: of the app, or the hash of a recovery code. */
 export type CheckedCode = { totp: RightCode } | { recovery: string }

@@ -1,11 +1,11 @@
 /** Signing in: a password, and a lock after repeated failures. The answer never tells whether the user exists. docs/sign-in-and-consent.md: Passwords and sessions. */
 import { type ExpressionBuilder, sql } from 'kysely'
+import { hasSecondFactor } from '../access/second-factor.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { Schema } from '../db/schema.ts'
 import { mustBeLeft } from '../limiter/limiter.ts'
 import type { VisitorCtx } from '../pages/screen.ts'
-import { hasSecondFactor } from '../second-factor/second-factor.ts'
 import { isPassword } from './passwords.ts'
 
 /** After so many failures in a row, and again after as many more, the user is locked. */

@@ -16,6 +16,7 @@ const Settings = Type.Object({
   slug: Type.String(),
   description: Type.Optional(Type.String()),
   sensitive: Type.String(),
+  factor: Type.Optional(Type.String()),
 })
 const NewTeam = Type.Object({ name: Type.Optional(Type.String()), slug: Type.String() })
 const SLUG_HINT =
@@ -30,14 +31,15 @@ export const teamSettingsScreens: readonly Screen[] = [
     form: Settings,
     asks: 'patchTeam',
     shows: ['getTeam'],
-    names: { sensitiveEnvironmentVariablePolicy: 'sensitive' },
-    wish: ({ params, form: { name, slug, description, sensitive } }) => ({
+    names: { sensitiveEnvironmentVariablePolicy: 'sensitive', requireSecondFactor: 'factor' },
+    wish: ({ params, form: { name, slug, description, sensitive, factor } }) => ({
       params: { idOrSlug: params.slug! },
       body: {
         name: name.trim(),
         slug: slug.trim(),
         description: description?.trim() || null,
         sensitiveEnvironmentVariablePolicy: sensitive,
+        ...(factor !== undefined && { requireSecondFactor: factor === 'on' }),
       },
     }),
     to: ({ slug }) => `${accountPath({ slug })}/settings`,
@@ -81,6 +83,15 @@ ${select(
     ['on', 'Are write-only: nobody reads their values again'],
   ],
   { refused, value: team.sensitiveEnvironmentVariablePolicy === 'on' ? 'on' : 'default' },
+)}
+${select(
+  'factor',
+  'How members sign in',
+  [
+    ['off', 'As they like'],
+    ['on', 'With a second factor: whoever has none gets into nothing of the team, by token or by session'],
+  ],
+  { refused, value: team.requireSecondFactor ? 'on' : 'off' },
 )}
 ${isOwner && html`<p class="actions"><button>Save</button></p>`}
 </form>
