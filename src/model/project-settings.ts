@@ -113,7 +113,7 @@ export type Settings = Omit<
 > & {
   serverlessFunctionZeroConfigFailover?: boolean
   passwordProtection?: Static<typeof PasswordProtection> | null
-  /** Who paused the project last: told while it is paused. Nobody sets it by hand. */
+  /** Who paused the project last. No setting: it is told beside `paused`. */
   pausedBy?: string
 }
 
@@ -191,7 +191,7 @@ const LONGEST_KEPT = 1000
 export function showSettings(settingsJson: string): Readonly<Static<typeof SettingsReply>> {
   let reply = shownBefore.get(settingsJson)
   if (reply !== undefined) return reply
-  const stored = JSON.parse(settingsJson) as Settings
+  const { pausedBy: _, ...stored } = JSON.parse(settingsJson) as Settings
   const resourceConfig = { ...DEFAULT_RESOURCES, ...stored.resourceConfig }
   reply = { ...UNCHANGED, ...stored, resourceConfig } as Static<typeof SettingsReply>
   if (settingsJson.length > LONGEST_KEPT) return reply

@@ -6,7 +6,14 @@ import { EnvVar, NewVariable } from '../env/schema.ts'
 import { ShownDeployments, showDeployments } from '../model/deployment-summary.ts'
 import { environmentsOf, ShownEnvironment, showEnvironment } from '../model/environment.ts'
 import { GitRepository, Link, linkOf, showLink } from '../model/link.ts'
-import { MOST_SETTINGS, OPEN_SETTINGS, SettingsBody, ShownSettings, showSettings } from '../model/project-settings.ts'
+import {
+  MOST_SETTINGS,
+  OPEN_SETTINGS,
+  type Settings,
+  SettingsBody,
+  ShownSettings,
+  showSettings,
+} from '../model/project-settings.ts'
 import { PasswordProtection } from '../model/setting-schemas.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf, PageQuery, Pagination } from '../schema/fields.ts'
@@ -139,14 +146,11 @@ function showCrons(json: string): Static<typeof Crons> {
 
 /** Makes the answer from a row; features add theirs (src/on-project.ts). `paused` is absent until the project was first paused; what must not be null is left out. */
 export function showProject(row: Row<'project'>): Project {
-  const { pausedBy, ...settings } = showSettings(row.settings_json) as ReturnType<typeof showSettings> & {
-    pausedBy?: string
-  }
   return {
     accountId: row.account_id,
     id: row.id,
     name: row.name,
-    ...settings,
+    ...showSettings(row.settings_json),
     alias: [],
     createdAt: row.created_at,
     customEnvironments: environmentsOf(row).map(showEnvironment),
@@ -156,8 +160,7 @@ export function showProject(row: Row<'project'>): Project {
     gitForkProtection: row.git_fork_protection === 1,
     ...showDeployments(row.deployments_json),
     ...(row.link_json !== null && { link: showLink(linkOf(row)!) }),
-    ...(row.paused_at !== null && { paused: true, pausedAt: row.paused_at }),
-    ...(row.paused_at !== null && pausedBy !== undefined && isOwn(row, row.paused_at) && { pausedBy }),
+    ...(row.paused_at !== null && showPause(row, row.paused_at)),
     ...(row.paused_at === null && row.resumed_at !== null && { paused: false }),
     ...(row.transfer_started_at !== null && { transferStartedAt: row.transfer_started_at }),
     ...(row.transfer_completed_at !== null && { transferCompletedAt: row.transfer_completed_at }),
@@ -167,7 +170,10 @@ export function showProject(row: Row<'project'>): Project {
   }
 }
 
-/** Whether something of a project happened in the account that has it now. People are named to the account for which they acted, and to no other. */
-function isOwn({ transferred_from_account_id, transfer_completed_at }: Row<'project'>, moment: number): boolean {
-  return transferred_from_account_id === null || transfer_completed_at === null || transfer_completed_at < moment
+/** Since when a project is paused, and who paused it. People are named to the account for which they acted, and to no other. */
+function showPause({ settings_json, ...row }: Row<'project'>, pausedAt: number) {
+  const { transferred_from_account_id: from, transfer_completed_at: movedAt } = row
+  const { pausedBy } = JSON.parse(settings_json) as Settings
+  const isOwn = from === null || movedAt === null || movedAt < pausedAt
+  return { paused: true, pausedAt, ...(isOwn && pausedBy !== undefined && { pausedBy }) }
 }
