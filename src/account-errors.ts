@@ -8,6 +8,16 @@ export const ACCOUNT_REFUSALS = {
   ],
   sign_in_again: [403, 'forbidden', 'Give your password again: this asks for a sign-in within the last hour.'],
   owner_only: [403, 'forbidden', 'Only an OWNER of the team can do this.'],
+  identity_link_spent: [
+    404,
+    'not_found',
+    'The link was used, replaced, or is older than 24 hours. Sign in by the provider again for a new one.',
+  ],
+  identity_taken: [
+    409,
+    'conflict',
+    'The person signs in by the provider as somebody else already, or somebody else as them.',
+  ],
   password_link_spent: [404, 'not_found', 'The link was used, replaced, or is older than 24 hours. Ask for a new one.'],
   email_link_spent: [404, 'not_found', 'The link was used, replaced, is older than 24 hours, or is for somebody else.'],
   invitation_over: [

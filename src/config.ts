@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { LimitSettings } from './limits.ts'
 import { BadSetting, type Kind, type Setting } from './settings/kinds.ts'
 import type { Sender, SmtpSetting } from './settings/mail.ts'
+import type { GroupRule } from './settings/sign-in.ts'
 import type { DatabaseSetting, KeyringSetting } from './settings/store.ts'
 import { unknownSettings } from './settings/unknown.ts'
 import { SETTINGS } from './settings.ts'
@@ -54,6 +55,10 @@ export type Config = {
   defaultNodeVersion: Values['BERTH_DEFAULT_NODE_VERSION']
   domains: DomainSettings
   mail: MailSettings
+  /** Whether people may sign in by a password. */
+  passwords: boolean
+  /** Undefined: nobody signs in by a provider. docs/single-sign-on.md. */
+  singleSignOn: SingleSignOnSettings | undefined
   /** What is set and begins with BERTH_, but is no setting: a sentence each. */
   unknown: string[]
 }
@@ -63,6 +68,17 @@ export type TlsSettings = { cert: string; key: string }
 
 /** How letters leave: by a mail server, or as files. */
 export type MailSettings = { from: Sender; folder: string; smtp: SmtpSetting | undefined }
+
+/** The OpenID provider by which people sign in, and what its groups give. */
+export type SingleSignOnSettings = {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  /** Undefined: what Berth needs of what the provider offers. */
+  scope: string | undefined
+  groupsClaim: string
+  groups: readonly GroupRule[]
+}
 
 /** What the operator decides about names. docs/domains.md. */
 export type DomainSettings = {
@@ -113,6 +129,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     defaultNodeVersion: values.BERTH_DEFAULT_NODE_VERSION,
     domains: domainsOf(values),
     mail: mailOf(values),
+    passwords: passwordsOf(values),
+    singleSignOn: singleSignOnOf(values),
     unknown: unknownSettings(env, Object.keys(SETTINGS)),
   }
 }
@@ -165,4 +183,21 @@ function mailOf({ BERTH_SMTP_URL: smtp, BERTH_MAIL_FROM: from, BERTH_DATA: dataF
   if (smtp !== undefined && from === undefined)
     throw new BadSetting('BERTH_MAIL_FROM must be set where BERTH_SMTP_URL is')
   return { from: from ?? LOCAL_SENDER, folder: join(dataFolder, 'mail'), smtp }
+}
+
+function singleSignOnOf(values: Values): Config['singleSignOn'] {
+  const { BERTH_OIDC_ISSUER: issuer, BERTH_OIDC_CLIENT_ID: clientId, BERTH_OIDC_CLIENT_SECRET: clientSecret } = values
+  if (issuer === undefined) return undefined
+  if (clientId === undefined) throw new BadSetting('BERTH_OIDC_CLIENT_ID must be set where BERTH_OIDC_ISSUER is')
+  if (clientSecret === undefined)
+    throw new BadSetting('BERTH_OIDC_CLIENT_SECRET must be set where BERTH_OIDC_ISSUER is')
+  const { BERTH_OIDC_SCOPE: scope, BERTH_OIDC_GROUPS_CLAIM: groupsClaim, BERTH_OIDC_GROUPS: groups = [] } = values
+  return { issuer, clientId, clientSecret, scope, groupsClaim, groups }
+}
+
+/** Without passwords and without a provider nobody could sign in. */
+function passwordsOf({ BERTH_PASSWORDS: passwords, BERTH_OIDC_ISSUER: issuer }: Values): boolean {
+  if (!passwords && issuer === undefined)
+    throw new BadSetting('BERTH_OIDC_ISSUER must be set where BERTH_PASSWORDS is off: nobody could sign in')
+  return passwords
 }

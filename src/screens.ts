@@ -8,10 +8,12 @@ import { invitationScreens } from './members/invitation-page.ts'
 import { oauthScreens } from './oauth/authorize.ts'
 import type { Screen } from './pages/screen.ts'
 import { accountScreens } from './sign-in/sign-in-page.ts'
+import { singleSignOnScreens } from './single-sign-on/sso-page.ts'
 import { heldScreens } from './webhooks/held-page.ts'
 
 export const SCREENS: readonly Screen[] = [
   ...accountScreens,
+  ...singleSignOnScreens,
   ...oauthScreens,
   ...consentScreens,
   ...installedScreens,

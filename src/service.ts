@@ -40,6 +40,7 @@ import { openKeys } from './secrets/root-keys.ts'
 import { emptyServer } from './server/graceful-shutdown.ts'
 import { serve } from './server/serve.ts'
 import { readPair } from './server/tls.ts'
+import { startIdentityChecks } from './single-sign-on/check.ts'
 import { startTimers } from './timers.ts'
 
 export type Service = {
@@ -147,7 +148,7 @@ function pagesOf(deps: Deps): (OpenPage | Probe)[] {
 
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
 function startBackground(deps: Deps): () => Promise<void> {
-  const workers = deps.config.timers ? [startDeliveries, startTimers, startPoster] : []
+  const workers = deps.config.timers ? [startDeliveries, startTimers, startPoster, startIdentityChecks] : []
   const stops = [startFigures, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all(stops.map((stop) => stop())))
 }

@@ -20,6 +20,7 @@ import {
 import { RATE_LIMITS } from './settings/limits.ts'
 import { SENDER, SMTP } from './settings/mail.ts'
 import { NODE_VERSIONS } from './settings/node-versions.ts'
+import { SIGN_IN } from './settings/sign-in.ts'
 import { DATABASE, KEYRING } from './settings/store.ts'
 
 export const SETTINGS = {
@@ -104,6 +105,7 @@ export const SETTINGS = {
       'The token of a person, for the commands that speak to the public API: [command-line.md](command-line.md).',
     secret: true,
   },
+  ...SIGN_IN,
   BERTH_DEFAULT_PLAN: {
     group: 'Accounts and projects',
     kind: Choice('hobby', 'pro', 'enterprise'),

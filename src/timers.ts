@@ -28,6 +28,8 @@ import { REWRAP_SLICE, rewrapProjectKeys } from './secrets/rotation.ts'
 import { forgetHalfSignIns } from './sign-in/half-sign-in.ts'
 import { forgetOldPasswordLinks } from './sign-in/password-link.ts'
 import { forgetEndedSessions } from './sign-in/sessions.ts'
+import { checkIdentities } from './single-sign-on/check.ts'
+import { forgetOldIdentityLinks } from './single-sign-on/identities.ts'
 import { noteStoreSize } from './statistics/store-size.ts'
 import { forgetExpiredTokens } from './tokens/tokens.ts'
 import { completeTransfers } from './transfer/job.ts'
@@ -51,6 +53,7 @@ export const TIMERS = {
   'spent-challenges': { periodMs: HOUR_MS, sweep: forgetSpentChallenges },
   'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
   'old-email-changes': { periodMs: HOUR_MS, sweep: forgetOldEmailChanges },
+  'old-identity-links': { periodMs: HOUR_MS, sweep: forgetOldIdentityLinks },
   'reserved-slugs': { periodMs: HOUR_MS, sweep: forgetReservedSlugs },
   'old-invitations': { periodMs: HOUR_MS, sweep: forgetOldInvitations },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
@@ -76,6 +79,8 @@ export const TIMERS = {
   'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
   deliveries: { run: deliverDue },
+  /** As deliveries (`startIdentityChecks`). */
+  'identity-checks': { run: checkIdentities },
 } as const satisfies Record<string, Timer>
 
 type Sweep = {

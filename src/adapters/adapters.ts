@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { isPublicAddress } from './addresses.ts'
 import { type Dns, openDns } from './dns.ts'
 import { type Egress, openEgress } from './egress.ts'
+import { type IdentityProvider, openProvider } from './identity-provider.ts'
 import { type Mailer, openMailer } from './mailer.ts'
 
 export type Adapters = {
@@ -13,6 +14,8 @@ export type Adapters = {
   /** HTTP to where others say. */
   egress: Egress
   mailer: Mailer
+  /** Who vouches for people; undefined without single sign-on. */
+  provider: IdentityProvider | undefined
 }
 
 /** OWASP's first recommendation for argon2id: 19 MiB, two passes, one lane. */
@@ -22,7 +25,8 @@ export function openAdapters(config: Config): Adapters {
   const dns = openDns(config.dnsServers)
   // Places of its own: names that tenants have looked up, however slow they are, never hold up what is sent.
   const egress = openEgress(openDns(config.dnsServers), config.allowPrivateWebhooks ? () => true : isPublicAddress)
-  return { hashPassword, dns, egress, mailer: openMailer(config.mail) }
+  const provider = config.singleSignOn && openProvider(config.singleSignOn)
+  return { hashPassword, dns, egress, mailer: openMailer(config.mail), provider }
 }
 
 type Argon2 = Parameters<typeof argon2>

@@ -20,6 +20,22 @@ export type IntegrationTables = {
   email_change: { user_id: string; hash: string; email: string; expires_at: number }
   /** A link by which a user sets a password, once. */
   password_link: { hash: string; user_id: string; expires_at: number; used_at: number | null }
+  /** Who a person is at the provider of single sign-on. single-sign-on/identities.ts. */
+  identity: {
+    issuer: string
+    sub: string
+    user_id: string
+    /** Sealed; null: the provider gave none, and cannot be asked again. */
+    refresh_token: string | null
+    /** When the provider last vouched for the person. */
+    checked_at: number
+    /** When it is asked again; null once it no longer vouches. */
+    due_at: number | null
+    /** Since when the person is suspended because of it. */
+    ended_at: number | null
+  }
+  /** A letter by which a person confirms, once, who they are at the provider. */
+  identity_link: { hash: string; user_id: string; issuer: string; sub: string; expires_at: number }
   /** A third-party app. Its id is the `client_id`; `scopes_json` is what it asks for. */
   integration: {
     id: string

@@ -39,6 +39,7 @@ import * as storeSize from './migrations/0095-store-size.ts'
 import * as edgeNotes from './migrations/0099-edge-notes.ts'
 import * as secondFactors from './migrations/0110-second-factors.ts'
 import * as factorDemand from './migrations/0111-factor-demand.ts'
+import * as identities from './migrations/0115-identities.ts'
 
 /** The migrations travel with the program; a name, once released, is never changed. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -81,4 +82,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0099-edge-notes': edgeNotes,
   '0110-second-factors': secondFactors,
   '0111-factor-demand': factorDemand,
+  '0115-identities': identities,
 }

@@ -19,6 +19,7 @@ import { findAccount } from '../model/account.ts'
 import { createTeam, createUser, removeMember, setMember, updateAccount, updateUser } from '../people/accounts.ts'
 import { Type } from '../schema/builder.ts'
 import { makePasswordLink } from '../sign-in/password-link.ts'
+import { removeIdentity } from '../single-sign-on/identities.ts'
 import { Statistics, showStatistics } from '../statistics/statistics.ts'
 import { createToken, endToken, findToken } from '../tokens/tokens.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
@@ -65,6 +66,17 @@ export const operatorRoutes = [
     status: 201,
     reply: MadePasswordLink,
     noStore: true,
+  }),
+  operatorRoute({
+    method: 'DELETE',
+    path: '/operator/v1/users/:userId/identity',
+    operationId: 'operatorRemoveIdentity',
+    summary: 'Forget who a user is at the provider of single sign-on, which then has no say about them',
+    tag,
+    load: findAccount,
+    run: removeIdentity,
+    refuses: ['not_found'],
+    status: 204,
   }),
   operatorRoute({
     method: 'POST',

@@ -98,6 +98,7 @@ async function answerScreen(asked: Asked, guest: Guest): Promise<View> {
   const { deps, screen, request, now } = asked
   if (screen.asks !== undefined) return answerConsole(asked, guest)
   if (screen.method === 'POST') return write(deps, screen, request, guest)
+  if (screen.writes) return writeTyped(deps, screen, request, guest, readInput(screen, request, {}))
   return screen.run(readingFor(deps, guest, now), readInput(screen, request, {}), undefined)
 }
 

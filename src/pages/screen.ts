@@ -60,6 +60,8 @@ type Spec<C, Q extends TSchema, F extends TSchema, A> = {
   run: (ctx: C, input: ScreenInput<Static<Q>, Static<F>>, prepared: A) => Promise<View> | View
   /** Of a form: the page that shows what was refused beside what was typed. Without it a refusal is a page by itself. */
   again?: (ctx: C, input: ScreenInput<Static<Q>>, refusal: Refusal) => Promise<Page>
+  /** A GET that writes: another site sends the browser to it. What it brings proves by itself that this browser asked for it. */
+  writes?: true
   emits?: readonly EventName[]
   refuses?: readonly RefusalKey[]
 }

@@ -19,6 +19,8 @@ const OF_PERSON = [
   'passkey',
   'recovery_code',
   'half_sign_in',
+  'identity',
+  'identity_link',
 ] as const
 
 /**

@@ -31,6 +31,7 @@ type SecretKind =
   | 'protection-bypass'
   | 'totp'
   | 'challenge-key'
+  | 'refresh-token'
 
 /** What of a context is asked for here. */
 type KeyCtx = { db: Queries; deps: { keyring: Keyring; log: Pick<Logger, 'error'> }; clear?: { opened: boolean } }

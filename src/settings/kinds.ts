@@ -14,7 +14,16 @@ export type Kind<Value> = {
 
 export type Setting = {
   /** The heading under which docs/settings.md lists it. */
-  group: 'Listening' | 'Storage' | 'Tokens' | 'Accounts and projects' | 'Domains' | 'Mail' | 'Proxies' | 'Running'
+  group:
+    | 'Listening'
+    | 'Storage'
+    | 'Tokens'
+    | 'Sign-in'
+    | 'Accounts and projects'
+    | 'Domains'
+    | 'Mail'
+    | 'Proxies'
+    | 'Running'
   kind: Kind<unknown>
   /** The text that is read when nothing is set. */
   default?: string

@@ -10,6 +10,7 @@ import { PasskeyAnswer, passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
 import { proofOptions } from '../second-factor/passkeys.ts'
 import { TypedPassword } from './new-password.ts'
+import { providerButton } from './provider-button.ts'
 import { admitFactor, type CheckedFactor, tryFactor } from './second-step.ts'
 import { confirmSession } from './sessions.ts'
 import { admitUser, type Checked, tryPassword } from './sign-in.ts'
@@ -39,8 +40,12 @@ export const confirmScreens: readonly Screen[] = [
   }),
 ]
 
-async function showConfirm(ctx: PersonCtx, { url, kept }: Pick<Input, 'url' | 'kept'>, failed = false): Promise<View> {
-  const { userId, username } = ctx.visitor
+async function showConfirm(
+  ctx: PersonCtx,
+  { url, query, kept }: Pick<Input, 'url' | 'query' | 'kept'>,
+  failed = false,
+): Promise<View> {
+  const { userId } = ctx.visitor
   const needsCode = await hasSecondFactor(ctx.db, userId)
   const options = await proofOptions(ctx, 'confirm', userId)
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
@@ -51,7 +56,19 @@ async function showConfirm(ctx: PersonCtx, { url, kept }: Pick<Input, 'url' | 'k
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${faultOf(needsCode)}</a></p>`}
 <p>What comes next shows secrets or changes the service. It asks for a proof when you gave the last one longer than an hour ago.</p>
 ${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: keptField(kept) })}
-<form method="post" action="${url}" data-turbo="false">
+${providerButton(ctx, query.return, true)}
+${ctx.deps.config.passwords && passwordForm(ctx, { url, kept }, needsCode, wrong)}`,
+  }
+}
+
+function passwordForm(
+  ctx: PersonCtx,
+  { url, kept }: Pick<Input, 'url' | 'kept'>,
+  needsCode: boolean,
+  wrong: Html | false,
+): Html {
+  const { username } = ctx.visitor
+  return html`<form method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}
 ${keptField(kept)}
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
@@ -59,8 +76,7 @@ ${keptField(kept)}
 <input type="password" id="password" name="password" autocomplete="current-password" required maxlength="1024"${wrong}>
 ${needsCode && codeField(wrong)}
 <p class="actions"><button>Go on</button></p>
-</form>`,
-  }
+</form>`
 }
 
 function faultOf(needsCode: boolean): string {

@@ -7,20 +7,23 @@ import { canonicalPassword, LONGEST, PASSWORD_RULE, passwordFault, SHORTEST } fr
 
 /** Long enough for every password, short enough that nobody has megabytes hashed. */
 export const TypedPassword = Type.String({ maxLength: 1024 })
-export const NewPassword = Type.Object({ password: TypedPassword, again: TypedPassword })
+/** Both are there where passwords are on. */
+export const NewPassword = Type.Object({ password: Type.Optional(TypedPassword), again: Type.Optional(TypedPassword) })
 
-/** What is wrong with what was typed, or its hash. */
-export type Chosen = { fault: string } | { passwordHash: string }
+/** What is wrong with what was typed, or its hash: null where passwords are off. */
+export type Chosen = { fault: string } | { passwordHash: string | null }
 
 /** Hashes what was typed, slowly, unless it is no password or was not typed twice. */
 export async function hashNewPassword(
   { deps }: Pick<OperatorCtx, 'deps'>,
   form: Static<typeof NewPassword>,
 ): Promise<Chosen> {
-  const fault = passwordFault(form.password)
+  if (!deps.config.passwords) return { passwordHash: null }
+  const { password = '', again } = form
+  const fault = passwordFault(password)
   if (fault !== undefined) return { fault }
-  if (form.password !== form.again) return { fault: 'The two passwords are not the same.' }
-  return { passwordHash: await deps.adapters.hashPassword(canonicalPassword(form.password)) }
+  if (password !== again) return { fault: 'The two passwords are not the same.' }
+  return { passwordHash: await deps.adapters.hashPassword(canonicalPassword(password)) }
 }
 
 /** What is wrong, above the form; undefined when nothing is. */
@@ -30,8 +33,13 @@ export function passwordFaultNotice(fault: string | undefined): Html | undefined
     : html`<p class="notice bad" role="alert" id="fault"><a href="#password">${fault}</a></p>`
 }
 
-/** The two fields, and the name for password managers. */
-export function newPasswordFields(username: string, fault: string | undefined): Html {
+/** The two fields, and the name for password managers. Where passwords are off, a sentence in their place. */
+export function newPasswordFields(
+  { deps }: Pick<OperatorCtx, 'deps'>,
+  username: string,
+  fault: string | undefined,
+): Html {
+  if (!deps.config.passwords) return html`<p>Passwords are off here. This link signs you in, once.</p>`
   const failed = fault && html` aria-invalid="true"`
   return html`<input type="text" name="username" value="${username}" autocomplete="username" hidden>
 <label for="password">New password</label>

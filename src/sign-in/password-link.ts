@@ -43,9 +43,9 @@ export async function findPasswordLink(ctx: Pick<OperatorCtx, 'db' | 'now'>, sec
 
 /**
  * Uses up the link and sets the password. Every session of the user ends, and a lock is lifted. Gives the user's id. Of
- * several at once one does it. Refuses: password_link_spent 404.
+ * several at once one does it. `passwordHash`: null where passwords are off, and then none is set. Refuses: password_link_spent 404.
  */
-export async function setPassword(ctx: OperatorCtx, secret: string, passwordHash: string): Promise<string> {
+export async function setPassword(ctx: OperatorCtx, secret: string, passwordHash: string | null): Promise<string> {
   const used = await ctx.db
     .updateTable('password_link')
     .set({ used_at: ctx.now })
@@ -55,12 +55,14 @@ export async function setPassword(ctx: OperatorCtx, secret: string, passwordHash
     .returning('user_id')
     .executeTakeFirst()
   if (used === undefined) refuse('password_link_spent')
-  const changed = { password_hash: passwordHash, failures: 0, locked_until: null }
-  await ctx.db
-    .insertInto('sign_in')
-    .values({ user_id: used.user_id, ...changed })
-    .onConflict((conflict) => conflict.column('user_id').doUpdateSet(changed))
-    .execute()
+  if (passwordHash !== null) {
+    const changed = { password_hash: passwordHash, failures: 0, locked_until: null }
+    await ctx.db
+      .insertInto('sign_in')
+      .values({ user_id: used.user_id, ...changed })
+      .onConflict((conflict) => conflict.column('user_id').doUpdateSet(changed))
+      .execute()
+  }
   await endSessionsOf(ctx, used.user_id)
   return used.user_id
 }

@@ -26,6 +26,7 @@ import {
   TypedPassword,
 } from './new-password.ts'
 import { findPasswordLink, setPassword } from './password-link.ts'
+import { providerButton } from './provider-button.ts'
 import { afterPassword, secondStepScreens } from './second-step-page.ts'
 import { endSession } from './sessions.ts'
 import { admitUser, type Checked, FAILURES_UNTIL_LOCK, tryPassword } from './sign-in.ts'
@@ -91,6 +92,7 @@ async function showSignIn(
     ...(options && { script: PASSKEY_SCRIPT }),
     body: html`<h1>Sign in</h1>
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
+${providerButton(ctx, query.return)}
 ${signInForm(ctx, url, { kept })}
 ${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: keptField(kept) })}`,
   }
@@ -115,7 +117,8 @@ function signInForm(
   ctx: VisitorCtx,
   url: string,
   { refused, kept }: { refused?: string; kept?: string | undefined },
-): Html {
+): Html | undefined {
+  if (!ctx.deps.config.passwords) return undefined
   const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`
   return html`<form method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}
@@ -141,6 +144,8 @@ async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Cho
     return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }
   }
   const userId = await setPassword(ctx, input.query.link, chosen.passwordHash)
+  // Where passwords are off the link is the way back in.
+  if (chosen.passwordHash === null) return afterPassword(ctx, userId, {})
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
   return { to: '/sign-in?done=password', session: null, done: { by, subjectId: userId } }
 }
@@ -153,8 +158,8 @@ ${passwordFaultNotice(fault)}
 <p>You sign in as <strong>${user.slug}</strong>. Wherever you are signed in now, you will be signed out.</p>
 <form method="post" action="${url}">
 ${tokenField(ctx)}
-${newPasswordFields(user.slug, fault)}
-<p class="actions"><button>Set password</button></p>
+${newPasswordFields(ctx, user.slug, fault)}
+<p class="actions"><button>${ctx.deps.config.passwords ? 'Set password' : 'Sign in'}</button></p>
 </form>`,
   }
 }

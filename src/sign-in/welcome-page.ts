@@ -42,11 +42,11 @@ async function showWelcome(ctx: VisitorCtx, { query, url }: Pick<Input, 'query' 
     title: 'Welcome',
     body: html`<h1>Welcome to Berth</h1>
 ${passwordFaultNotice(fault)}
-<p>You are the first person here, and the operator of this service. Choose the password with which you sign in as <strong>${user.slug}</strong>.</p>
+<p>You are the first person here, and the operator of this service. Here you are <strong>${user.slug}</strong>.</p>
 <form method="post" action="${url}">
 ${tokenField(ctx)}
-${newPasswordFields(user.slug, fault)}
-<p class="actions"><button>Set password and begin</button></p>
+${newPasswordFields(ctx, user.slug, fault)}
+<p class="actions"><button>Begin</button></p>
 </form>`,
   }
 }

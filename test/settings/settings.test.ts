@@ -25,6 +25,13 @@ const SAMPLES: Record<Name, string> = {
   BERTH_OPERATOR_TOKEN: 'x'.repeat(20),
   BERTH_METRICS_TOKEN: 'x'.repeat(20),
   BERTH_TOKEN: 'x',
+  BERTH_PASSWORDS: 'off',
+  BERTH_OIDC_ISSUER: 'https://login.example.net',
+  BERTH_OIDC_CLIENT_ID: 'other',
+  BERTH_OIDC_CLIENT_SECRET: 'other-secret',
+  BERTH_OIDC_SCOPE: 'openid',
+  BERTH_OIDC_GROUPS_CLAIM: 'roles',
+  BERTH_OIDC_GROUPS: 'a=operator',
   BERTH_DEFAULT_PLAN: 'hobby',
   BERTH_TEAMS_BY: 'operator',
   BERTH_DEFAULT_NODE_VERSION: '24.x',
@@ -50,6 +57,9 @@ const SAMPLES: Record<Name, string> = {
 
 /** Settings that are refused when they stand alone. */
 const TOGETHER: Record<string, string> = {
+  BERTH_OIDC_ISSUER: 'https://login.example.com',
+  BERTH_OIDC_CLIENT_ID: 'berth',
+  BERTH_OIDC_CLIENT_SECRET: 'a-secret',
   BERTH_TLS_CERT: '/etc/cert.pem',
   BERTH_TLS_KEY: '/etc/cert.key',
   BERTH_SMTP_URL: 'smtp://localhost',

@@ -1,0 +1,21 @@
+/** The way to the provider of single sign-on, for the pages that sign people in. docs/single-sign-on.md. */
+import { type Html, html } from '../pages/html.ts'
+import { localPath } from '../pages/local-path.ts'
+import type { VisitorCtx } from '../pages/screen.ts'
+
+/** Where signing in by the provider begins. */
+export const SINGLE_SIGN_ON = '/sign-in/sso'
+const HOME = '/console'
+
+/** The button that leads to the provider; undefined where there is none. `again`: it is to confirm who is there. */
+export function providerButton(
+  { deps }: Pick<VisitorCtx, 'deps'>,
+  target: string | undefined,
+  again = false,
+): Html | undefined {
+  const { provider } = deps.adapters
+  if (provider === undefined) return undefined
+  const query = new URLSearchParams({ return: localPath(target, HOME), ...(again && { again: 'yes' }) })
+  // The provider is another site, so Turbo cannot follow.
+  return html`<p class="actions"><a class="button" href="${SINGLE_SIGN_ON}?${query.toString()}" data-turbo="false">${again ? 'Confirm' : 'Sign in'} by ${provider.name}</a></p>`
+}

@@ -1,0 +1,201 @@
+/** The pages by which people sign in by a provider (OpenID Connect Core 1.0, code flow). docs/single-sign-on.md. */
+import type { Static } from 'typebox'
+import { ProviderFault, type Vouched } from '../adapters/identity-provider.ts'
+import type { Actor, OperatorCtx } from '../context.ts'
+import { html } from '../pages/html.ts'
+import { localPath } from '../pages/local-path.ts'
+import { type Screen, type ScreenInput, screen, tokenField, type View, type VisitorCtx } from '../pages/screen.ts'
+import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { providerButton, SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
+import { confirmSession, endSession, startSession } from '../sign-in/sessions.ts'
+import {
+  askToLink,
+  bindIdentity,
+  confirmIdentity,
+  createPerson,
+  findByEmail,
+  findIdentity,
+  findIdentityLink,
+  useIdentityLink,
+} from './identities.ts'
+import { makeTie, type Purpose, readTie } from './tie.ts'
+
+const HOME = '/console'
+const CALLBACK = `${SINGLE_SIGN_ON}/callback`
+const LONGEST = 4096
+const BeginQuery = Type.Object({
+  return: Type.Optional(Type.String()),
+  again: Type.Optional(Type.Literal('yes')),
+})
+/** RFC 6749 4.1.2, RFC 9207. What else a provider adds is left to the library, which reads the whole address. */
+const CallbackQuery = Type.Object({ state: Type.Optional(Type.String({ maxLength: LONGEST })) })
+const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
+
+type BeginInput = ScreenInput<Static<typeof BeginQuery>>
+type CallbackInput = ScreenInput<Static<typeof CallbackQuery>>
+type LinkInput = ScreenInput<Static<typeof LinkQuery>>
+
+/** What came of asking the provider: a person, or a sentence that says why there is none. */
+type Outcome = { vouched: Vouched; purpose: Purpose } | { why: string; status: number }
+
+export const singleSignOnScreens: readonly Screen[] = [
+  screen({ method: 'GET', path: SINGLE_SIGN_ON, name: 'beginSingleSignOn', query: BeginQuery, run: begin }),
+  screen({
+    method: 'GET',
+    path: CALLBACK,
+    name: 'signInBySingleSignOn',
+    query: CallbackQuery,
+    writes: true,
+    prepare: redeem,
+    run: admit,
+    refuses: ['identity_taken', 'email_taken', 'slug_taken', 'busy', 'storage_full', 'overloaded'],
+  }),
+  screen({
+    method: 'GET',
+    path: `${SINGLE_SIGN_ON}/link`,
+    name: 'showIdentityLink',
+    query: LinkQuery,
+    run: showLink,
+    refuses: ['identity_link_spent'],
+  }),
+  screen({
+    method: 'POST',
+    path: `${SINGLE_SIGN_ON}/link`,
+    name: 'useIdentityLink',
+    query: LinkQuery,
+    run: useLink,
+    refuses: ['identity_link_spent', 'identity_taken'],
+  }),
+]
+
+async function begin(ctx: VisitorCtx, { query }: BeginInput): Promise<View> {
+  const { provider } = ctx.deps.adapters
+  if (provider === undefined) refuse('not_found', 'There is no single sign-on here.')
+  const purpose = { to: localPath(query.return, HOME), again: query.again === 'yes' }
+  const tie = makeTie(ctx.formToken, purpose, ctx.now)
+  try {
+    return { to: await provider.addressOf(`${ctx.deps.origin()}${CALLBACK}`, tie, purpose.again) }
+  } catch (error) {
+    return failed(ctx, whyNot(ctx, error))
+  }
+}
+
+async function redeem(ctx: VisitorCtx, { query, url }: CallbackInput): Promise<Outcome> {
+  const { provider } = ctx.deps.adapters
+  if (provider === undefined) refuse('not_found', 'There is no single sign-on here.')
+  const read = readTie(ctx.formToken, query.state ?? '', ctx.now)
+  if (read === undefined)
+    return { why: 'This sign-in was begun in another browser, was used, or is older than 10 minutes.', status: 403 }
+  try {
+    const { tie, purpose } = read
+    return { vouched: await provider.redeem(new URL(url, ctx.deps.origin()), tie, purpose.again), purpose }
+  } catch (error) {
+    return whyNot(ctx, error)
+  }
+}
+
+/** What the person is told: the details are in the log, for whoever runs the service. */
+function whyNot(ctx: VisitorCtx, error: unknown): { why: string; status: number } {
+  if (!(error instanceof ProviderFault)) throw error
+  const name = ctx.deps.adapters.provider!.name
+  ctx.deps.log.warn({ why: error.message, provider: name }, 'a sign-in by the provider failed')
+  return error.away
+    ? { why: `${name} could not be asked. Try again in a moment.`, status: 503 }
+    : { why: `${name} did not vouch for you.`, status: 403 }
+}
+
+/** Lets in whom the provider vouches for: who is bound, or somebody new. Whoever has the address already is asked by a letter first. */
+async function admit(ctx: VisitorCtx, _: CallbackInput, outcome: Outcome): Promise<View> {
+  if ('why' in outcome) return failed(ctx, outcome)
+  const { vouched, purpose } = outcome
+  const { name } = ctx.deps.adapters.provider!
+  const identity = await findIdentity(ctx, vouched)
+  if (purpose.again) return confirmVisitor(ctx, identity?.user_id, vouched, purpose)
+  if (identity !== undefined) return enter(ctx, identity.user_id, vouched, purpose)
+  const { email } = vouched
+  if (email === undefined || !vouched.emailVerified)
+    return failed(ctx, {
+      why: `${name} does not say that your email address is verified. Ask whoever runs it.`,
+      status: 403,
+    })
+  const known = await findByEmail(ctx, email)
+  if (known !== undefined) {
+    await askToLink(ctx, known, vouched)
+    return asked(ctx, email, known.id)
+  }
+  const userId = await createPerson(ctx, { ...vouched, email })
+  await bindIdentity(ctx, userId, vouched)
+  return enter(ctx, userId, vouched, purpose)
+}
+
+async function enter(ctx: VisitorCtx, userId: string, vouched: Vouched, { to }: Purpose): Promise<View> {
+  const by = asPerson(ctx, userId)
+  await confirmIdentity(by, userId, vouched)
+  if (await isSuspended(ctx, userId))
+    return failed(ctx, { why: 'You are suspended here. Ask whoever runs this service.', status: 403 })
+  if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
+  return { to, session: await startSession(ctx, userId), done: { by, subjectId: userId } }
+}
+
+/** The session that is there counts as confirmed, if it is of the person for whom the provider vouches. */
+async function confirmVisitor(
+  ctx: VisitorCtx,
+  userId: string | undefined,
+  vouched: Vouched,
+  { to }: Purpose,
+): Promise<View> {
+  if (ctx.visitor === undefined || userId !== ctx.visitor.userId)
+    return failed(ctx, { why: 'You confirmed as somebody else than you are signed in as.', status: 403 })
+  const by = asPerson(ctx, userId)
+  await confirmIdentity(by, userId, vouched)
+  await confirmSession(ctx, ctx.visitor.sessionHash)
+  return { to, done: { by, subjectId: userId } }
+}
+
+async function isSuspended({ db }: OperatorCtx, userId: string): Promise<boolean> {
+  const row = await db.selectFrom('account').select('suspended_at').where('id', '=', userId).executeTakeFirstOrThrow()
+  return row.suspended_at !== null
+}
+
+function asPerson(ctx: VisitorCtx, id: string): VisitorCtx & { actor: Actor } {
+  return { ...ctx, actor: { kind: 'user', id, tokenId: null } }
+}
+
+function failed(ctx: VisitorCtx, { why, status }: { why: string; status: number }): View {
+  return {
+    status,
+    title: 'Sign-in failed',
+    body: html`<h1>Sign-in failed</h1>
+<p class="notice bad" role="alert">${why}</p>
+${providerButton(ctx, undefined)}
+<p><a href="/sign-in">Back to the sign-in</a></p>`,
+  }
+}
+
+function asked(ctx: VisitorCtx, email: string, subjectId: string): View {
+  const { name } = ctx.deps.adapters.provider!
+  return {
+    title: 'Look into your mail',
+    body: html`<h1>Look into your mail</h1>
+<p>Somebody with the address ${email} is here already. If that is you, open the link that we sent there: from then on you sign in by ${name}.</p>`,
+    done: { by: ctx, subjectId },
+  }
+}
+
+async function showLink(ctx: VisitorCtx, { query, url }: LinkInput): Promise<View> {
+  const { username, issuer } = await findIdentityLink(ctx, query.link)
+  const { host } = new URL(issuer)
+  return {
+    title: `Sign in by ${host}`,
+    body: html`<h1>Sign in by ${host}?</h1>
+<p>From then on <strong>${username}</strong> is whoever ${host} says it is, and what your groups there give is yours here.</p>
+<form method="post" action="${url}">${tokenField(ctx)}
+<p class="actions"><button>Yes, that is me</button></p></form>`,
+  }
+}
+
+async function useLink(ctx: VisitorCtx, { query }: LinkInput): Promise<View> {
+  const { userId } = await useIdentityLink(ctx, query.link)
+  return { to: SINGLE_SIGN_ON, done: { by: asPerson(ctx, userId), subjectId: userId } }
+}
