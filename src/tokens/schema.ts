@@ -32,9 +32,8 @@ const AuthToken = Type.Object(
     projectIds: Type.Optional(Type.Array(Type.String(), { description: 'only these projects' })),
     granted: Type.Optional(Type.Array(Type.String(), { description: 'only these scopes' })),
     createdAt: Moment,
-    activeAt: Type.Integer({
-      description: 'when it was last used, to the hour; when it was made, if it was not used yet',
-    }),
+    activeAt: Type.Integer({ description: 'when it was last used, to the hour, and at the least when it was made' }),
+    lastUsedAt: Type.Optional(Type.Integer({ description: 'to the hour; absent: not used within a year' })),
     expiresAt: Type.Optional(Moment),
   },
   { title: 'AuthToken' },

@@ -130,6 +130,7 @@ function showToken(row: Token): Static<typeof OneUserToken>['token'] {
     ...(row.scopes_json !== null && { granted: JSON.parse(row.scopes_json) as string[] }),
     createdAt,
     activeAt: Math.max(createdAt, row.seen_at ?? 0),
+    ...(row.seen_at !== null && { lastUsedAt: row.seen_at }),
     ...expires,
   }
 }

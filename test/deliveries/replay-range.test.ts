@@ -143,3 +143,22 @@ onBothEngines('a delivery that was not attempted shows no body', async (world) =
   const [{ id: delivery }] = (await world.call('GET', `/v1/webhooks/${id}/deliveries`)).body.deliveries
   assert.equal((await world.call('GET', `/v1/webhooks/${id}/deliveries/${delivery}`)).body.request, undefined)
 })
+
+onBothEngines(
+  'an installation sees no body of what it was sent: its scopes may be others by now',
+  async (world, t) => {
+    const hook = await receiver(t)
+    const scopes = ['read-write:project', 'read-write:integration-configuration']
+    const { call } = await makeInstallation(world, { scopes })
+    const own = callWith(call, `teamId=${world.credentials.teamId}`)
+    const { id } = (await own('POST', '/v1/webhooks', { url: hook.url, events: CREATED })).body
+    await own('POST', '/v10/projects', { name: 'web' })
+    await deliver(world)
+    const [{ id: delivery }] = (await own('GET', `/v1/webhooks/${id}/deliveries`)).body.deliveries
+    const shown = await own('GET', `/v1/webhooks/${id}/deliveries/${delivery}`)
+    assert.deepEqual([shown.status, shown.body.attempts.length, 'request' in shown.body], [200, 1, false])
+    const byOwner = callWith(world.call, `teamId=${world.credentials.teamId}`)
+    assert.ok('request' in (await byOwner('GET', `/v1/webhooks/${id}/deliveries/${delivery}`)).body)
+  },
+  LOCAL,
+)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { givePassword, openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
 import { onBothEngines } from '../../support/world.ts'
+import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
 
 onBothEngines('a person makes a team, invites somebody, changes their role, and both leave it', async (world) => {
   const client = await signedIn(world)
@@ -111,6 +112,10 @@ onBothEngines(
     const lines = file.text.trim().split('\r\n')
     assert.equal(lines.length, 2)
     assert.match(lines[1]!, /,user,usr_\w+,admin,createProjectEnv,web,key value target type$/)
+    const { call } = await makeInstallation(world, { app: await makeIntegration(world, { name: '=SUM(1,2)' }) })
+    await call('POST', `/v10/projects${team}`, { name: 'of-app' })
+    const formula = (await client.get(`${path}/export`)).text
+    assert.match(formula, /,integration,icfg_\w+,"'=SUM\(1,2\)",createProject,/, 'a spreadsheet computes nothing')
     const guest = await world.user('guest')
     await world.join(guest, 'BILLING')
     const other = await signedIn(world, guest.id, 'guest')

@@ -1,5 +1,6 @@
 /** The pages of a person: profile, email, password, sessions and tokens. docs/console.md. */
 import assert from 'node:assert/strict'
+import { writeLastSeen } from '../../../src/access/last-seen.ts'
 import { type Client, openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
 import { lettersOf } from '../../support/letters.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -52,7 +53,9 @@ onBothEngines('a password is changed by the present one, and every other session
     .executeTakeFirstOrThrow()
   assert.equal(failures, 1, 'a wrong password is counted as at a sign-in')
   assert.equal((await other.get(SECURITY)).status, 200)
+  const link = (await world.operator('POST', `/operator/v1/users/${world.credentials.userId}/password-link`)).body.url
   const changed = await client.post(`${SECURITY}/password`, fields)
+  assert.equal((await openClient(world).get(pathOf(link))).status, 404, 'a link that would set another one ends')
   assert.equal(changed.location, `${SECURITY}?done=password`, changed.text)
   assert.equal((await client.get(SECURITY)).status, 200, 'this session goes on')
   assert.equal((await other.get(SECURITY)).status, 303, 'others end')
@@ -108,11 +111,15 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   assert.equal((await client.post(`${TOKENS}/new`, { ...fields, account: foreign.id })).status, 403)
   const made = await client.post(`${TOKENS}/new`, fields)
   const [, token] = /<pre class="secret">([^<]+)</.exec(made.text)!
+  const [line] = (await world.operator('GET', '/operator/v1/audit?type=createAuthToken')).body.entries
+  assert.deepEqual([line!.actor.id, line!.actor.tokenId], [world.credentials.userId, null], 'a session is no token')
+  assert.match((await client.get(TOKENS)).text, /pipeline 🚢[\s\S]{0,900}not used yet/)
   const call = world.as(token)
   assert.equal((await call('GET', `/v9/projects/web?teamId=${teamId}`)).status, 200)
   assert.equal((await call('POST', `/v9/projects/web/domains?teamId=${teamId}`, { name: 'a.example.com' })).status, 403)
+  await writeLastSeen(world.deps)
   const list = await client.get(TOKENS)
-  assert.match(list.text, /pipeline 🚢/)
+  assert.match(list.text, /pipeline 🚢[\s\S]{0,900}used <time/)
   assert.match(list.text, /in 4 weeks|in 30 days|in 29 days/)
   assert.doesNotMatch(list.text, new RegExp(token!))
   const [end] = /action="([^"]+\/end)"[\s\S]{0,300}pipeline/.exec(list.text)!.slice(1)
@@ -149,6 +156,15 @@ onBothEngines(
     assert.equal((await client.post(link)).status, 404, 'once')
     assert.ok((await lettersOf(world)).some(({ subject }) => subject === 'Your email was changed'))
 
+    assert.equal((await guest.call('POST', '/v1/teams', { slug: 'crew' })).status, 200)
+    const invited = { email: 'later@example.com', role: 'VIEWER' }
+    assert.equal((await guest.call('POST', '/v1/teams/crew/members', invited)).status, 200)
+    const later = await ask('later@example.com')
+    assert.match((await client.get('/invitations')).text, /No team waits/, 'not before the address is theirs')
+    await client.get(later)
+    assert.equal((await client.post(later)).status, 303)
+    assert.match((await client.get('/invitations')).text, /crew/, 'what waits for the address is theirs now')
+
     const taken = await ask('guest@example.com')
     await client.get(taken)
     const refused = await client.post(taken)
@@ -160,6 +176,21 @@ onBothEngines(
     assert.equal((await client.get(late)).status, 404, 'older than a day')
   },
   { BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'berth@example.com' },
+)
+
+onBothEngines(
+  'only so many letters go to addresses that a person wants as their email',
+  async (world) => {
+    const client = await signedIn(world)
+    await client.get(PROFILE)
+    const ask = (email: string) => client.post(`${PROFILE}/email/change`, { email })
+    assert.equal((await ask('one@example.com')).status, 303)
+    const refused = await ask('two@example.com')
+    assert.equal(refused.status, 429)
+    assert.match(refused.text, /value="two@example.com"/)
+    assert.equal((await lettersOf(world)).filter(({ recipient }) => recipient === 'two@example.com').length, 0)
+  },
+  { BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'b@example.com', BERTH_RATE_LIMITS: '{"email-changes": 1}' },
 )
 
 onBothEngines('without a mail server no email is changed by its person', async (world) => {
