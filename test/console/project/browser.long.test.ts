@@ -1,21 +1,15 @@
 /** The pages of a project in a real Chromium: axe finds nothing, nothing is wider than the window, and the browser has nothing to complain about. */
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
-import { givePassword, PASSWORD } from '../../support/clients/browser-client.ts'
-import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
+import { givePassword } from '../../support/clients/browser-client.ts'
+import { findChromium, look, openChromium, openWindow, signInTo } from '../../support/clients/chromium.ts'
 import { lacking } from '../../support/programs.ts'
 import { openWorld, type World } from '../../support/world.ts'
 import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
 
 const chromium = findChromium()
-const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
 const ACCOUNT = '/console/t/admin'
 const WEB = `${ACCOUNT}/projects/web`
-const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
 
 /** A project with something on each of its pages, and their addresses. */
 async function open(world: World): Promise<Record<string, string>> {
@@ -62,26 +56,6 @@ async function open(world: World): Promise<Record<string, string>> {
   }
 }
 
-async function look(page: Page, name: string, width: number, colorScheme: string) {
-  await page.evaluate(`document.querySelectorAll('main details').forEach((one) => { one.open = true })`)
-  await page.evaluate(axe.source)
-  const about = `${name} ${width} ${colorScheme}`
-  assert.deepEqual(await page.evaluate<string[]>(FOUND), [], about)
-  const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
-  assert.ok(wide <= width, `${about} is ${wide} wide`)
-  if (SCREENSHOTS === undefined) return
-  mkdirSync(SCREENSHOTS, { recursive: true })
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true })
-}
-
-async function signIn(page: Page, origin: string) {
-  await page.goto(`${origin}/sign-in`)
-  await page.fill('input[name=name]', 'admin')
-  await page.fill('input[name=password]', PASSWORD)
-  await page.click('main button')
-  await page.waitForURL(`${origin}${ACCOUNT}`)
-}
-
 test('axe finds nothing on the pages of a project, narrow and wide, light and dark', async (t) => {
   if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether everybody can read the pages'))
   const world = await openWorld('sqlite', SETTINGS)
@@ -94,7 +68,7 @@ test('axe finds nothing on the pages of a project, narrow and wide, light and da
       for (const colorScheme of ['light', 'dark'] as const) {
         const { context, page, complaints } = await openWindow(browser, width, true)
         await page.emulateMedia({ colorScheme })
-        await signIn(page, origin)
+        await signInTo(page, origin)
         for (const [name, path] of Object.entries(pages)) {
           await page.goto(`${origin}${path}`)
           await look(page, name, width, colorScheme)
@@ -138,7 +112,7 @@ test('a file that is dropped becomes the text, and one that is too large does no
     await givePassword(world, world.credentials.userId)
     const origin = await world.listen()
     const { page, complaints } = await openWindow(browser, 1280, true)
-    await signIn(page, origin)
+    await signInTo(page, origin)
     await page.goto(`${origin}${WEB}/variables`)
     // By Turbo, without a load.
     await page.click('text=Paste a .env file')

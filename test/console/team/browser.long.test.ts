@@ -3,22 +3,16 @@
  * complain about, and with script what is shown once is shown. docs/console.md.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
-import { givePassword, PASSWORD } from '../../support/clients/browser-client.ts'
-import { findChromium, openChromium, openWindow } from '../../support/clients/chromium.ts'
+import { givePassword } from '../../support/clients/browser-client.ts'
+import { findChromium, look, openChromium, openWindow, signInTo } from '../../support/clients/chromium.ts'
 import { lacking } from '../../support/programs.ts'
 import { deliver, LOCAL, receiver } from '../../support/servers/receiver.ts'
 import { openWorld, type World } from '../../support/world.ts'
 import { makeInstallation } from '../../support/worlds/integration-world.ts'
 
 const chromium = findChromium()
-const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
 const TEAM = '/console/t/team'
-const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
 
 /** A team with something on each of its pages, and their addresses. */
 async function open(world: World, url: string): Promise<Record<string, string>> {
@@ -73,26 +67,6 @@ async function open(world: World, url: string): Promise<Record<string, string>> 
   }
 }
 
-async function look(page: Page, name: string, width: number, colorScheme: string) {
-  await page.evaluate(`document.querySelectorAll('main details').forEach((one) => { one.open = true })`)
-  await page.evaluate(axe.source)
-  const about = `${name} ${width} ${colorScheme}`
-  assert.deepEqual(await page.evaluate<string[]>(FOUND), [], about)
-  const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
-  assert.ok(wide <= width, `${about} is ${wide} wide`)
-  if (SCREENSHOTS === undefined) return
-  mkdirSync(SCREENSHOTS, { recursive: true })
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true })
-}
-
-async function signIn(page: Page, origin: string) {
-  await page.goto(`${origin}/sign-in`)
-  await page.fill('input[name=name]', 'admin')
-  await page.fill('input[name=password]', PASSWORD)
-  await page.click('main button')
-  await page.waitForURL(`${origin}/console/**`)
-}
-
 test('axe finds nothing on the pages of a team and of a person, narrow and wide, light and dark', async (t) => {
   if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether everybody can read the pages'))
   const to = await receiver(t)
@@ -107,7 +81,7 @@ test('axe finds nothing on the pages of a team and of a person, narrow and wide,
       for (const colorScheme of ['light', 'dark'] as const) {
         const { context, page, complaints } = await openWindow(browser, width, true)
         await page.emulateMedia({ colorScheme })
-        await signIn(page, origin)
+        await signInTo(page, origin)
         for (const [name, path] of Object.entries(pages)) {
           await page.goto(`${origin}${path}`)
           await look(page, name, width, colorScheme)
@@ -131,7 +105,7 @@ for (const script of [true, false])
       await givePassword(world, world.credentials.userId)
       const origin = await world.listen()
       const { page } = await openWindow(browser, 1280, script)
-      await signIn(page, origin)
+      await signInTo(page, origin)
       await page.goto(`${origin}/console/account/tokens/new`)
       await page.fill('#name', 'pipeline')
       await page.fill('#project', 'nowhere')

@@ -1,9 +1,12 @@
 /** A real Chromium for tests, and what it complains about. Where there is none, the test says so loudly and is skipped. */
-import { existsSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
+import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { PASSWORD } from './browser-client.ts'
 
 /** Where Chromium is; undefined on a machine without it. */
 export function findChromium(): string | undefined {
@@ -54,4 +57,29 @@ export async function openSite(answer: (request: IncomingMessage, response: Serv
     await new Promise((resolve) => server.close(resolve))
   }
   return { origin: `http://127.0.0.1:${port}`, port, close }
+}
+
+const SCREENSHOTS = process.env.BERTH_SCREENSHOTS
+const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
+
+/** axe finds nothing on the page that is open, and it is not wider than its window. `BERTH_SCREENSHOTS`: the folder of a picture of it. */
+export async function look(page: Page, name: string, width: number, colorScheme: string): Promise<void> {
+  await page.evaluate(`document.querySelectorAll('main details').forEach((one) => { one.open = true })`)
+  await page.evaluate(axe.source)
+  const about = `${name} ${width} ${colorScheme}`
+  assert.deepEqual(await page.evaluate<string[]>(FOUND), [], about)
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+  assert.ok(wide <= width, `${about} is ${wide} wide`)
+  if (SCREENSHOTS === undefined) return
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true })
+}
+
+/** Signs the first user in, who has a password (`givePassword`). */
+export async function signInTo(page: Page, origin: string): Promise<void> {
+  await page.goto(`${origin}/sign-in`)
+  await page.fill('input[name=name]', 'admin')
+  await page.fill('input[name=password]', PASSWORD)
+  await page.click('main button')
+  await page.waitForURL(`${origin}/console/**`)
 }
