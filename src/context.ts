@@ -11,6 +11,7 @@ import type { Row } from './db/schema.ts'
 import type { RefusalKey } from './errors.ts'
 import type { EventName, EventPayload } from './events.ts'
 import type { Limiter } from './limiter/limiter.ts'
+import type { Live } from './live/live.ts'
 import type { Memory } from './memory.ts'
 import type { Metrics } from './metrics.ts'
 import type { OnProject } from './model/on-project.ts'
@@ -34,6 +35,8 @@ export type Deps = {
   operatorTokenHash: string
   /** Who was given clear values. outbox/reveals.ts. */
   reveals: Reveals
+  /** Open pages that hear of changes. live/live.ts. */
+  live: Live
   /** Who was here. access/last-seen.ts. */
   lastSeen: LastSeen
   /** Backups that this instance makes and keeps. */

@@ -29,6 +29,8 @@ export const METRICS = {
   berth_mail_due: gauge('letters that are due; at most 10000'),
   berth_mail_oldest_seconds: gauge('for how long the oldest of them has been due'),
   berth_mail_total: counter('attempts to hand a letter over', 'outcome'),
+  berth_live_pages: gauge('open pages of the console that hear of changes'),
+  berth_live_told_total: counter('times that an open page was told of changes'),
   berth_audit_lines_dropped_total: counter('audit lines of clear values that were not written'),
   berth_audit_unlinked: gauge('entries of the audit log that are in no chain yet; at most 10000'),
   berth_timer_last_run_timestamp_seconds: gauge('when the sweep last ran to its end', 'timer'),

@@ -19,6 +19,7 @@ import { type Edge, openEdge } from './edge/listener.ts'
 import type { OpenPage, Probe } from './http/open-page.ts'
 import { fingerprint } from './ids.ts'
 import { openLimits } from './limiter/open.ts'
+import { openLive } from './live/live.ts'
 import { sealWaitingMail } from './mail/mail.ts'
 import { startPoster } from './mail/poster.ts'
 import { openMemory } from './memory.ts'
@@ -31,7 +32,7 @@ import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { startFigures } from './operator/gauges.ts'
 import { openProbes } from './operator/probes.ts'
 import { openReveals } from './outbox/reveals.ts'
-import { assetPages, DROP, SCRIPT, STYLE } from './pages/assets.ts'
+import { assetPages, DROP, LIVE, SCRIPT, STYLE } from './pages/assets.ts'
 import { frontPages } from './pages/front-page.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
@@ -82,7 +83,7 @@ export async function openService(
     clock,
     log,
     metrics,
-    ...openParts(config, db),
+    ...openParts({ config, db, clock, metrics }),
     limits: opened.limits,
     reveals: openReveals({ db, clock, log, metrics }),
     keyring,
@@ -125,21 +126,22 @@ async function closeParts({ adapters, backups, db }: Deps, edge: Edge | undefine
 
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
 function openParts(
-  config: Config,
-  db: Db,
-): Pick<Deps, 'adapters' | 'backups' | 'lastSeen' | 'memory' | 'wakeups' | 'onProject'> {
+  opened: Pick<Deps, 'config' | 'db' | 'clock' | 'metrics'>,
+): Pick<Deps, 'adapters' | 'backups' | 'lastSeen' | 'live' | 'memory' | 'wakeups' | 'onProject'> {
+  const { config, db } = opened
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
   const memory = db.engine === 'sqlite' ? openMemory(db.changes) : undefined
   const adapters = openAdapters(config)
   const backups = openBackups(config)
-  return { adapters, backups, lastSeen: openLastSeen(), memory, wakeups, onProject: ON_PROJECT }
+  const live = openLive(opened)
+  return { adapters, backups, lastSeen: openLastSeen(), live, memory, wakeups, onProject: ON_PROJECT }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */
 function pagesOf(deps: Deps): (OpenPage | Probe)[] {
   return [
     ...frontPages(),
-    ...assetPages([STYLE, SCRIPT, DROP, PASSKEY_SCRIPT]),
+    ...assetPages([STYLE, SCRIPT, DROP, LIVE, PASSKEY_SCRIPT]),
     ...documentPages(ROUTES),
     ...metadataPages(deps.origin),
     ...openProbes(deps),
@@ -150,7 +152,7 @@ function pagesOf(deps: Deps): (OpenPage | Probe)[] {
 function startBackground(deps: Deps): () => Promise<void> {
   const workers = deps.config.timers ? [startDeliveries, startTimers, startPoster, startIdentityChecks] : []
   const stops = [startFigures, startLastSeen, ...workers].map((begin) => begin(deps))
-  return async () => void (await Promise.all(stops.map((stop) => stop())))
+  return async () => void (await Promise.all([deps.live.close(), ...stops.map((stop) => stop())]))
 }
 
 /** What gathers in memory and is written together, on every instance. What is given is called once no request can add to it. */

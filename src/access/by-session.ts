@@ -2,9 +2,10 @@
 import { sql } from 'kysely'
 import type { Who } from '../context.ts'
 import { prepared, type Queries } from '../db/db.ts'
+import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { type Credentials, mayActFor, whoOf } from './authenticate.ts'
-import { findVisitor, isFresh } from './session.ts'
+import { findVisitor, findVisitorBySession, isFresh } from './session.ts'
 import { type Acting, type ById, type TokenAndAccount, type TokenRow, withRole, withRoleHeld } from './token-query.ts'
 
 const find = prepared<ById, TokenRow>((db, value) => withRole(sessionQuery(db, value)))
@@ -21,9 +22,19 @@ export async function authenticateSession(
   { teamId }: Pick<Credentials, 'teamId'>,
   now: number,
 ): Promise<Who> {
-  const visitor = await findVisitor(db, secret, now)
+  return actingInSession(db, fingerprint(secret), teamId, now)
+}
+
+/** As `authenticateSession`, by the hash of the secret. */
+export async function actingInSession(
+  db: Queries,
+  sessionHash: string,
+  teamId: string | undefined,
+  now: number,
+): Promise<Who> {
+  const visitor = await findVisitorBySession(db, sessionHash, now)
   if (visitor === undefined) refuse('invalid_token', 'You are no longer signed in. Sign in again.')
-  const [found] = await (db.isTransaction ? hold : find)(db, { hash: visitor.sessionHash, team: teamId ?? null })
+  const [found] = await (db.isTransaction ? hold : find)(db, { hash: sessionHash, team: teamId ?? null })
   if (found === undefined || found.account_id === null || !mayActFor(found, undefined)) refuse('team_forbidden')
   const who = whoOf(found as Acting, undefined)
   return { ...who, actor: { ...who.actor, tokenId: null } }

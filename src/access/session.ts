@@ -34,8 +34,15 @@ const select = prepared<{ hash: string }, SessionRow>((db, value) =>
 
 /** Who is signed in by this secret; undefined when nobody is, or no longer. */
 export async function findVisitor(db: Queries, secret: string | undefined, now: number): Promise<Visitor | undefined> {
-  if (secret === undefined) return undefined
-  const sessionHash = fingerprint(secret)
+  return secret === undefined ? undefined : findVisitorBySession(db, fingerprint(secret), now)
+}
+
+/** As `findVisitor`, by the hash of the secret. */
+export async function findVisitorBySession(
+  db: Queries,
+  sessionHash: string,
+  now: number,
+): Promise<Visitor | undefined> {
   const [found] = await select(db, { hash: sessionHash })
   if (found === undefined || found.expires_at <= now || found.used_at + SESSION_IDLE_MS <= now) return undefined
   return {

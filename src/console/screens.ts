@@ -3,6 +3,7 @@ import type { Screen } from '../pages/screen.ts'
 import { appScreens } from './integrations/app.ts'
 import { appListScreens } from './integrations/apps.ts'
 import { installedIntegrationScreens } from './integrations/installed.ts'
+import { liveScreens } from './live.ts'
 import { operatorScreens } from './operator/screens.ts'
 import { deploymentScreens } from './project/deployments.ts'
 import { domainScreens } from './project/domain.ts'
@@ -58,4 +59,5 @@ export const CONSOLE: readonly Screen[] = [
   ...securityScreens,
   ...ownTokenScreens,
   ...operatorScreens,
+  ...liveScreens,
 ]

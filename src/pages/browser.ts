@@ -1,5 +1,6 @@
 /** The life of a request of a page: who is signed in, is the form ours, do it, commit, show. Knows no server framework. */
 
+import type { Readable } from 'node:stream'
 import { findVisitor, isFresh, SESSION_TOUCH_MS, touchSession, type Visitor } from '../access/session.ts'
 import type { Deps, Params } from '../context.ts'
 import type { Queries } from '../db/db.ts'
@@ -27,6 +28,9 @@ const SIGN_IN_PATH = '/sign-in'
 const CONFIRM_PATH = '/confirm'
 const HOME = '/console'
 
+/** The connection carries nothing after them, and no proxy may hold them up until there are many. */
+const OF_EVENTS = { 'content-type': 'text/event-stream', connection: 'close', 'x-accel-buffering': 'no' }
+
 /** A request of a browser: as much of it as is looked at, as whatever serves it has it. */
 export type BrowserRequest = {
   id: string
@@ -38,7 +42,7 @@ export type BrowserRequest = {
 export type BrowserReply = {
   status: number
   headers: Record<string, string | string[]>
-  body: string
+  body: string | Readable
   /** Why the page says no, when it does. */
   refusal?: RefusalKey
 }
@@ -62,6 +66,8 @@ export async function answerBrowser(
   error?: Error,
 ): Promise<BrowserReply> {
   let guest: Guest = { visitor: undefined, formToken: '', session: undefined, newVisit: undefined, ...whereOf(request) }
+  // Before anything of the page is read.
+  const stamp = deps.live.stamp()
   try {
     if (error !== undefined) throw error
     if (versionOf(request.originalUrl) !== undefined) refuse('not_found')
@@ -79,7 +85,7 @@ export async function answerBrowser(
       if (fault.key === 'sign_in_again' || guest.visitor === undefined) return proveFirst(asked, guest)
       throw fault
     })
-    return reply(deps, guest, shown)
+    return reply(deps, guest, shown, screen.method === 'GET' ? stamp : undefined)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
     const refusal = refusalToTell(deps, fault as Error, at)
@@ -215,7 +221,8 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
   }
 }
 
-function reply(deps: Deps, guest: Guest, result: View): BrowserReply {
+/** `stamp`: at which the page was read, if it may be asked for again. */
+function reply(deps: Deps, guest: Guest, result: View, stamp?: string): BrowserReply {
   const session = result.session
   const visit = typeof session === 'string' ? null : (result.visit ?? guest.newVisit)
   const cookies = writeCookies({ session, visit }, deps.origin())
@@ -225,11 +232,12 @@ function reply(deps: Deps, guest: Guest, result: View): BrowserReply {
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   }
   if ('to' in result) return { status: 303, headers: { ...headers, location: result.to }, body: '' }
+  if ('events' in result) return { status: 200, headers: { ...headers, ...OF_EVENTS }, body: result.events }
   if ('download' in result) {
     const { fileName, contentType, text } = result.download
     const kept = { 'content-type': contentType, 'content-disposition': `attachment; filename="${fileName}"` }
     return { status: 200, headers: { ...headers, ...kept, 'x-content-type-options': 'nosniff' }, body: text }
   }
   if (result.status === 503) headers['retry-after'] = '1'
-  return { status: result.status ?? 200, headers, body: showDocument(result, guest.visitor, guest.formToken, nonce) }
+  return { status: result.status ?? 200, headers, body: showDocument(result, { ...guest, nonce, stamp }) }
 }

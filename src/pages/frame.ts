@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Visitor } from '../access/session.ts'
 import type { Refusal } from '../refusal.ts'
-import { type Asset, DROP, SCRIPT, STYLE } from './assets.ts'
+import { type Asset, DROP, LIVE, SCRIPT, STYLE } from './assets.ts'
 import { TOKEN_FIELD } from './form.ts'
 import { escapeText, type Html, html } from './html.ts'
 import { STYLESHEET } from './stylesheet.ts'
@@ -51,9 +51,12 @@ export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, 
   }
 }
 
+/** How a document is shown: to whom, with which token for its forms, under which nonce, and at which stamp it was read if it is to follow what changes. */
+export type Showing = { visitor: Visitor | undefined; formToken: string; nonce: string; stamp: string | undefined }
+
 /** The whole document. */
-export function showDocument(page: Page, visitor: Visitor | undefined, formToken: string, nonce = ''): string {
-  if (page.console !== undefined) return showConsole(page, page.console, nonce)
+export function showDocument(page: Page, { visitor, formToken, nonce, stamp }: Showing): string {
+  if (page.console !== undefined) return showConsole(page, page.console, nonce, stamp)
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -75,7 +78,12 @@ ${page.body.markup}
 }
 
 /** A page of the console. Turbo goes from one to the next without a load; it keeps none of them, since they may hold what is secret. */
-function showConsole(page: Page, navigation: Html, nonce: string): string {
+function showConsole(page: Page, navigation: Html, nonce: string, stamp: string | undefined): string {
+  const follows = page.status === undefined && stamp !== undefined
+  const live = follows
+    ? `
+<meta name="berth-live" content="${escapeText(stamp)}">`
+    : ''
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -85,11 +93,12 @@ function showConsole(page: Page, navigation: Html, nonce: string): string {
 <meta name="csp-nonce" content="${escapeText(nonce)}">
 <meta name="turbo-cache-control" content="no-cache">
 <meta name="turbo-refresh-method" content="morph">
-<meta name="turbo-refresh-scroll" content="preserve">${page.reload === undefined ? '' : `\n<noscript><meta http-equiv="refresh" content="${page.reload}"></noscript>`}
+<meta name="turbo-refresh-scroll" content="preserve">${page.reload === undefined ? '' : `\n<noscript><meta http-equiv="refresh" content="${page.reload}"></noscript>`}${live}
 <title>${escapeText(page.title)} – Berth</title>
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
-<script type="module" src="${DROP.path}" data-turbo-track="reload"></script>${scriptTag(page)}
+<script type="module" src="${DROP.path}" data-turbo-track="reload"></script>
+<script type="module" src="${LIVE.path}" data-turbo-track="reload"></script>${scriptTag(page)}
 </head>
 <body class="console">
 <a class="skip" href="#main">To the content</a>

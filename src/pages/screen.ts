@@ -1,4 +1,5 @@
 /** A page for people is data, as a route is: what is asked, whether it needs a session, what answers, what is shown. */
+import type { Readable } from 'node:stream'
 import type { Static, TSchema } from 'typebox'
 import type { Visitor } from '../access/session.ts'
 import type { OperatorCtx, Params, Who } from '../context.ts'
@@ -37,8 +38,8 @@ export type ScreenInput<Q = unknown, F = unknown> = {
 /** A file that the browser keeps. `fileName`: letters, digits, dots and hyphens. */
 type Download = { fileName: string; contentType: string; text: string }
 
-/** A page, a 303 to another one (`to`), or a file. */
-export type View = (Page | { to: string } | { download: Download }) & {
+/** A page, a 303 to another one (`to`), a file, or events for as long as the browser listens. */
+export type View = (Page | { to: string } | { download: Download } | { events: Readable }) & {
   /** The secret of the session that begins; null: it ends. */
   session?: string | null
   /** The new secret of the visitor, who is not signed in. */

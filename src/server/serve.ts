@@ -1,5 +1,6 @@
 /** HTTP: routes, pages and screens on a server, and what goes wrong on it. The only file that knows fastify. */
 import type { Server } from 'node:https'
+import { Readable } from 'node:stream'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps, Params } from '../context.ts'
 import { noteConnection } from '../event-loop.ts'
@@ -57,7 +58,8 @@ export function serve(
     if (deps.config.tls && deps.config.publicUrl) reply.header('strict-transport-security', HSTS)
     // Keep-alive clients let go, and the close does not wait for them.
     if (deps.stopping.aborted) reply.header('connection', 'close')
-    done(null, answers.hold(request, reply, payload as string | Buffer | null))
+    const endless = payload instanceof Readable
+    done(null, endless ? payload : answers.hold(request, reply, payload as string | Buffer | null))
   })
 
   for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
@@ -196,7 +198,10 @@ function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Scr
     const since = watch.begin()
     const { status, headers, body, refusal } = await answerBrowser(deps, bridge, screen, request, error)
     watch.end(request, { since, status, refusal })
-    return reply.code(status).headers(headers).send(body)
+    reply.code(status).headers(headers)
+    if (typeof body === 'string' || request.method !== 'HEAD') return reply.send(body)
+    body.destroy()
+    return reply.send()
   }
   app.route({
     method: screen.method,

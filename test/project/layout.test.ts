@@ -11,7 +11,7 @@ const ORDER = [
   'ids.ts version.ts words.ts clock.ts clock-watch.ts event-loop.ts fair-queue.ts repeat.ts semaphore.ts known-answers.ts limits.ts account-errors.ts errors.ts',
   'permissions schema refusal.ts events.ts metrics.ts settings settings.ts config.ts log.ts',
   // The machinery: it knows no feature.
-  'adapters db memory.ts context.ts limiter secrets access outbox http pages openapi server',
+  'adapters db memory.ts context.ts limiter secrets access live outbox http pages openapi server',
   // What a row means, and the features.
   'model mail env shared-env env-files serving deployments domain-proof domains environments aliases promotion account-domains',
   'webhooks deliveries drains integrations installations oauth consent links projects empty-lists transfer',

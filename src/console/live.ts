@@ -1,0 +1,46 @@
+/** What an open page hears of changes while it is looked at. docs/console.md: Live pages. */
+import type { Static } from 'typebox'
+import { decodeText } from '../http/query.ts'
+import type { OwnAccount } from '../pages/acting.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../pages/screen.ts'
+import { permissionsOf } from '../permissions/scopes.ts'
+import { refuse } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import { accountIn } from './frame.ts'
+
+const LiveQuery = Type.Object({
+  /** The path of the page. */
+  page: Type.String({ maxLength: 1000 }),
+  /** The stamp at which the page was read. */
+  since: Type.String({ maxLength: 50 }),
+})
+
+export const liveScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: '/console/live',
+    name: 'followPage',
+    query: LiveQuery,
+    asks: [],
+    run: followPage,
+  }),
+]
+
+/** Refuses: not_found 404 (a page of no account of the person, or of a project that is not there). */
+async function followPage(ctx: ConsoleCtx, { query: { page, since } }: ScreenInput<Static<typeof LiveQuery>>) {
+  const { userId, sessionHash } = ctx.visitor
+  const at = { sessionHash, userId }
+  if (/^\/console\/account(\/|$)/.test(page))
+    return { events: ctx.deps.live.open({ ...at, accountId: userId, projectId: undefined }, since) }
+  const [, slug, , name] = /^\/console\/t\/([^/]+)(\/projects\/([^/]+))?/.exec(page) ?? []
+  if (slug === undefined) refuse('not_found', 'This page is of no account, so it hears of no changes.')
+  const account = await accountIn(ctx, { slug: decodeText(slug) ?? '' })
+  const projectId = name === undefined ? undefined : await idOf(ctx, account, decodeText(name) ?? '')
+  return { events: ctx.deps.live.open({ ...at, accountId: account.id, projectId }, since) }
+}
+
+async function idOf({ db }: ConsoleCtx, { id, role }: OwnAccount, name: string): Promise<string> {
+  if (!permissionsOf(role, null).has('project:read')) refuse('not_found')
+  const query = db.selectFrom('project').select('id').where('account_id', '=', id).where('name', '=', name)
+  return (await query.executeTakeFirst())?.id ?? refuse('not_found')
+}

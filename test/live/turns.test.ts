@@ -1,0 +1,90 @@
+/** Which pages are told next, and which give way. docs/console.md: Live pages. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Subject } from '../../src/db/changes.ts'
+import { openPages } from '../../src/live/pages.ts'
+import { openTurns } from '../../src/live/turns.ts'
+
+type Page = { owner: string; hears: readonly Subject[] }
+const page = (owner = 'one'): Page => ({ owner, hears: [`account ${owner}`] })
+const pagesOf = (count: number, owner?: string) => Array.from({ length: count }, () => page(owner))
+
+test('a page is told at once, and then once a second', () => {
+  const turns = openTurns<Page>()
+  const only = page()
+  const timesBetween = (fromMs: number, toMs: number) => {
+    let times = 0
+    for (let at = fromMs; at < toMs; at += 50) {
+      turns.add(only)
+      times += turns.choose(at).length
+    }
+    return times
+  }
+  assert.equal(timesBetween(0, 50), 1)
+  assert.equal(timesBetween(50, 1000), 0)
+  assert.equal(timesBetween(1000, 1050), 1)
+})
+
+test('of the pages of an account twenty are told at once and then two a second, each in its turn', () => {
+  const turns = openTurns<Page>()
+  const pages = pagesOf(50)
+  const told = new Map<Page, number>()
+  for (let at = 0; at < 60_000; at += 50) {
+    for (const one of pages) turns.add(one)
+    for (const one of turns.choose(at)) told.set(one, (told.get(one) ?? 0) + 1)
+    if (at === 0) assert.equal(told.size, 20)
+  }
+  const sum = [...told.values()].reduce((all, times) => all + times, 0)
+  assert.ok(sum >= 135 && sum <= 140, `${sum}`)
+  assert.equal(told.size, 50)
+  assert.ok(Math.max(...told.values()) <= 4, 'none is told much more often than others')
+})
+
+test('an account that rests gets no more than its twenty at once', () => {
+  const turns = openTurns<Page>()
+  let told = 0
+  for (let at = 0; at < 10_000; at += 50) {
+    // Other pages each time, so that none waits.
+    for (const one of at % 1000 === 0 ? pagesOf(20) : []) turns.add(one)
+    told += turns.choose(at).length
+  }
+  assert.ok(told <= 41, `${told}`)
+})
+
+test('all pages together are told a hundred a second, and accounts take turns', () => {
+  const turns = openTurns<Page>()
+  for (const one of pagesOf(500, 'loud')) turns.add(one)
+  for (let n = 0; n < 300; n++) turns.add(page(`account ${n}`))
+  const first = turns.choose(0)
+  assert.equal(first.length, 100)
+  assert.equal(first.filter(({ owner }) => owner === 'loud').length, 1)
+  assert.equal(turns.choose(500).length, 50)
+})
+
+test('a page that is closed while it waits is not told', () => {
+  const turns = openTurns<Page>()
+  const [one, other] = [page(), page()]
+  turns.add(one)
+  turns.add(other)
+  turns.remove(one)
+  assert.deepEqual(turns.choose(0), [other])
+  assert.ok(turns.isEmpty())
+})
+
+test('pages of one account and of all are bounded, and the account with most gives way with its oldest', () => {
+  const pages = openPages<Page>(6, 4)
+  const first = page('large')
+  for (const one of [first, ...pagesOf(3, 'large')]) pages.add(one)
+  assert.equal(pages.inTheWayOf('large'), first)
+  assert.equal(pages.inTheWayOf('small'), undefined)
+  for (const one of pagesOf(2, 'small')) pages.add(one)
+  assert.equal(pages.inTheWayOf('small'), first)
+  assert.equal(pages.inTheWayOf('new'), first)
+  assert.equal([...pages.of('account large')].length, 4)
+  assert.equal(pages.remove(first), true)
+  assert.equal(pages.remove(first), false)
+  assert.equal([...pages.of('account large')].length, 3)
+  assert.equal(pages.inTheWayOf('new'), undefined)
+  for (const one of [...pages.all]) pages.remove(one)
+  assert.equal(pages.has('account large'), false)
+})
