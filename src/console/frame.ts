@@ -6,17 +6,17 @@ import { type PersonCtx, tokenField } from '../pages/screen.ts'
 import type { Permission } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 
-/** TABLE the sections of an account, in the order of the tabs: the end of the address and the words. */
-const ACCOUNT_TABS = {
-  '': 'Projects',
-  integrations: 'Integrations',
-  apps: 'Apps',
-  webhooks: 'Webhooks',
-  drains: 'Log drains',
-  members: 'Members',
-  activity: 'Activity',
-  settings: 'Settings',
-} as const
+/** TABLE the sections of an account, in the order of the tabs: the end of the address, the words, and the right to see it. */
+const ACCOUNT_TABS: readonly (readonly [end: string, words: string, needs: Permission])[] = [
+  ['', 'Projects', 'project:read'],
+  ['integrations', 'Integrations', 'installation:read'],
+  ['apps', 'Apps', 'integration:read'],
+  ['webhooks', 'Webhooks', 'webhook:read'],
+  ['drains', 'Log drains', 'drain:read'],
+  ['members', 'Members', 'team:read'],
+  ['activity', 'Activity', 'project:read'],
+  ['settings', 'Settings', 'team:read'],
+]
 /** What only a team has. */
 const OF_TEAMS: readonly string[] = ['apps', 'members', 'settings']
 /** TABLE the pages of the person. */
@@ -114,6 +114,8 @@ function tabsOf(place: Place): [label: string, table: [end: string, words: strin
   if ('person' in place) return ['Your account', Object.entries(PERSON_TABS), personPath]
   const { account, project } = place
   if (project !== undefined) return [project, Object.entries(PROJECT_TABS), (end) => projectPath(account, project, end)]
-  const table = Object.entries(ACCOUNT_TABS).filter(([end]) => account.kind === 'team' || !OF_TEAMS.includes(end))
-  return [account.slug, table, (end) => accountPath(account, end)]
+  const shown = ACCOUNT_TABS.filter(
+    ([end, , needs]) => may(account, needs) && (account.kind === 'team' || !OF_TEAMS.includes(end)),
+  )
+  return [account.slug, shown.map(([end, words]) => [end, words]), (end) => accountPath(account, end)]
 }

@@ -121,6 +121,13 @@ onBothEngines(
     const other = await signedIn(world, guest.id, 'guest')
     assert.equal((await other.get(path)).status, 403)
     assert.equal((await other.get(`${path}/export`)).status, 403)
+    const tabs = (await other.get('/console/t/team/members')).text
+    assert.match(tabs, /<li><a href="\/console\/t\/team\/settings"/)
+    assert.doesNotMatch(
+      tabs,
+      /href="\/console\/t\/team\/(activity|webhooks|drains|apps|integrations)"/,
+      'no way to what is refused',
+    )
     assert.equal((await client.get('/console/t/admin/activity')).status, 200, 'of the personal account too')
   },
 )
