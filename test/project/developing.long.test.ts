@@ -9,13 +9,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { root } from '../support/root.ts'
-
-const page = readFileSync(join(root, 'docs', 'developing.md'), 'utf8')
-const blocks = [...page.matchAll(/^```(\w+) ([^\n]*)\n(.*?)^```$/gms)].map(([, kind, place, text]) => ({
-  kind: kind!,
-  place: place!,
-  text: text!,
-}))
+import { blocks, withAdded } from './developing-blocks.ts'
 
 /** What is in the repository, with what was not committed yet, and the modules of the one around it. */
 function copyOfTree(t: TestContext): string {
@@ -28,20 +22,9 @@ function copyOfTree(t: TestContext): string {
   return folder
 }
 
-/** Adds the lines with `+` to a file. The others must stand there together, and once. */
+/** Adds the lines with `+` to a file. */
 function apply(file: string, text: string): void {
-  const lines = text.replace(/\n$/, '').split('\n')
-  const known = lines.filter((line) => line.startsWith(' ')).map((line) => line.slice(1))
-  const after = lines.map((line) => line.slice(1))
-  assert.ok(lines.every((line) => /^[ +]/.test(line)) && known.length > 0 && known.length < lines.length, text)
-  const before = readFileSync(file, 'utf8')
-  const parts = `\n${before}`.split(`\n${known.join('\n')}\n`)
-  assert.equal(
-    parts.length,
-    2,
-    `the lines that docs/developing.md names stand ${parts.length - 1} times in ${file}:\n${text}`,
-  )
-  writeFileSync(file, parts.join(`\n${after.join('\n')}\n`).slice(1))
+  writeFileSync(file, withAdded(readFileSync(file, 'utf8'), text, file))
 }
 
 /** As a person would, in a shell of their own: no variable of this run reaches it, so that its stores have the new table. */
