@@ -44,6 +44,8 @@ const TABLES = [
   'delivery',
   'delivery_attempt',
   'mail',
+  'identity',
+  'identity_link',
 ] as const
 
 /** Reads: one that gave clear values leaves an audit line a moment later. */

@@ -5,7 +5,7 @@ import { type Route, unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
 import { makeDeployment, makeProject } from './projects.ts'
-import { endDeliveries, proveDomains, setDue } from './states.ts'
+import { endDeliveries, giveIdentity, proveDomains, setDue } from './states.ts'
 import type { Answer, Call, Method, World } from './world.ts'
 import { type App, install, makeIntegration, REDIRECT } from './worlds/integration-world.ts'
 
@@ -115,6 +115,7 @@ export async function openSamples(world: World): Promise<Samples> {
   const toNobody = { email: 'nobody@example.com' }
   const sentInvitationId = idIn(await world.call('POST', '/v1/teams/team/members', toNobody))
   const spare = await world.user('spare')
+  await giveIdentity(world, spare.id)
   const token = await world.operator('POST', '/operator/v1/tokens', { userId: spare.id })
   const mate = await world.user('mate')
   await world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${mate.id}`, { role: 'MEMBER' })

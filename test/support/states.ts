@@ -99,6 +99,12 @@ export async function setGrant(
   await change(deps, 'configuration', columns, { id })
 }
 
+/** Says who a person is at a provider of single sign-on. Otherwise they sign in there, which takes a provider. */
+export async function giveIdentity(world: Store, user_id: string): Promise<void> {
+  const nobodyAsks = { refresh_token: null, checked_at: 1, due_at: null, ended_at: null }
+  await addRows(world, 'identity', [{ issuer: 'https://login.example.com', sub: user_id, user_id, ...nobodyAsks }])
+}
+
 /** Holds a drain by itself. Operations do it only together with a change of its owner's place in the team. */
 export async function holdDrain({ deps }: Store, id: string): Promise<void> {
   await change(deps, 'log_drain', { held_at: 1, held_reason: 'original-owner-left-the-team' }, { id })
