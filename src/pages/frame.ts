@@ -65,7 +65,7 @@ export function showDocument(page: Page, { visitor, formToken, nonce, stamp }: S
 <meta name="color-scheme" content="light dark">
 <meta name="turbo-visit-control" content="reload">
 <title>${escapeText(page.title)} – Berth</title>
-<style>${STYLESHEET}</style>${scriptTag(page)}
+<style${nonce === '' ? '' : ` nonce="${escapeText(nonce)}"`}>${STYLESHEET}</style>${scriptTag(page)}
 </head>
 <body>
 ${header(visitor, formToken).markup}
