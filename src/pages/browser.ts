@@ -18,7 +18,7 @@ import { Refusal, refuse } from '../refusal.ts'
 import type { Bridge } from './ask.ts'
 import { formTokenOf, nonceOf, readCookies, writeCookies } from './cookies.ts'
 import { originsOf, readOwnForm, readSent } from './form.ts'
-import { faultPage, pageHeaders, showDocument } from './frame.ts'
+import { BARE, faultPage, pageHeaders, showDocument } from './frame.ts'
 import { keepForm } from './kept-form.ts'
 import { refusalsOfScreen, type Screen, type ScreenInput, type View, type VisitorCtx } from './screen.ts'
 
@@ -92,7 +92,8 @@ export async function answerBrowser(
     if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(screen.asks ?? [])].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
-    const answer = reply(deps, guest, { ...faultPage(refusal), status: refusal.status })
+    const around = screen.asks !== undefined && guest.session !== undefined && { console: BARE }
+    const answer = reply(deps, guest, { ...faultPage(refusal), ...around, status: refusal.status })
     return { ...answer, headers: { ...answer.headers, ...refusal.headers }, refusal: refusal.key }
   }
 }
@@ -138,7 +139,7 @@ async function proveFirst({ deps, bridge, screen, request, now }: Asked, guest: 
   if (kept === undefined) return { to }
   const input = { params: {}, query: {}, form: {}, url: to, kept }
   const shown = await bridge.pageAt(path).run(readingFor(deps, guest, now), input, undefined)
-  return { ...shown, status: guest.visitor === undefined ? 401 : 403 }
+  return { ...shown, console: BARE, status: guest.visitor === undefined ? 401 : 403 }
 }
 
 async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<Guest> {

@@ -65,7 +65,7 @@ export function showDocument(page: Page, { visitor, formToken, nonce, stamp }: S
 <meta name="color-scheme" content="light dark">
 <meta name="turbo-visit-control" content="reload">
 <title>${escapeText(page.title)} – Berth</title>
-<style${nonce === '' ? '' : ` nonce="${escapeText(nonce)}"`}>${STYLESHEET}</style>${scriptTag(page)}
+<style>${STYLESHEET}</style>${scriptTag(page)}
 </head>
 <body>
 ${header(visitor, formToken).markup}
@@ -114,6 +114,9 @@ ${page.body.markup}
 function scriptTag({ script }: Page): string {
   return script === undefined ? '' : `\n<script src="${script.path}" defer></script>`
 }
+
+/** What stands above a page that takes the place of one of the console. Turbo shows it only where stylesheet and script are those of the console. */
+export const BARE: Html = html`<header><div class="bar"><a class="brand" href="/console">Berth</a></div></header>`
 
 function header(visitor: Visitor | undefined, formToken: string): Html {
   if (visitor === undefined) return html`<header><span class="brand">Berth</span></header>`
