@@ -48,14 +48,16 @@ export function openBridge(deps: Deps, routes: readonly Route[], screens: readon
         const route = byName.get(operationId)
         if (route === undefined || !operations.includes(operationId))
           throw new Error(`a page asks ${operationId}, which it does not declare`)
-        const { body } = await answerRequest(deps, route, {
+        const { body, contentType } = await answerRequest(deps, route, {
           ...writeWish(route, wish),
           headers: [],
           session: { secret, userId },
           peer,
           gates,
         })
-        return (body === undefined ? undefined : JSON.parse(body.toString())) as A
+        if (body === undefined) return undefined as A
+        const text = body.toString()
+        return (route.textReply || contentType !== undefined ? text : JSON.parse(text)) as A
       }
     },
   }

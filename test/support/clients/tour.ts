@@ -72,7 +72,7 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
     await Promise.all(reading)
     await page.waitForLoadState('load')
     // Turbo shows what it fetched a moment later, and says so.
-    if (options.script) await page.waitForFunction("!document.querySelector('html[aria-busy], form[aria-busy]')")
+    for (let tries = 0; options.script && tries < 200 && (await isBusy(page)); tries++) await page.waitForTimeout(25)
   }
   return {
     origin,
@@ -107,6 +107,12 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
     },
     end: () => mustHold(kept),
   }
+}
+
+/** Whether Turbo waits for an answer. A page that goes meanwhile is busy too. `waitForFunction` would need `unsafe-eval`. */
+async function isBusy(page: Page): Promise<boolean> {
+  const busy = page.evaluate<boolean>("document.querySelector('html[aria-busy], form[aria-busy]') !== null")
+  return busy.catch(() => true)
 }
 
 /** Keeps every page that the service sent to the window, whether it was loaded or fetched by Turbo. */
