@@ -103,16 +103,14 @@ export async function confirmIdentity(ctx: OperatorCtx, userId: string, vouched:
 
 /** Stops a person for whom the provider no longer vouches: sessions and tokens end, until they sign in by it again. */
 export async function endIdentity(ctx: OperatorCtx, { issuer, sub, user_id }: Identity): Promise<void> {
-  const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', user_id).executeTakeFirst()
-  const ended = await ctx.db
+  const user = await ctx.db.selectFrom('account').selectAll().where('id', '=', user_id).executeTakeFirstOrThrow()
+  await ctx.db
     .updateTable('identity')
     .set({ refresh_token: null, due_at: null, ended_at: ctx.now })
     .where('issuer', '=', issuer)
     .where('sub', '=', sub)
-    .where('ended_at', 'is', null)
-    .returning('sub')
-    .executeTakeFirst()
-  if (ended !== undefined && user?.suspended_at === null) await setSuspended(ctx, user, true)
+    .execute()
+  await setSuspended(ctx, user, true)
 }
 
 /** Forgets who a person is at the provider: nobody asks it about them any more. They come in again if they were stopped because of it. Refuses: not_found 404. */

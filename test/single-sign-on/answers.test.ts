@@ -258,3 +258,72 @@ onBothEngines(
   },
   shy.settings,
 )
+
+onBothEngines(
+  'whoever signs in while the provider is asked about them is not stopped by the older answer',
+  async (world) => {
+    reset({ claims: SOME })
+    const client = openClient(world)
+    await signInBy(standIn, client, 'one')
+    const again = openClient(world)
+    reset({ claims: SOME, error: 'invalid_grant', during: () => signInBy(standIn, again, 'one') })
+    await pass(world, 4)
+    assert.deepEqual([await isIn(client), await isIn(again)], [true, true])
+    await pass(world, 4)
+    assert.deepEqual([await isIn(client), await isIn(again)], [false, false])
+  },
+  standIn.settings,
+)
+
+onBothEngines(
+  'of several that ask about one person at once one does',
+  async (world) => {
+    reset({ claims: SOME })
+    await signInBy(standIn, openClient(world), 'one')
+    world.deps.clock.set(world.deps.clock.now() + 4 * HOUR_MS)
+    const before = standIn.asked.length
+    await Promise.all([1, 2, 3, 4].map(() => checkIdentities(world.deps, world.deps.clock.now())))
+    assert.equal(standIn.asked.length - before, 1)
+  },
+  standIn.settings,
+)
+
+onBothEngines(
+  'an answer about somebody else does not count, and neither does another provider than the one of the sign-in',
+  async (world) => {
+    reset({ claims: SOME })
+    const client = openClient(world)
+    await signInBy(standIn, client, 'one')
+    reset({ claims: { ...SOME, sub: 'two' } })
+    await pass(world, 12)
+    assert.equal(await isIn(client), false)
+    reset({ claims: SOME })
+    await signInBy(standIn, client, 'one')
+    const before = standIn.asked.length
+    ;(world.deps.adapters.provider as { issuer: string }).issuer = 'https://login.example.org'
+    await pass(world, 12)
+    assert.deepEqual([await isIn(client), standIn.asked.length], [false, before])
+  },
+  standIn.settings,
+)
+
+onBothEngines(
+  'a confirmation needs a proof of now, and whoever signs in as somebody else ends the session before',
+  async (world) => {
+    reset({ claims: SOME })
+    const client = openClient(world)
+    await signInBy(standIn, client, 'one')
+    for (const [auth_time, status] of [
+      [undefined, 403],
+      [nowS() - 3600, 403],
+      [nowS(), 303],
+    ] as const) {
+      reset({ claims: { ...SOME, auth_time } })
+      assert.equal((await signInBy(standIn, client, 'one', '?again=yes')).status, status, String(auth_time))
+    }
+    reset({ claims: { email: 'two@example.com', email_verified: true, sub: 'two' } })
+    await signInBy(standIn, client, 'two')
+    assert.equal(await countRows(world, 'session'), 1)
+  },
+  standIn.settings,
+)

@@ -100,8 +100,13 @@ onBothEngines(
   'the last OWNER of a team keeps the place that their groups no longer give',
   async (world) => {
     await renameTeam(world)
+    provider.people.set('cy', { email: 'cy@example.com', email_verified: true })
+    await signInBy(provider, openClient(world), 'cy')
+    const members = `/v1/teams/${world.credentials.teamId}/members` as const
+    assert.equal((await world.call('POST', members, { email: 'cy@example.com', role: 'VIEWER' })).status, 200)
     provider.people.set('cy', { email: 'cy@example.com', email_verified: true, groups: ['owners'] })
     await signInBy(provider, openClient(world), 'cy')
+    assert.deepEqual(await world.deps.db.read.selectFrom('invitation').select('id').execute(), [])
     const { id } = (await whoIs(world, 'cy@example.com'))!
     assert.equal(await roleOf(world, id), 'OWNER')
     const { teamId, userId } = world.credentials

@@ -124,7 +124,16 @@ export async function signInBy(
 export type StandIn = {
   settings: Record<string, string>
   /** The next answers of the token endpoint: the claims of the ID token, and how it is signed. */
-  answer: { claims?: object; kid?: string; forged?: boolean; tokens?: object; status?: number }
+  answer: {
+    claims?: object
+    kid?: string
+    forged?: boolean
+    tokens?: object
+    status?: number
+    error?: string
+    /** What happens while a refresh is under way. */
+    during?: () => Promise<unknown>
+  }
   visit(address: string, sub: string): Promise<string>
   /** What the token endpoint was asked. */
   asked: URLSearchParams[]
@@ -146,6 +155,12 @@ export async function startStandIn(): Promise<StandIn> {
       return say({ keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }] })
     const form = new URLSearchParams(await textOf(request))
     asked.push(form)
+    if (form.get('grant_type') === 'refresh_token') {
+      const { during, error } = answer
+      delete answer.during
+      await during?.()
+      if (error !== undefined) return say({ error }, 400)
+    }
     if (answer.status !== undefined) return say({ error: 'temporarily_unavailable' }, answer.status)
     const challenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
