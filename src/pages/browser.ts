@@ -85,7 +85,8 @@ export async function answerBrowser(
       if (fault.key === 'sign_in_again' || guest.visitor === undefined) return proveFirst(asked, guest)
       throw fault
     })
-    return reply(deps, guest, shown, screen.method === 'GET' ? stamp : undefined)
+    const follows = screen.method === 'GET' && !screen.fresh && !screen.once
+    return reply(deps, guest, shown, follows ? stamp : undefined)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
     const refusal = refusalToTell(deps, fault as Error, at)

@@ -74,6 +74,8 @@ export type Screen = Spec<any, any, any, any> & {
   asks?: readonly string[]
   /** It shows a secret or runs the service: whoever gave their password longer than an hour ago gives it again first. */
   fresh?: true
+  /** It opens values or asks name servers: the browser does not ask for it again by itself. Neither does it for a page that is `fresh`. */
+  once?: true
   /** The most bytes of its form, where they are more than the server takes otherwise. */
   bodyLimit?: number
   /** Of a form of the console: what was typed is kept while the person proves who they are, and is shown again by its `fault`. */
@@ -99,7 +101,7 @@ export function personScreen<Q extends TSchema, F extends TSchema, A = undefined
 export function consoleScreen<Q extends TSchema, F extends TSchema>(
   spec: Spec<ConsoleCtx, Q, F, undefined> &
     Required<Pick<Screen, 'asks'>> &
-    Pick<Screen, 'fresh' | 'bodyLimit' | 'keeps'>,
+    Pick<Screen, 'fresh' | 'once' | 'bodyLimit' | 'keeps'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }

@@ -27,6 +27,7 @@ export const domainScreens: readonly Screen[] = [
     method: 'GET',
     path: `${ONE}/dns`,
     name: 'showDomainConfig',
+    once: true,
     asks: ['getDomainConfig'],
     run: showDns,
   }),

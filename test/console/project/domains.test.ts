@@ -72,6 +72,7 @@ onBothEngines(
     await client.post(`${PATH}/add`, { name })
     const elsewhere = await client.get(`${PATH}/${name}/dns`)
     assert.equal(elsewhere.status, 200, elsewhere.text)
+    assert.doesNotMatch(elsewhere.text, /berth-live/, 'name servers are asked when a person asks')
     assert.match(elsewhere.text, /state bad">Not here/)
     assert.match(elsewhere.text, /edge\.example\.net/)
     dns.zones.set('edge.example.net', { a: ['192.0.2.1'] })

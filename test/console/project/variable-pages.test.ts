@@ -137,6 +137,8 @@ onBothEngines('two environments are compared without a value of either', async (
     ['SECRET', 'not compared'],
     ['THERE', 'only in one'],
   ])
+  assert.doesNotMatch(page.text, /berth-live/, 'values are read when a person asks')
+  assert.match((await client.get(PATH)).text, /berth-live/)
   const differences = (await client.get(`${PATH}/compare?left=production&right=preview`)).text
   assert.doesNotMatch(differences, /SAME|BOTH/)
   assert.match(differences, /4 of 6 keys/)

@@ -34,6 +34,7 @@ onBothEngines('a variable is added, listed without its value, revealed and delet
   const [id] = /env_\w+/.exec(list.text) ?? []
   const revealed = await client.get(`${path}/${id}`)
   assert.match(revealed.text, new RegExp(SECRET))
+  assert.doesNotMatch(revealed.text, /berth-live/, 'a value is read when a person asks')
   assert.equal((await client.post(`${path}/${id}/delete`)).location, path)
   assert.match((await client.get(path)).text, /No variable yet/)
 })

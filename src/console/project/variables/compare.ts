@@ -21,6 +21,7 @@ export const compareScreens: readonly Screen[] = [
     path: `${LIST}/compare`,
     name: 'compareEnvironments',
     query: Sides,
+    once: true,
     asks: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
     run: showCompare,
   }),
