@@ -8,7 +8,8 @@ const PAGE_MS = 1000
  * its pages take no more than half of the smallest.
  */
 const OF_ONE = { atOnce: 20, perSecond: 2 }
-const OF_ALL = { atOnce: 100, perSecond: 100 }
+/** Each takes some milliseconds of the one event loop, so few are told in one iteration of it. */
+const OF_ALL = { atOnce: 3, perSecond: 50 }
 
 export type Turns<T> = {
   /** Has a page wait for its turn. One that waits already keeps its place. */

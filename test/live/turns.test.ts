@@ -25,14 +25,14 @@ test('a page is told at once, and then once a second', () => {
   assert.equal(timesBetween(1000, 1050), 1)
 })
 
-test('of the pages of an account twenty are told at once and then two a second, each in its turn', () => {
+test('of the pages of an account twenty are told within half a second and then two a second, each in its turn', () => {
   const turns = openTurns<Page>()
   const pages = pagesOf(50)
   const told = new Map<Page, number>()
   for (let at = 0; at < 60_000; at += 50) {
     for (const one of pages) turns.add(one)
     for (const one of turns.choose(at)) told.set(one, (told.get(one) ?? 0) + 1)
-    if (at === 0) assert.equal(told.size, 20)
+    if (at === 500) assert.ok(told.size >= 20 && told.size <= 21, `${told.size}`)
   }
   const sum = [...told.values()].reduce((all, times) => all + times, 0)
   assert.ok(sum >= 135 && sum <= 140, `${sum}`)
@@ -51,14 +51,16 @@ test('an account that rests gets no more than its twenty at once', () => {
   assert.ok(told <= 41, `${told}`)
 })
 
-test('all pages together are told a hundred a second, and accounts take turns', () => {
+test('all pages together are told fifty a second and few at once, and accounts take turns', () => {
   const turns = openTurns<Page>()
   for (const one of pagesOf(500, 'loud')) turns.add(one)
   for (let n = 0; n < 300; n++) turns.add(page(`account ${n}`))
   const first = turns.choose(0)
-  assert.equal(first.length, 100)
+  assert.equal(first.length, 3)
   assert.equal(first.filter(({ owner }) => owner === 'loud').length, 1)
-  assert.equal(turns.choose(500).length, 50)
+  let later = 0
+  for (let at = 50; at <= 1000; at += 50) later += turns.choose(at).length
+  assert.equal(later, 50)
 })
 
 test('a page that is closed while it waits is not told', () => {
