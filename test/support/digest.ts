@@ -46,6 +46,11 @@ const TABLES = [
   'mail',
   'identity',
   'identity_link',
+  'totp',
+  'passkey',
+  'recovery_code',
+  'released_proof',
+  'deployment_meta',
 ] as const
 
 /** Reads: one that gave clear values leaves an audit line a moment later. */
