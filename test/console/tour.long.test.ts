@@ -28,9 +28,9 @@ const STEPS: Record<string, (scene: Scene) => Promise<void>> = {
     await tour.go(world.credentials.welcome)
     await tour.look('welcome')
     await tour.fill({ password: PASSWORD, again: PASSWORD })
-    await tour.press('Set password and begin')
+    await tour.press('Begin')
     assert.match(tour.page.url(), /\/console\/t\/admin$/)
-    await tour.look('no-projects', true)
+    await tour.look('no-projects')
   },
 
   async 'a project is made in the team'({ tour }) {
@@ -93,7 +93,7 @@ const STEPS: Record<string, (scene: Scene) => Promise<void>> = {
       assert.equal((targets as { production: { id: string } }).production.id, deployment)
     }
     await tour.go(`${WEB}/deployments`)
-    await tour.look('deployments', true)
+    await tour.look('deployments')
   },
 
   async 'a project is paused and goes on'({ tour }) {
@@ -165,14 +165,14 @@ const STEPS: Record<string, (scene: Scene) => Promise<void>> = {
 
   async 'the operator makes a backup, rotates a key, and suspends somebody'({ tour }) {
     await tour.go(OPERATOR)
-    await tour.look('operator', true)
+    await tour.look('operator')
     await tour.go(`${OPERATOR}/backups`)
     await tour.press('Make a backup')
     for (let tries = 0; tries < 100 && (await tour.page.getByText(/berth-.*\.db/).count()) === 0; tries++) {
       await tour.page.waitForTimeout(100)
       await tour.go(`${OPERATOR}/backups`)
     }
-    await tour.look('backups', true)
+    await tour.look('backups')
     await tour.go(`${OPERATOR}/keys`)
     await tour.look('keys')
     await tour.press('Make a new key active')
