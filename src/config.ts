@@ -52,6 +52,8 @@ export type Config = {
   /** Resolvers as `address:port`; undefined: the system's. */
   dnsServers: string[] | undefined
   rateLimits: LimitSettings
+  /** How long people stay signed in. access/session.ts. */
+  sessions: SessionRules
   defaultNodeVersion: Values['BERTH_DEFAULT_NODE_VERSION']
   domains: DomainSettings
   mail: MailSettings
@@ -62,6 +64,9 @@ export type Config = {
   /** What is set and begins with BERTH_, but is no setting: a sentence each. */
   unknown: string[]
 }
+
+/** How long a session lasts at most, and how long that of an operator lasts without use, in ms. */
+export type SessionRules = { lastMs: number; operatorIdleMs: number }
 
 /** The files of the certificate (with its chain) and of its key, in PEM. */
 export type TlsSettings = { cert: string; key: string }
@@ -126,6 +131,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     allowPrivateWebhooks: values.BERTH_ALLOW_PRIVATE_WEBHOOKS,
     dnsServers: values.BERTH_DNS_SERVERS,
     rateLimits: values.BERTH_RATE_LIMITS,
+    sessions: {
+      lastMs: values.BERTH_SESSION_DAYS * 86_400_000,
+      operatorIdleMs: values.BERTH_OPERATOR_IDLE_HOURS * 3_600_000,
+    },
     defaultNodeVersion: values.BERTH_DEFAULT_NODE_VERSION,
     domains: domainsOf(values),
     mail: mailOf(values),

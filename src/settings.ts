@@ -20,6 +20,7 @@ import {
 import { RATE_LIMITS } from './settings/limits.ts'
 import { SENDER, SMTP } from './settings/mail.ts'
 import { NODE_VERSIONS } from './settings/node-versions.ts'
+import { SESSIONS } from './settings/sessions.ts'
 import { SIGN_IN } from './settings/sign-in.ts'
 import { DATABASE, KEYRING } from './settings/store.ts'
 
@@ -124,6 +125,7 @@ export const SETTINGS = {
     unset: '`20.x`',
     meaning: 'The `nodeVersion` of new projects that name none.',
   },
+  ...SESSIONS,
   BERTH_RATE_LIMITS: {
     group: 'Accounts and projects',
     kind: RATE_LIMITS,

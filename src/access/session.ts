@@ -1,4 +1,5 @@
 /** From the secret of a session cookie to the person behind it. */
+import type { SessionRules } from '../config.ts'
 import { prepared, type Queries } from '../db/db.ts'
 import { fingerprint } from '../ids.ts'
 
@@ -10,13 +11,12 @@ export type Visitor = {
   isOperator: boolean
   sessionHash: string
   usedAt: number
+  createdAt: number
   /** When they last proved in this session that it is them. */
   confirmedAt: number
 }
 
 const HOUR_MS = 3_600_000
-/** A session ends when it was not used for so long. */
-export const SESSION_IDLE_MS = 12 * HOUR_MS
 /** What is used is written down at most this often, so that reading a page is not a write. */
 export const SESSION_TOUCH_MS = 5 * 60_000
 
@@ -44,7 +44,7 @@ export async function findVisitorBySession(
   now: number,
 ): Promise<Visitor | undefined> {
   const [found] = await select(db, { hash: sessionHash })
-  if (found === undefined || found.expires_at <= now || found.used_at + SESSION_IDLE_MS <= now) return undefined
+  if (found === undefined || found.expires_at <= now) return undefined
   return {
     userId: found.user_id,
     username: found.slug,
@@ -52,6 +52,7 @@ export async function findVisitorBySession(
     isOperator: found.operator_at !== null,
     sessionHash,
     usedAt: found.used_at,
+    createdAt: found.created_at,
     confirmedAt: found.confirmed_at ?? found.created_at,
   }
 }
@@ -61,12 +62,22 @@ export function isFresh({ confirmedAt }: Pick<Visitor, 'confirmedAt'>, now: numb
   return confirmedAt + FRESH_MS > now
 }
 
+/** When a session ends that is used now: so long after it began, and for an operator so long after its last use. */
+export function endOfSession(
+  { lastMs, operatorIdleMs }: SessionRules,
+  { createdAt, isOperator }: Pick<Visitor, 'createdAt' | 'isOperator'>,
+  now: number,
+): number {
+  const last = createdAt + lastMs
+  return isOperator ? Math.min(last, now + operatorIdleMs) : last
+}
+
 /** Writes down that a session is in use. */
-export async function touchSession(db: Queries, sessionHash: string, now: number): Promise<void> {
+export async function touchSession(db: Queries, visitor: Visitor, now: number, rules: SessionRules): Promise<void> {
   await db
     .updateTable('session')
-    .set({ used_at: now })
-    .where('hash', '=', sessionHash)
+    .set({ used_at: now, expires_at: endOfSession(rules, visitor, now) })
+    .where('hash', '=', visitor.sessionHash)
     .where('used_at', '<', now)
     .execute()
 }

@@ -150,7 +150,7 @@ async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<G
   if (visitor !== undefined) {
     deps.lastSeen.note(visitor.userId, now)
     if (visitor.usedAt + SESSION_TOUCH_MS <= now) {
-      await deps.db.write((tx) => touchSession(tx, visitor.sessionHash, now))
+      await deps.db.write((tx) => touchSession(tx, visitor, now, deps.config.sessions))
     }
     return { visitor, formToken: formTokenOf(session!), session, newVisit: undefined, ...where }
   }
@@ -227,7 +227,7 @@ function readInput(screen: Screen, request: BrowserRequest, form: unknown): Scre
 function reply(deps: Deps, guest: Guest, result: View, stamp?: string): BrowserReply {
   const session = result.session
   const visit = typeof session === 'string' ? null : (result.visit ?? guest.newVisit)
-  const cookies = writeCookies({ session, visit }, deps.origin())
+  const cookies = writeCookies({ session, visit }, deps.origin(), deps.config.sessions.lastMs)
   const nonce = guest.session === undefined ? '' : nonceOf(guest.session)
   const headers: BrowserReply['headers'] = {
     ...pageHeaders('title' in result ? result : undefined, nonce),

@@ -7,8 +7,6 @@ export type Secrets = { session: string | undefined; visit: string | undefined }
 
 const SESSION = 'berth_session'
 const VISIT = 'berth_visit'
-/** As long as a session lasts at most. */
-const MAX_AGE_S = 7 * 86_400
 
 /**
  * The name of a cookie. `__Host-` ties it to this host, this path and https, and browsers refuse it over plain http: there,
@@ -33,19 +31,21 @@ export function readCookies(rawHeaders: readonly string[], origin: string): Secr
   return { session: secretIn(SESSION), visit: secretIn(VISIT) }
 }
 
-/** The `Set-Cookie` headers that give a browser these secrets; null takes one away, undefined leaves it. */
+/** The `Set-Cookie` headers that give a browser these secrets for as long as a session lasts at most; null takes one away, undefined leaves it. */
 export function writeCookies(
   cookies: { session?: string | null | undefined; visit?: string | null | undefined },
   origin: string,
+  lastMs: number,
 ): string[] {
-  const line = (name: string, value: string | null | undefined, age: number) =>
+  const age = lastMs / 1000
+  const line = (name: string, value: string | null | undefined) =>
     value === undefined
       ? []
       : [
           `${cookieName(name, origin)}=${value ?? ''}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${value === null ? 0 : age}` +
             (isSecure(origin) ? '; Secure' : ''),
         ]
-  return [...line(SESSION, cookies.session, MAX_AGE_S), ...line(VISIT, cookies.visit, MAX_AGE_S)]
+  return [...line(SESSION, cookies.session), ...line(VISIT, cookies.visit)]
 }
 
 /** The token that a form carries: only a page that was made for the holder of the secret has it. */

@@ -11,6 +11,7 @@ import { addMember, changeRole, endMembership } from '../members/members.ts'
 import { membership } from '../model/member.ts'
 import { addEntry } from '../outbox/audit-chain.ts'
 import { refuse } from '../refusal.ts'
+import { shortenSessions } from '../sign-in/sessions.ts'
 import { setSuspended } from './suspend.ts'
 
 type DbCtx = Pick<OperatorCtx, 'db' | 'now' | 'stamp' | 'deps'>
@@ -133,6 +134,7 @@ export async function updateUser(ctx: OperatorCtx, user: Row<'account'>, { body 
     email,
     operator_at: momentFor(body.operator, user.operator_at, ctx.now),
   }
+  if (body.operator && user.operator_at === null) await shortenSessions(ctx, user.id)
   if (body.suspended !== undefined) await setSuspended(ctx, user, body.suspended)
   const row = await unlessTaken(columns, () => changeAccount(ctx, user.id, columns))
   if (email !== null && email !== user.email) {

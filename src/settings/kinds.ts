@@ -55,6 +55,18 @@ function readPort(name: string, text: string, orWord = ''): number {
   return Number(text)
 }
 
+/** A whole number within bounds. */
+export function Whole(least: number, most: number): Kind<number> {
+  return {
+    values: `${least} to ${most}`,
+    read(name, text) {
+      if (!/^\d{1,9}$/.test(text) || Number(text) < least || Number(text) > most)
+        throw new BadSetting(`${name} must be a whole number from ${least} to ${most}, not "${text}"`)
+      return Number(text)
+    },
+  }
+}
+
 export const ORIGIN: Kind<string> = {
   values: '`http://` or `https://`, host and port, without a path',
   read(name, text) {

@@ -1,12 +1,10 @@
 /** Sessions of people in a browser: made at sign-in with a new secret, kept as a hash, ended by signing out, by time, or by a new password. */
-import { SESSION_IDLE_MS } from '../access/session.ts'
+import { endOfSession } from '../access/session.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import { endHalfSignInsOf } from './half-sign-in.ts'
-
-const SESSION_MS = 7 * 86_400_000
 
 /** Of what a browser calls itself, so many characters are kept. */
 const AGENT_LENGTH = 200
@@ -15,14 +13,19 @@ const AGENT_LENGTH = 200
 type Where = { agent?: string | undefined; address: string }
 
 /** Begins a session of a user. The answer is its secret, which is kept nowhere. */
-export async function startSession(ctx: Pick<OperatorCtx, 'db' | 'now'> & Where, userId: string): Promise<string> {
+export async function startSession(
+  ctx: Pick<OperatorCtx, 'db' | 'deps' | 'now'> & Where,
+  userId: string,
+): Promise<string> {
   const secret = randomText(43)
+  const user = await ctx.db.selectFrom('account').select('operator_at').where('id', '=', userId).executeTakeFirst()
+  const begun = { createdAt: ctx.now, isOperator: user?.operator_at != null }
   const row = {
     hash: fingerprint(secret),
     user_id: userId,
     created_at: ctx.now,
     used_at: ctx.now,
-    expires_at: ctx.now + SESSION_MS,
+    expires_at: endOfSession(ctx.deps.config.sessions, begun, ctx.now),
     confirmed_at: ctx.now,
     agent: ctx.agent?.slice(0, AGENT_LENGTH) ?? null,
     address: ctx.address,
@@ -70,7 +73,6 @@ export async function listSessionsOf(ctx: Pick<OperatorCtx, 'db' | 'now'>, userI
     .select(['hash', 'created_at', 'used_at', 'agent', 'address'])
     .where('user_id', '=', userId)
     .where('expires_at', '>', ctx.now)
-    .where('used_at', '>', ctx.now - SESSION_IDLE_MS)
     .orderBy('used_at', 'desc')
     .limit(MOST_LISTED)
     .execute()
@@ -86,15 +88,20 @@ export async function endOwnSession(ctx: Pick<OperatorCtx, 'db' | 'now'>, userId
   await endSession(ctx, session.hash)
 }
 
-/** Sweep: sessions that have ended by time. Asked by one moment after the other: each has its index. */
-export async function forgetEndedSessions(ctx: OperatorCtx, limit: number): Promise<number> {
-  let count = 0
-  for (const [column, moment] of [
-    ['expires_at', ctx.now],
-    ['used_at', ctx.now - SESSION_IDLE_MS],
-  ] as const) {
-    const ended = ctx.db.selectFrom('session').select('hash').where(column, '<=', moment).orderBy(column).limit(limit)
-    count += (await ctx.db.deleteFrom('session').where('hash', 'in', ended).returning('hash').execute()).length
-  }
-  return count
+/** Makes the sessions of somebody who becomes an operator end as those of operators do. */
+export async function shortenSessions({ db, deps, now }: OperatorCtx, userId: string): Promise<void> {
+  const end = now + deps.config.sessions.operatorIdleMs
+  const longer = db.updateTable('session').set({ expires_at: end }).where('user_id', '=', userId)
+  await longer.where('expires_at', '>', end).execute()
+}
+
+/** Sweep: sessions that have ended by time. */
+export async function forgetEndedSessions({ db, now }: OperatorCtx, limit: number): Promise<number> {
+  const ended = db
+    .selectFrom('session')
+    .select('hash')
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
+    .limit(limit)
+  return (await db.deleteFrom('session').where('hash', 'in', ended).returning('hash').execute()).length
 }

@@ -34,6 +34,8 @@ const SAMPLES: Record<Name, string> = {
   BERTH_OIDC_GROUPS: 'a=operator',
   BERTH_DEFAULT_PLAN: 'hobby',
   BERTH_TEAMS_BY: 'operator',
+  BERTH_SESSION_DAYS: '2',
+  BERTH_OPERATOR_IDLE_HOURS: '3',
   BERTH_DEFAULT_NODE_VERSION: '24.x',
   BERTH_RATE_LIMITS: 'off',
   BERTH_DNS_SERVERS: '127.0.0.1:5300',

@@ -208,24 +208,48 @@ onBothEngines('signing out ends the session on the server', async (world) => {
   assert.equal((await client.post('/sign-out')).status, 303)
 })
 
-onBothEngines('a session ends after 12 hours without use and after 7 days with it', async (world) => {
-  const begin = world.deps.clock.now()
+onBothEngines('a session lasts 30 days of use; that of an operator ends after 12 hours without use', async (world) => {
+  const { clock } = world.deps
+  const begin = clock.now()
   const idle = await signedIn(world)
-  world.deps.clock.set(begin + 12 * HOUR_MS - 60_000)
+  clock.set(begin + 12 * HOUR_MS - 60_000)
   assert.ok(await isIn(idle))
-  world.deps.clock.set(begin + 24 * HOUR_MS + 60_000)
+  clock.set(begin + 24 * HOUR_MS + 60_000)
   assert.equal(await isIn(idle), false)
+  const ada = await world.user('ada')
   const busy = await signedIn(world)
-  const start = world.deps.clock.now()
-  for (let hours = 11; hours < 168; hours += 11) {
-    world.deps.clock.set(start + hours * HOUR_MS)
+  const plain = await signedIn(world, ada.id, 'ada')
+  const start = clock.now()
+  for (let hours = 11; hours < 720; hours += 11) {
+    clock.set(start + hours * HOUR_MS)
     assert.ok(await isIn(busy), `after ${hours} h`)
   }
-  world.deps.clock.set(start + 168 * HOUR_MS + 10_000)
-  assert.equal(await isIn(busy), false)
+  assert.ok(await isIn(plain), 'after 30 days without use')
+  clock.set(start + 720 * HOUR_MS + 10_000)
+  assert.deepEqual([await isIn(busy), await isIn(plain)], [false, false])
   const { body } = await world.operator('POST', '/operator/v1/timers/ended-sessions/run')
-  assert.deepEqual(body, { swept: 1 })
+  assert.deepEqual(body, { swept: 2 })
 })
+
+onBothEngines(
+  'how long sessions last is set, for the cookie too; whoever becomes an operator is held to it at once',
+  async (world) => {
+    const { clock } = world.deps
+    const ada = await world.user('ada')
+    await givePassword(world, ada.id)
+    const client = openClient(world)
+    await client.get('/sign-in')
+    const answer = await client.post('/sign-in', { name: 'ada', password: PASSWORD })
+    assert.match(String(answer.headers['set-cookie']), /Max-Age=172800/)
+    const begin = clock.now()
+    clock.set(begin + 25 * HOUR_MS)
+    assert.ok(await isIn(client))
+    assert.equal((await world.operator('PATCH', `/operator/v1/users/${ada.id}`, { operator: true })).status, 200)
+    clock.set(begin + 27 * HOUR_MS + 60_000)
+    assert.equal(await isIn(client), false)
+  },
+  { BERTH_SESSION_DAYS: '2', BERTH_OPERATOR_IDLE_HOURS: '2' },
+)
 
 onBothEngines('a form is taken from a page of ours and from nowhere else', async (world) => {
   await givePassword(world, world.credentials.userId)

@@ -104,7 +104,7 @@ ${field('again', 'The same again', { type: 'password', required: true, refused, 
 <p class="actions"><button>Change the password</button></p>
 </form>
 <h2>Sessions</h2>
-<p class="soft">The browsers in which you are signed in. A session that is not used for 12 hours ends by itself.</p>
+<p class="soft">The browsers in which you are signed in. A session ends by itself ${ctx.deps.config.sessions.lastMs / 86_400_000} days after you signed in, and that of an operator when it is not used for ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours.</p>
 ${sessionTable(ctx, sessions)}
 ${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'End all others', { look: 'quiet' })}`,
     },
