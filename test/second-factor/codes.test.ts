@@ -256,3 +256,48 @@ onBothEngines('a rotation of the keyring takes the secrets along', async (world)
   assert.equal((await world.operator('DELETE', `/operator/v1/keys/${old!.id}`)).status, 204)
   assert.equal(await tryCode(world, phone.next()), 303)
 })
+
+onBothEngines('before the password is right no answer tells who has a second factor', async (world) => {
+  await setUpCodes(world, await signedIn(world))
+  const ada = await world.user('ada')
+  await givePassword(world, ada.id)
+  const answers = new Set<string>()
+  for (const name of ['admin', 'ada', 'nobody']) {
+    const client = openClient(world)
+    await client.get('/sign-in')
+    const { status, text } = await client.post('/sign-in', { name, password: 'wrong wrong wrong' })
+    answers.add(`${status} ${text.replaceAll(client.token(), 'TOKEN').replace(`value="${name}"`, 'NAME')}`)
+    assert.equal((await client.post('/sign-in/code', { code: '000000' })).location, '/sign-in')
+  }
+  assert.equal(answers.size, 1)
+})
+
+onBothEngines('the second step is sent from a page of ours, in the browser that gave the password', async (world) => {
+  const phone = await setUpCodes(world, await signedIn(world))
+  const client = await halfIn(world)
+  const other = openClient(world)
+  await other.get('/sign-in')
+  const code = phone.next()
+  for (const [fields, headers] of [
+    [{ form: other.token() }, {}],
+    [{ form: '' }, {}],
+    [{}, { origin: 'https://evil.example' }],
+    [{}, { 'sec-fetch-site': 'cross-site' }],
+  ] as const)
+    assert.equal((await client.post('/sign-in/code', { code, ...fields }, headers)).status, 403)
+  assert.equal(client.cookies.has('berth_session'), false)
+  assert.equal((await client.post('/sign-in/code', { code })).status, 303, 'nothing of it used the code up')
+})
+
+onBothEngines(
+  'codes that are guessed from one address are counted for the address, over all people',
+  async (world) => {
+    await setUpCodes(world, await signedIn(world))
+    const client = await halfIn(world)
+    const statuses: number[] = []
+    for (let at = 0; at < 6; at++) statuses.push((await client.post('/sign-in/code', { code: '000000' })).status)
+    assert.ok(statuses.includes(429), statuses.join())
+    assert.equal(statuses[0], 403)
+  },
+  { BERTH_RATE_LIMITS: '{"sign-in-failures": {"total": 4, "seconds": 3600}}' },
+)

@@ -14,8 +14,9 @@ export function findChromium(): string | undefined {
   return folders.map((folder) => join(folder, 'chromium')).find((file) => existsSync(file))
 }
 
-export async function openChromium(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+/** `words`: further words of its command line. */
+export async function openChromium(executablePath: string, ...words: string[]): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...words] })
 }
 
 export type Window = { context: BrowserContext; page: Page; complaints: string[]; asked: Set<string> }
