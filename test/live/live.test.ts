@@ -12,6 +12,8 @@ import { becomes } from '../support/worlds/edge-world.ts'
 const VARIABLE = { key: 'SECRET_KEY', type: 'encrypted', target: ['production'] }
 
 async function openPages(world: World) {
+  // Once the service listens to other instances it takes everything as changed.
+  if (world.engine === 'postgres') await sleep(500)
   const made = await world.call('POST', '/v10/projects', { name: 'web' })
   assert.equal(made.status, 200, made.text)
   const origin = await world.listen()
