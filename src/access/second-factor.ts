@@ -24,8 +24,8 @@ export async function hasSecondFactor(db: Queries, userId: string): Promise<bool
 export function lacksFactor(userColumn: string) {
   const user = sql.ref(userColumn)
   return sql<number>`case when account.factor_demanded_at is null then 0
-    when exists (select 1 from totp where totp.user_id = ${user} and totp.confirmed_at is not null) then 0
-    when exists (select 1 from passkey where passkey.user_id = ${user}) then 0
+    when (select totp.confirmed_at from totp where totp.user_id = ${user}) is not null then 0
+    when (select passkey.id from passkey where passkey.user_id = ${user} limit 1) is not null then 0
     else 1 end`.as('lacks_factor')
 }
 

@@ -74,6 +74,11 @@ async function sayEverything(world: World): Promise<void> {
   await world.deps.db.write(async (tx) => {
     await tx.insertInto('session').values(session).execute()
     await tx.insertInto('half_sign_in').values({ hash: 'x', user_id: samples.spare.id, expires_at: 1 }).execute()
+    const identity = { user_id: samples.spare.id, issuer: 'https://login.example.com', sub: 'x' }
+    await tx
+      .insertInto('identity_link')
+      .values({ hash: 'x', ...identity, expires_at: 1 })
+      .execute()
     await tx.insertInto('spent_challenge').values({ hash: 'x', expires_at: 1 }).execute()
   })
   await world.openEdge()
