@@ -2,10 +2,10 @@
 import { hash } from 'node:crypto'
 import type { Visitor } from '../access/session.ts'
 import type { Refusal } from '../refusal.ts'
-import { type Asset, DROP, LIVE, SCRIPT, STYLE } from './assets.ts'
+import { type Asset, DROP, LIVE, SCRIPT, STYLE } from './assets/assets.ts'
+import { STYLESHEET } from './assets/stylesheet.ts'
 import { TOKEN_FIELD } from './form.ts'
 import { escapeText, type Html, html } from './html.ts'
-import { STYLESHEET } from './stylesheet.ts'
 
 export type Page = {
   title: string

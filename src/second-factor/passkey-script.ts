@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { assetOf } from '../pages/assets.ts'
+import { assetOf } from '../pages/assets/assets.ts'
 
 const LIBRARY = join(
   fileURLToPath(import.meta.resolve('@simplewebauthn/browser')),

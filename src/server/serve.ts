@@ -11,6 +11,7 @@ import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-
 import { BODY_LIMIT, type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
 import { type Bridge, openBridge } from '../pages/ask.ts'
 import { answerBrowser } from '../pages/browser.ts'
+import { zipPage } from '../pages/compress.ts'
 import type { Screen } from '../pages/screen.ts'
 import { Refusal } from '../refusal.ts'
 import { type Answers, openAnswers } from './answers.ts'
@@ -199,7 +200,12 @@ function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Scr
     const { status, headers, body, refusal } = await answerBrowser(deps, bridge, screen, request, error)
     watch.end(request, { since, status, refusal })
     reply.code(status).headers(headers)
-    if (typeof body === 'string' || request.method !== 'HEAD') return reply.send(body)
+    if (typeof body === 'string') {
+      const zipped = await zipPage(body, request.headers['accept-encoding'])
+      if (zipped) reply.header('content-encoding', 'gzip')
+      return reply.header('vary', 'accept-encoding').send(zipped ?? body)
+    }
+    if (request.method !== 'HEAD') return reply.send(body)
     body.destroy()
     return reply.send()
   }

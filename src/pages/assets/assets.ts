@@ -3,7 +3,8 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import type { Probe } from '../http/open-page.ts'
+import type { Probe } from '../../http/open-page.ts'
+import { takesGzip } from '../compress.ts'
 import { CONSOLE_STYLESHEET } from './console-stylesheet.ts'
 import { STYLESHEET } from './stylesheet.ts'
 
@@ -23,8 +24,8 @@ export function assetPages(assets: readonly Asset[]): Probe[] {
   return assets.map(({ path, contentType, bytes, zipped }) => ({
     path,
     contentType: `${contentType}; charset=utf-8`,
-    answer: (_, __, { acceptEncoding = '' }) => {
-      const zip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(acceptEncoding)
+    answer: (_, __, { acceptEncoding }) => {
+      const zip = takesGzip(acceptEncoding)
       return {
         status: 200,
         body: zip ? zipped : bytes,
