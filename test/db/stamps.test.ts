@@ -11,6 +11,7 @@ import type { Changed } from '../../src/db/changes.ts'
 import type { Queries } from '../../src/db/db.ts'
 import { RULES } from '../../src/db/subjects.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
+import { setUpCodes } from '../support/clients/second-factor.ts'
 import { openSamples } from '../support/sample-requests.ts'
 import { LATE_MS, openLateProxy } from '../support/servers/late-proxy.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
@@ -42,6 +43,8 @@ const SUBJECTS_OF: Record<string, (row: Record<string, unknown>, rows: Rows) => 
   transfer_request: ofProject,
   account: ofAccount('account', 'id'),
   member: ofAccount('account', 'team_id'),
+  totp: (row) => [`account ${row.user_id}`],
+  passkey: (row) => [`account ${row.user_id}`],
   token: ({ team_id, user_id }) => [`account ${team_id ?? user_id}`],
   configuration: ofAccount('account'),
   configuration_project: ofInstallations('id', 'configuration_id'),
@@ -111,8 +114,10 @@ async function changeAll(world: World, check: (change: Change) => Promise<void>)
     await check(change)
     began = performance.now()
   }
-  await signedIn(world)
+  const client = await signedIn(world)
   await after('a sign-in')
+  await setUpCodes(world, client)
+  await after('a second factor')
   await writeAll(world, samples, after)
   await sweepAll(world, after)
   const all = new Set(changes.flatMap(({ subjects }) => [...subjects].map((subject) => subject.split(' ', 1)[0])))
@@ -190,7 +195,8 @@ test('a transaction that changes very much raises everything, and one that is un
     // What the start wrote is told first.
     await world.call('POST', '/v10/projects', { name: 'web' })
     const heard = listen(world)
-    await becomes(async () => heard.length > 0, 5000)
+    // Lists are told last.
+    await becomes(async () => heard.some(({ changed }) => changed.toString().startsWith('projects ')), 5000)
     heard.length = 0
     const many = (tx: Queries) =>
       sql`insert into member (team_id, user_id, role, created_stamp) select 'team_' || n, ${userId}, 'VIEWER', n from generate_series(1, 1500) n`.execute(

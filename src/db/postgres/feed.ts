@@ -37,29 +37,34 @@ type Options = {
 /** Begins to tell, and to hear what others tell. */
 export function openFeed({ url, changes, db, onLost }: Options): Feed {
   const own = randomBytes(9).toString('base64url')
-  const unraised = openGathering()
+  const unread = openGathering()
   const untold = openGathering()
   const raise = (changed: Changed) => {
     changes.raise(changed)
     changes.tell(changed)
   }
   const flush = async () => {
-    if (!unraised.isEmpty()) {
-      const changed = await withLists(db, unraised.take())
-      raise(changed)
+    if (!unread.isEmpty()) {
+      const changed = unread.take()
+      const lists = await listsOf(db, changed)
+      if (lists.length > 0) raise(lists)
       untold.add(changed)
+      untold.add(lists)
     }
     await tell(db, own, untold.take()).catch((error) => {
       // The connection may be lost after the server took it: what is told twice is read anew for nothing.
       untold.add('all')
       throw error
     })
-    return !unraised.isEmpty()
+    return !unread.isEmpty()
   }
   const repeat = openRepeat(GATHER_MS, flush)
   const add = (changed: Changed) => {
-    unraised.add(changed)
-    if (!unraised.isEmpty()) repeat.wake()
+    if (changed.length === 0) return
+    // Visitors of this instance feel a pause at once; lists and other instances wait for the next round.
+    raise(changed)
+    unread.add(changed)
+    repeat.wake()
   }
   const stop = listenOnPostgres(url, CHANNEL, (payload) => hear(own, payload, { add, raise }), onLost)
   return {
@@ -110,14 +115,14 @@ function openGathering() {
   }
 }
 
-/** With the lists that the projects are in: what changes in a project changes its list. Where that cannot be read, anything may have changed. */
-async function withLists(db: Queries, changed: Changed): Promise<Changed> {
-  if (changed === 'all') return 'all'
+/** The lists that the projects are in: what changes in a project changes its list. Where that cannot be read, anything may have changed. */
+async function listsOf(db: Queries, changed: Changed): Promise<Changed> {
+  if (changed === 'all') return []
   const ids = changed.filter((one) => one.startsWith('project ')).map((one) => one.slice('project '.length))
-  if (ids.length === 0) return changed
+  if (ids.length === 0) return []
   const rows = await findAccounts(db, { ids: ids.join('\n') }).catch(() => undefined)
   if (rows === undefined) return 'all'
-  return [...new Set([...changed, ...rows.map((row): Subject => `projects ${row.account_id}`)])]
+  return rows.map((row): Subject => `projects ${row.account_id}`)
 }
 
 const findAccounts = prepared<{ ids: string }, { account_id: string }>((db, value) =>
