@@ -24,6 +24,8 @@ import { refusalsOfScreen, type Screen, type ScreenInput, type View, type Visito
 
 /** Where those go who are not signed in. */
 const SIGN_IN_PATH = '/sign-in'
+/** The pages of an account or a person: others hear of no changes. */
+const OF_ACCOUNT = /^\/console\/(account|t)(\/|$)/
 /** Where those go who gave their password too long ago. */
 const CONFIRM_PATH = '/confirm'
 const HOME = '/console'
@@ -85,7 +87,7 @@ export async function answerBrowser(
       if (fault.key === 'sign_in_again' || guest.visitor === undefined) return proveFirst(asked, guest)
       throw fault
     })
-    const follows = screen.method === 'GET' && !screen.fresh && !screen.once
+    const follows = screen.method === 'GET' && OF_ACCOUNT.test(screen.path) && !screen.fresh && !screen.once
     return reply(deps, guest, shown, follows ? stamp : undefined)
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }

@@ -4,13 +4,20 @@ import { Name, Slug } from '../accounts/schema.ts'
 import type { Ctx, Input } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
+import { OneOf } from '../schema/fields.ts'
 import { insertTeam } from './accounts.ts'
 
 /** A person is OWNER of so many teams at the most, whoever made them, before they make one more. */
 const MOST_OWNED = 20
 
 export const NewOwnTeam = Type.Object({ slug: Slug, name: Type.Optional(Name) })
-export const MadeOwnTeam = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() })
+/** SDKs before 1.8 refuse an answer without `billing`. */
+export const MadeOwnTeam = Type.Object({
+  id: Type.String(),
+  slug: Type.String(),
+  name: Type.String(),
+  billing: Type.Object({ plan: OneOf('hobby', 'pro', 'enterprise') }),
+})
 
 /**
  * Makes a team whose OWNER is the caller. Refuses: missing_permission 403 (a limited token; `BERTH_TEAMS_BY` is `operator`),
@@ -35,6 +42,6 @@ export async function createOwnTeam(
     .execute()
   if (owned.length >= MOST_OWNED) refuse('too_many_teams')
   const team = { slug: body.slug, name: body.name ?? body.slug, ownerId: who.userId }
-  const { id, slug, name } = await insertTeam(ctx, team, 'accepted')
-  return { id, slug, name }
+  const { id, slug, name, plan } = await insertTeam(ctx, team, 'accepted')
+  return { id, slug, name, billing: { plan } }
 }

@@ -60,6 +60,9 @@ async function tellMembers(story: Story, { bare }: Projects): Promise<void> {
     assert.deepEqual([found.computedProjectRole, found.teamRole], ['PROJECT_VIEWER', 'VIEWER'])
   })
   await use('removeTeamMember', { uid: person.id }, ({ id }) => assert.equal(id, team.teamId))
+  await use('createTeam', { slug: 'second', name: 'Second' }, ({ id, slug }) =>
+    assert.deepEqual([slug, id.startsWith('team_')], ['second', true]),
+  )
 }
 
 /** Two invitations more: one is taken back, one accepted. The SDKs know no link in the answer: it is read over plain HTTP. */
