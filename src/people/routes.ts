@@ -30,6 +30,7 @@ export const peopleRoutes = [
     tag: 'accounts',
     needs: ['team:write'],
     body: NewOwnTeam,
+    ignores: { body: { attribution: 'it says by which advertisement somebody came' } },
     run: createOwnTeam,
     refuses: ['slug_taken', 'too_many_teams'],
     status: 200,

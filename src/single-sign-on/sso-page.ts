@@ -5,7 +5,6 @@ import type { Actor, OperatorCtx } from '../context.ts'
 import { html } from '../pages/html.ts'
 import { localPath } from '../pages/local-path.ts'
 import { type Screen, type ScreenInput, screen, tokenField, type View, type VisitorCtx } from '../pages/screen.ts'
-import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { providerButton, SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
 import { confirmSession, endSession, startSession } from '../sign-in/sessions.ts'
@@ -71,7 +70,7 @@ export const singleSignOnScreens: readonly Screen[] = [
 
 async function begin(ctx: VisitorCtx, { query }: BeginInput): Promise<View> {
   const { provider } = ctx.deps.adapters
-  if (provider === undefined) refuse('not_found', 'There is no single sign-on here.')
+  if (provider === undefined) return { to: '/sign-in' }
   const purpose = { to: localPath(query.return, HOME), again: query.again === 'yes' }
   const tie = makeTie(ctx.formToken, purpose, ctx.now)
   try {
@@ -83,7 +82,7 @@ async function begin(ctx: VisitorCtx, { query }: BeginInput): Promise<View> {
 
 async function redeem(ctx: VisitorCtx, { query, url }: CallbackInput): Promise<Outcome> {
   const { provider } = ctx.deps.adapters
-  if (provider === undefined) refuse('not_found', 'There is no single sign-on here.')
+  if (provider === undefined) return { why: 'There is no single sign-on here.', status: 403 }
   const read = readTie(ctx.formToken, query.state ?? '', ctx.now)
   if (read === undefined)
     return { why: 'This sign-in was begun in another browser, was used, or is older than 10 minutes.', status: 403 }

@@ -239,3 +239,10 @@ onBothEngines(
   },
   settings,
 )
+
+onBothEngines('without a provider there is no button, and its addresses lead nowhere', async (world) => {
+  const client = openClient(world)
+  assert.doesNotMatch((await client.get('/sign-in')).text, /sign-in\/sso/)
+  assert.equal((await client.get('/sign-in/sso')).location, '/sign-in')
+  assert.equal((await client.get('/sign-in/sso/callback?code=a&state=b')).status, 403)
+})
