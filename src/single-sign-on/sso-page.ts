@@ -129,10 +129,10 @@ async function admit(ctx: VisitorCtx, _: CallbackInput, outcome: Outcome): Promi
 }
 
 async function enter(ctx: VisitorCtx, userId: string, vouched: Vouched, { to }: Purpose): Promise<View> {
-  const by = asPerson(ctx, userId)
-  await confirmIdentity(by, userId, vouched)
   if (await isSuspended(ctx, userId))
     return failed(ctx, { why: 'You are suspended here. Ask whoever runs this service.', status: 403 })
+  const by = asPerson(ctx, userId)
+  await confirmIdentity(by, userId, vouched)
   if (ctx.visitor) await endSession(ctx, ctx.visitor.sessionHash)
   return { to, session: await startSession(ctx, userId), done: { by, subjectId: userId } }
 }
@@ -152,9 +152,15 @@ async function confirmVisitor(
   return { to, done: { by, subjectId: userId } }
 }
 
+/** Whether somebody is suspended for another reason than that the provider did not vouch for them. */
 async function isSuspended({ db }: OperatorCtx, userId: string): Promise<boolean> {
-  const row = await db.selectFrom('account').select('suspended_at').where('id', '=', userId).executeTakeFirstOrThrow()
-  return row.suspended_at !== null
+  const row = await db
+    .selectFrom('account')
+    .leftJoin('identity', 'identity.user_id', 'account.id')
+    .select(['account.suspended_at', 'identity.ended_at'])
+    .where('account.id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return row.suspended_at !== null && row.suspended_at !== row.ended_at
 }
 
 function asPerson(ctx: VisitorCtx, id: string): VisitorCtx & { actor: Actor } {
