@@ -83,6 +83,12 @@ function nameOfPlace(place: Place): string {
   return 'person' in place ? 'your account' : (place.project ?? place.account.slug)
 }
 
+/** The project in which one is: without it the tabs of one project look as those of another. */
+function crumb(place: Place | undefined): Html | undefined {
+  if (place === undefined || !('account' in place) || place.project === undefined) return undefined
+  return html`<a class="crumb" href="${projectPath(place.account, place.project)}">${place.project}</a>`
+}
+
 function bar(ctx: PersonCtx, place: Place | undefined, accounts: readonly OwnAccount[]): Html {
   const { name, username, isOperator } = ctx.visitor
   const account = place !== undefined && 'account' in place ? place.account : undefined
@@ -92,6 +98,7 @@ function bar(ctx: PersonCtx, place: Place | undefined, accounts: readonly OwnAcc
 ${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === account?.id && html` aria-current="true"`}>${nameOf(one)}</a>`)}
 <a href="/console/teams/new">Make a team</a>
 </div></details>
+${crumb(place)}
 <details class="menu right"><summary>${name ?? username}</summary><div>
 <a href="/console/account">Your account</a>
 ${isOperator && html`<a href="/console/operator">Operator</a>`}

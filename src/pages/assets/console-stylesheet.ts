@@ -65,6 +65,9 @@ export const CONSOLE_STYLESHEET = `
 .console details > summary { cursor: pointer; padding: .25rem 0 }
 .console details.menu { position: relative }
 .console .bar > .right { margin-left: auto }
+.console .crumb { font-weight: 600; color: inherit; text-decoration: none; overflow-wrap: anywhere }
+.console .crumb::before { content: '/'; margin-right: 1rem; color: var(--soft); font-weight: 400 }
+.console .crumb:hover { text-decoration: underline }
 .console details.menu > summary { list-style: none; display: inline-flex; align-items: center; gap: .35rem; padding: .35rem .7rem; border: 1px solid var(--line); border-radius: 6px; color: var(--ink); font-weight: 600 }
 .console details.menu > summary::-webkit-details-marker { display: none }
 .console details.menu > summary::after { content: '▾'; color: var(--soft) }
