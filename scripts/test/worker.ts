@@ -23,10 +23,13 @@ process.on('exit', (code) => {
   noteEnd(folder, worker, { ...ended, code })
 })
 
+/** A backup that a service makes within the process keeps what it writes to itself, and the next file starts a PostgreSQL of another user. */
+const umask = process.umask()
 let files = 0
 for (const { file, name } of takeFiles(folder, worker)) {
   ended.file = name
   const before = process.exitCode
+  process.umask(umask)
   // A suite for each file: what a file opens for its tests is closed after them, and not before or after those of another.
   await describe(name, async () => {
     try {

@@ -33,7 +33,7 @@ export async function openWindow(browser: Browser, width: number, script = false
   const complaints: string[] = []
   const asked = new Set<string>()
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.text()} ${message.location().url}`)
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('dialog', (dialog) => {
