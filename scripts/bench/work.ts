@@ -39,8 +39,10 @@ export async function measureCase(work: Work, measured: Case): Promise<CaseResul
   const opened = work.stores[measured.store]!
   const connections = CONNECTIONS[engine]
   const goals = measured.goals[engine]!
-  if (measured.makesProjects) await makeEmpty(opened, 'imitated', NEW_PROJECTS)
-  await imitate(opened.server.origin, bare, questionOf(measured, opened))
+  // Two cases make projects in one store: the names are new in each.
+  const imitated = newNames()
+  if (measured.makesProjects) await makeEmpty(opened, imitated, NEW_PROJECTS)
+  await imitate(opened.server.origin, bare, questionOf(measured, opened, imitated))
   const names: Compared[] = ['bare']
   if (work.peer && measured.peer) names.push('peer')
   if (work.before) names.push('before')
@@ -87,9 +89,8 @@ function sideOf({ asked, store, beside, makesProjects }: Case, opened: Opened): 
 }
 
 /** A request of the case, another one each time where it makes something. */
-function questionOf(measured: Case, opened: Opened) {
+function questionOf(measured: Case, opened: Opened, names: string) {
   let i = 0
-  const names = measured.makesProjects ? 'imitated' : newNames()
   const asked: Asked = { ...measured.asked(names), headers: { authorization: opened.authorization() } }
   return () => fill(asked, i++, 0)
 }

@@ -8,7 +8,7 @@ type Failure = { name: string; how: string; why: string }
 
 const root = join(import.meta.dirname, '..', '..')
 /** Lines that tell why a part failed: a failed test, a broken promise, a step of the check, or an error. */
-const TELLS = /✖|^not ok|BROKEN|FAILED|^failed:|\berror\b|Error:|^\s+[+-] |took \d+ s:/i
+const TELLS = /✖|^not ok|\bBROKEN\b|\bFAILED\b|^failed:|\b[Ee]rror\b|Error:|^\s+[+-] |took \d+ s:/
 const LINES_OF_A_FAILURE = 40
 
 /**
@@ -77,7 +77,7 @@ function endOf(child: ChildProcess): Promise<string> {
 function whyFailed(said: string): string {
   const lines = said.trimEnd().split('\n')
   const last = lines.slice(-10)
-  const telling = lines.slice(0, -10).filter((line) => TELLS.test(line))
+  const telling = lines.slice(0, -10).filter((line) => TELLS.test(line) && !/^\s*✔/.test(line))
   return `${[...telling.slice(0, LINES_OF_A_FAILURE), '…', ...last].map((line) => line.slice(0, 300)).join('\n')}\n`
 }
 
