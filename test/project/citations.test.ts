@@ -11,7 +11,7 @@ import { test } from 'node:test'
 import { root } from '../support/root.ts'
 
 const FOLDERS = ['src', 'test', 'scripts', 'bin', 'deploy', '.ci', 'docs']
-const AT_ROOT = ['README.md', 'CHANGELOG.md', 'SECURITY.md']
+const AT_ROOT = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
 const SPECIFICATION = 'docs/spec/specification.md'
 
 type Page = { sections: string[]; numbers: Set<string>; anchors: Set<string> }
