@@ -2,6 +2,7 @@
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { LimitSettings } from './limits.ts'
+import { withCredentials } from './settings/credentials.ts'
 import { BadSetting, type Kind, type Setting } from './settings/kinds.ts'
 import type { Sender, SmtpSetting } from './settings/mail.ts'
 import type { GroupRule } from './settings/sign-in.ts'
@@ -146,8 +147,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
 /** Reads every setting of the table; empty text counts as not set. Throws BadSetting, naming the variable and what it may be. */
 function readSettings(env: Record<string, string | undefined>): Values {
+  const texts = withCredentials(env, SETTINGS)
   const values = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
-    const text = env[name] || setting.default
+    const text = texts[name] || setting.default
     return [name, text === undefined ? undefined : setting.kind.read(name, text)]
   })
   return Object.fromEntries(values)

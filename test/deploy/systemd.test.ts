@@ -1,0 +1,40 @@
+/** The unit takes from Berth what it does not use, as systemd itself judges. docs/deploying.md: systemd. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { lacking, starts } from '../support/programs.ts'
+import { root } from '../support/root.ts'
+import { unitOf } from './recipes.ts'
+
+const file = join(root, 'deploy', 'berth.service')
+const skip = starts('systemd-analyze', '--version') ? false : lacking('systemd-analyze', 'systemd', 'the systemd unit')
+
+test('systemd-analyze gives the unit at most 2.0 of 10 (none is better)', { skip }, () => {
+  const judged = execFileSync('systemd-analyze', ['security', '--offline=true', '--no-pager', file], {
+    encoding: 'utf8',
+  })
+  const [, exposure] = /Overall exposure level for berth\.service: ([\d.]+)/.exec(judged) ?? assert.fail(judged)
+  assert.ok(Number(exposure) <= 2, judged)
+})
+
+test('systemd knows every line of the unit', { skip }, () => {
+  const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
+  const said = stderr.split('\n').filter((line) => line.includes('berth.service'))
+  // The executable is not installed here.
+  assert.deepEqual(
+    said.filter((line) => !line.includes('/usr/local/bin/berth is not executable')),
+    [],
+    stderr,
+  )
+})
+
+test('the unit starts the executable, waits for an orderly end, and starts it again but for a bad setting', () => {
+  const said = Object.fromEntries(unitOf('deploy/berth.service'))
+  assert.equal(said.ExecStart, '/usr/local/bin/berth serve')
+  assert.equal(said.RestartPreventExitStatus, '78')
+  // It ends after 9 s at the latest: docs/operations.md: Start and stop.
+  assert.ok(Number(said.TimeoutStopSec) > 9)
+  for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp']) assert.equal(said[name], 'yes', name)
+  assert.equal(said.ProtectSystem, 'strict')
+})
