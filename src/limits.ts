@@ -73,6 +73,8 @@ export const LIMITS = {
   'drain-test': { total: 20, seconds: 60, of: ['testDrain'] },
   'user-read': { total: 500, seconds: 60, of: ['getAuthUser'] },
   'team-read': { total: 600, seconds: 60, of: ['getTeam', 'getTeams'] },
+  /** Each reads up to some ten thousand rows. */
+  search: { total: 120, seconds: 60, of: ['searchAccount'] },
   'token-create': { total: 32, seconds: 3600, of: ['createAuthToken'] },
   'transfer-code': { total: 60, seconds: 60, of: ['acceptProjectTransferRequest'] },
   /** Every other GET of the public API, and every other write. */

@@ -28,6 +28,7 @@ import { peopleRoutes } from './people/routes.ts'
 import { linkRoutes } from './projects/link-routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { promotionRoutes } from './promotion/routes.ts'
+import { searchRoutes } from './search/routes.ts'
 import { sharedEnvRoutes } from './shared-env/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { transferRoutes } from './transfer/routes.ts'
@@ -52,6 +53,7 @@ const routes = [
   ...accountRoutes,
   ...memberRoutes,
   ...tokenRoutes,
+  ...searchRoutes,
   ...invitationRoutes,
   ...webhookRoutes,
   ...deliveryRoutes,

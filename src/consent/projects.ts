@@ -1,6 +1,7 @@
 /** The projects that the consent page offers: first the ticked ones, then others by name, up to a limit. */
 import { sql } from 'kysely'
 import { chunks } from '../db/chunks.ts'
+import { containing } from '../db/db.ts'
 import type { OwnAccount } from '../pages/acting.ts'
 import type { PersonCtx } from '../pages/screen.ts'
 import type { Chosen } from './consent-page.ts'
@@ -26,7 +27,7 @@ export async function shownProjects(ctx: PersonCtx, account: OwnAccount, chosen:
   const tickedIds = new Set(ticked.map((project) => project.id))
   // Ticked projects may be found again, so this reads as many more. One more on top tells whether there are further ones.
   const projects = await projectsOf(ctx, account)
-    .where(sql<boolean>`name like ${containing(chosen.find)} escape '!'`)
+    .where(sql<boolean>`name like ${containing(chosen.find.trim())} escape '!'`)
     .orderBy('name')
     .limit(OFFERED + tickedIds.size + 1)
     .execute()
@@ -45,9 +46,4 @@ export async function chosenProjects(ctx: PersonCtx, account: OwnAccount, ids: r
 
 function projectsOf(ctx: PersonCtx, account: OwnAccount) {
   return ctx.db.selectFrom('project').select(['id', 'name']).where('account_id', '=', account.id)
-}
-
-/** A pattern that matches names containing the text. Names are lower case, so a lower-case pattern ignores case on both engines. */
-function containing(search: string): string {
-  return `%${search.trim().toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
 }

@@ -99,6 +99,7 @@ ${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === account?.
 <a href="/console/teams/new">Make a team</a>
 </div></details>
 ${crumb(place)}
+<form class="search" action="/console/search" role="search" aria-label="Search"><input type="search" name="q" aria-label="Search" placeholder="Search" aria-keyshortcuts="/ Control+K" data-search autocomplete="off" spellcheck="false">${account && html`<input type="hidden" name="in" value="${account.slug}">`}</form>
 <details class="menu right"><summary>${name ?? username}</summary><div>
 <a href="/console/account">Your account</a>
 ${isOperator && html`<a href="/console/operator">Operator</a>`}

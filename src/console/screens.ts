@@ -18,6 +18,7 @@ import { envFileScreens } from './project/variables/env-file.ts'
 import { variableFormScreens } from './project/variables/form.ts'
 import { variableHistoryScreens } from './project/variables/history.ts'
 import { variableScreens } from './project/variables/list.ts'
+import { searchScreens } from './search.ts'
 import { activityScreens } from './team/activity.ts'
 import { memberScreens } from './team/members.ts'
 import { teamSettingsScreens } from './team/settings.ts'
@@ -58,6 +59,7 @@ export const CONSOLE: readonly Screen[] = [
   ...profileScreens,
   ...securityScreens,
   ...ownTokenScreens,
+  ...searchScreens,
   ...operatorScreens,
   ...liveScreens,
 ]

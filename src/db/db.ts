@@ -169,3 +169,8 @@ function compile<Values extends object, Result>(
       slots.map((slot) => (slot instanceof StandIn ? (values as Record<string, unknown>)[slot.name] : slot)),
   }
 }
+
+/** The pattern of `like … escape '!'` that finds a text within another one. It is in lower case, so what it is compared with must be too. */
+export function containing(text: string): string {
+  return `%${text.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
+}

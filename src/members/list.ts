@@ -1,11 +1,11 @@
 /** Lists of members: of a team, and of those who see a project. */
 
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Ctx, Input } from '../context.ts'
-import type { Row, Schema } from '../db/schema.ts'
+import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, page, stampAfter, stampBefore } from '../http/page.ts'
+import { isCalled } from '../model/account.ts'
 import { ROLE_PERMISSIONS, ROLES, type Role } from '../permissions/roles.ts'
 import { MOST_INVITATIONS, pendingOf } from './invitations.ts'
 import type { MembersQuery, ProjectMemberList, ProjectMembersQuery, ProjectRole } from './schema.ts'
@@ -68,17 +68,6 @@ async function findInvited(ctx: Ctx, teamId: string, query: MembersQuery) {
 function pageOf<T>({ limit = DEFAULT_LIMIT, until }: MembersQuery, entries: T[], stampOf: (row: T) => number) {
   const { rows, pagination } = page(entries, limit, until, stampOf)
   return { rows, pagination: { ...pagination, hasNext: pagination.next !== null } }
-}
-
-/** Part of username, email or name. The first two are lower case; a name is lowered as far as the engine lowers. */
-function isCalled(search: string) {
-  const part = `%${search.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
-  return (eb: ExpressionBuilder<Schema, 'member' | 'account'>): Expression<SqlBool> =>
-    eb.or([
-      sql<boolean>`account.slug like ${part} escape '!'`,
-      sql<boolean>`account.email like ${part} escape '!'`,
-      sql<boolean>`lower(account.name) like ${part} escape '!'`,
-    ])
 }
 
 function showMember(

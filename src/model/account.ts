@@ -1,5 +1,7 @@
 /** An account: a user or a team. */
+import { type RawBuilder, sql } from 'kysely'
 import type { OperatorCtx, Params } from '../context.ts'
+import { containing } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 import { refuse } from '../refusal.ts'
 
@@ -11,4 +13,10 @@ export async function findAccount(ctx: OperatorCtx, params: Params): Promise<Row
   if (row === undefined || (kind !== undefined && row.kind !== kind))
     refuse('not_found', `No ${kind ?? 'account'} "${id}".`)
   return row
+}
+
+/** Whether a row of `account` has a text in its slug, email or name. The first two are lower case; a name is lowered as far as the engine lowers. */
+export function isCalled(search: string): RawBuilder<boolean> {
+  const part = containing(search)
+  return sql`(account.slug like ${part} escape '!' or account.email like ${part} escape '!' or lower(account.name) like ${part} escape '!')`
 }

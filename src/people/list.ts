@@ -1,10 +1,12 @@
 /** People, teams and tokens, as the operator lists and finds them. */
-import { type ExpressionBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import { momentOf } from '../clock.ts'
 import type { Input, OperatorCtx } from '../context.ts'
-import type { Row, Schema } from '../db/schema.ts'
+import { containing } from '../db/db.ts'
+import type { Row } from '../db/schema.ts'
 import { DEFAULT_LIMIT, LOOKED_THROUGH, pageLookedFor, stampBefore } from '../http/page.ts'
+import { isCalled } from '../model/account.ts'
 import type { PeopleQuery, PersonList, TeamList, TokenList, TokenOf, TokensQuery } from './schema.ts'
 
 /** Lists users, newest first. What a filter asks for is looked for among the next LOOKED_THROUGH accounts a page. */
@@ -46,16 +48,6 @@ async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: Pe
     .offset(sql.lit(LOOKED_THROUGH - 1))
     .limit(sql.lit(1))
   return pageLookedFor(rows, limit, until, (row) => row.created_stamp, last)
-}
-
-function isCalled(search: string) {
-  const part = `%${search.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
-  return (eb: ExpressionBuilder<Schema, 'account'>) =>
-    eb.or([
-      sql<boolean>`account.slug like ${part} escape '!'`,
-      sql<boolean>`account.email like ${part} escape '!'`,
-      sql<boolean>`lower(account.name) like ${part} escape '!'`,
-    ])
 }
 
 export function showPersonRow(row: Row<'account'> & { seen_at: number | null }) {
@@ -101,7 +93,7 @@ export async function listAllTokens(
       .where(sql<boolean>`coalesce((select seen.at from seen where seen.id = token.id), 0) < ${unusedSince}`)
   }
   if (search) {
-    const part = `%${search.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
+    const part = containing(search)
     select = select.where(({ or }) =>
       or([
         sql<boolean>`lower(token.name) like ${part} escape '!'`,

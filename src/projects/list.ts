@@ -2,7 +2,7 @@
 import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../context.ts'
-import { prepared } from '../db/db.ts'
+import { containing, prepared } from '../db/db.ts'
 import type { Row, Schema } from '../db/schema.ts'
 import { hasEdgeConfig } from '../env/project-env.ts'
 import { mapInPieces } from '../event-loop.ts'
@@ -154,9 +154,4 @@ function urlOf(text: string): string {
     .toLowerCase()
     .replace(/\/$/, '')
     .replace(/\.git$/, '')
-}
-
-/** Names are lower case, so a lower-case pattern makes the search blind to case on both engines. */
-function containing(search: string): string {
-  return `%${search.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`
 }

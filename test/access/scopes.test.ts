@@ -127,7 +127,8 @@ const ORACLE: Record<string, Needs> = {
   /** It may add a domain, too. */
   assignAlias: { ...PROMOTE, domain: 'write' },
   assignAliasAsCli: { ...PROMOTE, domain: 'write' },
-  // Accounts.
+  // Accounts. Of a search other scopes decide what it finds: test/search/search.test.ts.
+  searchAccount: { team: 'read' },
   getAuthUser: { user: 'read' },
   getTeams: { team: 'read' },
   getTeam: { team: 'read' },

@@ -228,6 +228,7 @@ const DOMAINS: Record<string, string> = {
   deleteDomain: 'removed.org',
 }
 const QUERIES: Record<string, string> = {
+  searchAccount: 'q=web',
   removeProjectAlias: 'domain=alias.example.com',
   operatorDeleteUser: 'force=true',
   putProjectEnvFile: 'target=preview',

@@ -49,13 +49,17 @@ export const projectListScreens: readonly Screen[] = [
   }),
 ]
 
-/** The projects of the default team, or of the person where there is none. */
 async function openConsole(ctx: ConsoleCtx) {
+  return { to: accountPath({ slug: await homeSlug(ctx) }) }
+}
+
+/** The slug of the default team, or of the person where there is none. The page asks `getAuthUser`. */
+export async function homeSlug(ctx: ConsoleCtx): Promise<string> {
   const { user } = await ctx.ask<{ user: { username: string; defaultTeamId: string | null } }>('getAuthUser')
   const team = user.defaultTeamId
     ? await ctx.db.selectFrom('account').select('slug').where('id', '=', user.defaultTeamId).executeTakeFirst()
     : undefined
-  return { to: accountPath({ slug: team?.slug ?? user.username }) }
+  return team?.slug ?? user.username
 }
 
 async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {

@@ -1,0 +1,146 @@
+/** One search over what an account has, which every page of the console leads to. docs/console.md: Search. */
+import type { Static } from 'typebox'
+import { accountsOf, nameOf, type OwnAccount } from '../pages/acting.ts'
+import { type Html, html } from '../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../pages/screen.ts'
+import { Refusal } from '../refusal.ts'
+import { Type } from '../schema/builder.ts'
+import type { Kind, SearchResult, SearchResults } from '../search/schema.ts'
+import { faultOf, field, type Refused, refusedOf } from './action.ts'
+import { select } from './fields.ts'
+import { accountIn, accountPath, projectPath, showPage } from './frame.ts'
+import { homeSlug } from './project/list.ts'
+
+const LIMIT = '10'
+/** The route says what is wrong with the text, so that what was typed comes back. */
+const Query = Type.Object({
+  q: Type.Optional(Type.String()),
+  /** The slug of an account. */
+  in: Type.Optional(Type.String({ maxLength: 100 })),
+})
+
+export const searchScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: '/console/search',
+    name: 'consoleSearch',
+    query: Query,
+    asks: ['searchAccount', 'getAuthUser'],
+    run: showSearch,
+  }),
+]
+
+type Of = { account: OwnAccount; q: string }
+
+/** TABLE what each kind is called, the page of a result, and the list in which the search goes on, where that list has one. */
+const GROUPS: Record<
+  Kind,
+  { words: string; to: (account: OwnAccount, one: SearchResult) => string; more?: (of: Of) => string }
+> = {
+  project: {
+    words: 'Projects',
+    to: (account, { name }) => projectPath(account, name),
+    more: ({ account, q }) => `${accountPath(account)}?${new URLSearchParams({ search: q })}`,
+  },
+  domain: {
+    words: 'Domains',
+    to: (account, { name, project }) => projectPath(account, project!.name, `domains/${encodeURIComponent(name)}`),
+  },
+  variable: {
+    words: 'Variables',
+    to: (account, { name, project }) =>
+      `${projectPath(account, project!.name, 'variables')}?${new URLSearchParams({ search: name })}`,
+  },
+  person: {
+    words: 'People',
+    to: (account, { name }) => membersPath(account, name),
+    more: ({ account, q }) => membersPath(account, q),
+  },
+  integration: { words: 'Integrations', to: (account, { id }) => accountPath(account, `integrations/${id}`) },
+  app: { words: 'Apps', to: (account, { id }) => accountPath(account, `apps/${id}`) },
+}
+
+function membersPath(account: OwnAccount, search: string): string {
+  return `${accountPath(account, 'members')}?${new URLSearchParams({ search })}`
+}
+
+async function showSearch(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>) {
+  const account = await accountIn(ctx, { slug: query.in || (await homeSlug(ctx)) })
+  const q = (query.q ?? '').trim()
+  const found = q === '' ? undefined : await ask(ctx, account, q)
+  const refused = found instanceof Refusal ? refusedOf(found, { q }) : undefined
+  return {
+    ...(await showPage(
+      ctx,
+      { account, tab: 'search' },
+      {
+        title: q === '' ? 'Search' : `${q.slice(0, 100)} · Search`,
+        body: html`<div class="top"><h1>Search</h1></div>
+${faultOf(refused)}
+${searchForm(await accountsOf(ctx), account, q, refused)}
+${found === undefined ? nothingAsked() : !(found instanceof Refusal) && showFound({ account, q }, found)}`,
+      },
+    )),
+    ...(found instanceof Refusal && { status: found.status }),
+  }
+}
+
+/** What is found, or how the route refuses the text itself. */
+async function ask(ctx: ConsoleCtx, account: OwnAccount, q: string): Promise<SearchResults | Refusal> {
+  try {
+    return await ctx.ask<SearchResults>('searchAccount', { account, query: { q, limit: LIMIT } })
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 400) return error
+    throw error
+  }
+}
+
+function searchForm(
+  accounts: readonly OwnAccount[],
+  account: OwnAccount,
+  q: string,
+  refused: Refused | undefined,
+): Html {
+  const choices = accounts.map((one) => [one.slug, nameOf(one)] as const)
+  return html`<form class="filter card" action="/console/search" role="search" aria-label="Search an account">
+<div>${field('q', 'Part of a name, a key or an email', { value: q, type: 'search', refused, attributes: html` data-search autocomplete="off" autocapitalize="none" spellcheck="false"` })}</div>
+<div>${select('in', 'In', choices, { value: account.slug })}</div>
+<button class="quiet">Search</button>
+</form>`
+}
+
+function nothingAsked(): Html {
+  return html`<div class="card empty"><h2>What are you looking for?</h2>
+<p>Projects, domains, keys of variables, people, integrations and apps of the account are found by a part of their names.</p>
+<p class="soft small">With a keyboard: <kbd>/</kbd> or <kbd>Ctrl</kbd> <kbd>K</kbd> lead here from every page.</p></div>`
+}
+
+function showFound(of: Of, { results, more, partial }: SearchResults): Html {
+  const groups = [...Map.groupBy(results, ({ kind }) => kind)]
+  return html`${results.length === 0 && html`<p class="card empty">Nothing in ${of.account.slug} has “${of.q}” in its name.</p>`}
+${groups.map(([kind, some]) => group(of, kind, some, more.includes(kind)))}
+${partial.length > 0 && html`<p class="notice">The account has very many ${listOf(partial)}. Not all of them were looked at: look for the others on the pages of their projects.</p>`}`
+}
+
+function group(of: Of, kind: Kind, results: readonly SearchResult[], hasMore: boolean): Html {
+  const { words, to, more } = GROUPS[kind]
+  const path = more?.(of)
+  return html`<section class="card"><h2>${words}</h2><ul class="plain rows">
+${results.map((one) => html`<li><a href="${to(of.account, one)}">${one.title ?? one.name}</a>${aside(one)}</li>`)}
+</ul>${
+    hasMore &&
+    html`<p class="soft small">${path === undefined ? 'There are more. Type more of the name.' : html`<a href="${path}">More ${words.toLowerCase()}</a>`}</p>`
+  }</section>`
+}
+
+/** What tells a result from others of the same name. */
+function aside({ name, title, email, project }: SearchResult): Html | undefined {
+  const said = [title !== undefined && title !== name && name, email, project && `in ${project.name}`].filter(Boolean)
+  return said.length === 0 ? undefined : html` <span class="soft small">${said.join(' · ')}</span>`
+}
+
+function listOf(kinds: readonly Kind[]): string {
+  return new Intl.ListFormat('en', { type: 'conjunction' }).format(
+    kinds.map((kind) => GROUPS[kind].words.toLowerCase()),
+  )
+}
