@@ -73,6 +73,11 @@ export const REFUSALS = {
     'MAX_ENVS_EXCEEDED',
     'A project has at most 1,000 variables and 64 KiB of values in each environment.',
   ],
+  env_plan_changed: [
+    409,
+    'conflict',
+    'The variables were changed after this plan was made, so nothing was done. Look at the new plan.',
+  ],
   env_too_many: [400, 'TOO_MANY_KEYS', 'One request carries at most 1,000 variables.'],
   env_already_exists: [
     403,

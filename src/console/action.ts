@@ -11,6 +11,7 @@ import { accountIn } from './frame.ts'
 
 /** Why a form was refused, the field that it is about, what was typed, and what the route tells beside the sentence. */
 export type Refused = {
+  key?: RefusalKey
   message: string
   field: string | undefined
   typed: Record<string, unknown>
@@ -46,7 +47,7 @@ const FIELD_OF: Partial<Record<RefusalKey, string>> = {
 }
 
 /** A page that may show what was refused of one of its forms. */
-type Showing = (ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) => Promise<Page>
+export type Showing = (ctx: ConsoleCtx, input: ScreenInput, refused?: Refused) => Promise<Page>
 
 type Action<F extends TSchema, A> = {
   /** Where the form goes: below the page that shows it. */
@@ -116,7 +117,7 @@ export function refusedOf(
   const about = named ?? FIELD_OF[key]
   const field = about && (names[about] ?? about.split('.')[0])
   const called = named === undefined || field === undefined ? message : message.replace(`\`${named}\``, `\`${field}\``)
-  return { message: called, field, typed: (form ?? {}) as Record<string, unknown>, extra }
+  return { key, message: called, field, typed: (form ?? {}) as Record<string, unknown>, extra }
 }
 
 /** The refusal above a form; undefined when there is none. */

@@ -2,14 +2,30 @@
 import { type Html, html } from '../pages/html.ts'
 import { type PersonCtx, tokenField } from '../pages/screen.ts'
 
-/** A form that is one button. `label`: what the button does to what, where its words alone do not say it. */
+/** The heading of a page, with what can be done beside it. */
+export function heading(title: string, ...beside: (Html | undefined | false)[]): Html {
+  return html`<div class="top"><h1>${title}</h1>${beside.filter((one) => one !== undefined && one !== false)}</div>`
+}
+
+type ButtonOptions = {
+  /** What the button does to what, where its words alone do not say it. It begins with the words. */
+  label?: string
+  look?: string
+  fields?: Record<string, string>
+  /** Its answer is a page that is shown once, and no redirect. */
+  showsOnce?: true
+}
+
+/** A form that is one button. */
 export function button(
   ctx: PersonCtx,
   path: string,
   words: string,
-  { label, look = 'quiet small', fields = {} }: { label?: string; look?: string; fields?: Record<string, string> } = {},
+  { label, look = 'quiet small', fields = {}, showsOnce }: ButtonOptions = {},
 ): Html {
-  return html`<form method="post" action="${path}">${tokenField(ctx)}${Object.entries(fields).map(
+  return html`<form method="post" action="${path}"${showsOnce && html` data-turbo="false"`}>${tokenField(ctx)}${Object.entries(
+    fields,
+  ).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )}<button class="${look}"${label && html` aria-label="${label}"`}>${words}</button></form>`
 }
@@ -18,6 +34,14 @@ export function button(
 export function askedTwice(ctx: PersonCtx, path: string, words: string, warning: Html | string): Html {
   return html`<details class="twice"><summary class="button quiet">${words}…</summary>
 <div class="card danger-zone"><p>${warning}</p>${button(ctx, path, words, { look: 'danger' })}</div></details>`
+}
+
+/** A form that looks for something in a list. */
+export function searchForm(path: string, label: string, search: string | undefined): Html {
+  return html`<form class="search card" action="${path}" role="search">
+<input type="search" name="search" value="${search}" aria-label="${label}" placeholder="${label}" maxlength="100">
+<button class="quiet">Search</button>
+</form>`
 }
 
 /** The ways to the newest and to older rows. `path`: of the list; `query`: what it was asked, with the `until` of this page. */

@@ -76,14 +76,16 @@ export function typedText(text: string): string {
 
 /**
  * A table. One that is wider than the window is scrolled by itself, by keyboard too. `rows`: on a small window its cells follow each other
- * without their headers, where each says by itself what it is. Of `headers`, `false` is left out.
+ * without their headers, where each says by itself what it is. Of `headers`, `false` is left out. `none`: what is said where there is no row.
  */
 export function sheet(
   caption: string,
   headers: readonly (string | false)[],
   rows: readonly Html[],
   kind: 'table' | 'rows' = 'table',
+  none?: string,
 ): Html {
+  if (rows.length === 0 && none !== undefined) return html`<p class="card empty">${none}</p>`
   return html`<div class="sheet ${kind}" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${headers.filter((one) => one !== false).map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}>${one}</th>`)}</tr></thead><tbody>
 ${rows}
 </tbody></table></div>`

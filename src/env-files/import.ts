@@ -2,13 +2,14 @@
  * Importing a whole `.env` text: it is merged into the variables, or replaces them. All of it happens or nothing. The answer is the
  * plan; a dry run only makes the plan.
  */
+import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { isVisible, mustChange, mustTouch } from '../env/access.ts'
 import { type Prepared, planOf, prepare } from '../env/prepare.ts'
 import { type Draft, mustBeVariable, targetsNamed, typeIn } from '../env/rules.ts'
-import { MOST_VARIABLES, showTargets, TARGETS, type Target, targetsIn } from '../env/schema.ts'
+import { MOST_VARIABLES, showTargets, type Target, targetsIn } from '../env/schema.ts'
 import {
   findByKeys,
   holdersOf,
@@ -22,41 +23,16 @@ import {
 import { addIfFits, differenceOf, readUsage } from '../env/usage.ts'
 import { newId } from '../ids.ts'
 import { Refusal, refuse } from '../refusal.ts'
-import { Type } from '../schema/builder.ts'
-import { OneOf } from '../schema/fields.ts'
 import { openSecretBox, openSecretBoxToWrite, type SecretBox } from '../secrets/data-keys.ts'
 import { type BadLine, parseDotenv, quoted } from './dotenv.ts'
-
-const NAME = '[A-Za-z0-9_-]{1,100}'
-
-export const ImportQuery = Type.Object({
-  mode: Type.Optional(OneOf('merge', 'replace')),
-  target: Type.String({
-    pattern: `^${NAME}(,${NAME}){0,19}$`,
-    description:
-      'one of production, preview, development and the slugs or ids of custom environments, or several with commas between',
-  }),
-  gitBranch: Type.Optional(Type.String({ maxLength: 250 })),
-  type: Type.Optional(OneOf('plain', 'encrypted', 'sensitive')),
-  dryRun: Type.Optional(Type.Boolean({ description: 'answer the plan and change nothing' })),
-})
-export const EnvFile = Type.String({ description: 'KEY=value lines, as dotenv reads them' })
-const SomeKeys = Type.Array(Type.String())
-export const ImportAnswer = Type.Object({
-  mode: OneOf('merge', 'replace'),
-  target: Type.Array(OneOf(...TARGETS)),
-  customEnvironmentIds: Type.Array(Type.String()),
-  gitBranch: Type.Optional(Type.String()),
-  dryRun: Type.Boolean(),
-  plan: Type.Object({ created: SomeKeys, updated: SomeKeys, removed: SomeKeys, unchanged: SomeKeys }),
-})
+import type { ImportAnswer, ImportQuery } from './schema.ts'
 
 type ImportInput = Input<Static<typeof ImportQuery>, string>
 type Keys = Static<typeof ImportAnswer>['plan']
 type Variable = Row<'env_var'>
 
 /** What an import changes, and what its answer says. */
-type ImportPlan = { targets: readonly Target[]; keys: Keys; upsert: Plan | undefined }
+type ImportPlan = { targets: readonly Target[]; keys: Keys; digest: string; upsert: Plan | undefined }
 
 /** Plans the import of many lines before its transaction. */
 export async function prepareImport(
@@ -71,7 +47,8 @@ export async function prepareImport(
 /**
  * Merges a `.env` text into the variables of these targets (and branch), or replaces them by it. Variables that other
  * targets share keep their value there. Replacing leaves alone what integrations made. Refuses: bad_request 400 (no such
- * environment; the number of every bad line), what no variable may be, env_already_exists 403, env_limit 400, missing_permission 403.
+ * environment; the number of every bad line), what no variable may be, env_already_exists 403, env_limit 400, missing_permission 403,
+ * env_plan_changed 409 (the plan is not the one of `planDigest`).
  */
 export async function importEnvFile(
   ctx: Ctx,
@@ -82,10 +59,12 @@ export async function importEnvFile(
   const { mode = 'merge', gitBranch = '', dryRun = false } = query
   const box = await (dryRun ? openSecretBox : openSecretBoxToWrite)(ctx, project.id, prepared?.box)
   const make = () => planImport(ctx, box, project, body, query, prepared?.ids)
-  const { targets, keys, upsert } = await planOf(ctx, project, box, prepared, make)
+  const { targets, keys, digest, upsert } = await planOf(ctx, project, box, prepared, make)
+  if (!dryRun && query.planDigest !== undefined && query.planDigest !== digest) refuse('env_plan_changed')
   const outcomes = upsert === undefined ? [] : await storePlan(ctx, project, upsert)
   for (const outcome of outcomes) if ('failed' in outcome) refuse(outcome.failed, undefined, outcome.error)
-  return { mode, ...showTargets(targets), ...(gitBranch !== '' && { gitBranch }), dryRun, plan: keys }
+  const answer = { mode, ...showTargets(targets), ...(gitBranch !== '' && { gitBranch }), dryRun, plan: keys }
+  return { ...answer, ...(dryRun && { planDigest: digest }) }
 }
 
 /** Plans an import. Refuses all that the import would be refused for, so that a dry run says it too. */
@@ -116,12 +95,20 @@ async function planImport(
     if (!same) changed.push(line)
   }
   await mustFitTogether(ctx, project, changed, surplus, targets)
-  if (dryRun) return { targets, keys, upsert: undefined }
+  const digest = digestOf([mode, targets, gitBranch, keys], [...surplus, ...lines.flatMap(({ holders }) => holders)])
+  if (dryRun) return { targets, keys, digest, upsert: undefined }
   // What goes and what shrinks comes first: on the way, nothing is over a limit that the end keeps.
   const drafts = [...changed.filter(shrinks), ...changed.filter((line) => !shrinks(line))].map(({ draft }) => draft)
   const withdrawn = surplus.map((row) => ({ row, targets }))
   await ctx.countRows(withdrawn.length + drafts.length)
-  return { targets, keys, upsert: await planUpsert(ctx, box, project, { drafts, replace: true, existing, withdrawn }) }
+  const upsert = await planUpsert(ctx, box, project, { drafts, replace: true, existing, withdrawn })
+  return { targets, keys, digest, upsert }
+}
+
+/** What a plan says, and the versions of the variables in its places: every change makes a new version. No value is in it. */
+function digestOf(plan: unknown, places: readonly Variable[]): string {
+  const versions = new Set(places.map(({ id, version }) => `${id} ${version}`))
+  return hash('sha256', JSON.stringify([plan, [...versions].sort()]), 'base64url')
 }
 
 /** A line of the text, and the variables whose places it takes. */

@@ -3,8 +3,9 @@ import { accountInGoodStanding, notInTransfer } from '../access/guards.ts'
 import { CREATE_ENV_REFUSALS } from '../env/rules.ts'
 import { route } from '../http/route.ts'
 import { findProject } from '../model/project.ts'
-import { EnvFile, ImportAnswer, ImportQuery, importEnvFile, prepareImport } from './import.ts'
+import { importEnvFile, prepareImport } from './import.ts'
 import { ExportQuery, exportEnv, PulledEnv, PullQuery, pullEnv } from './pull.ts'
+import { EnvFile, ImportAnswer, ImportQuery } from './schema.ts'
 
 const tag = 'environment variables'
 const MEBIBYTE = 1024 * 1024
@@ -33,7 +34,7 @@ export const envFileRoutes = [
     prepare: prepareImport,
     run: importEnvFile,
     emits: ['project.env-variable.created', 'project.env-variable.updated', 'project.env-variable.deleted'],
-    refuses: ['not_found', ...CREATE_ENV_REFUSALS],
+    refuses: ['not_found', 'env_plan_changed', ...CREATE_ENV_REFUSALS],
     status: 200,
     reply: ImportAnswer,
   }),

@@ -28,8 +28,8 @@ export type ApiRequest = {
   url: string
   /** Name, value, name, value, as they were sent. */
   headers: readonly string[]
-  /** Of the console: the session in the place of a token, its secret and whose it is. */
-  session?: { secret: string; userId: string }
+  /** Of the console: the session in the place of a token, its secret and whose it is. `once`: by what a form is known when it is sent twice. */
+  session?: { secret: string; userId: string; once?: string | undefined }
   contentType: string | undefined
   params: Params
   body: Buffer | undefined
@@ -128,7 +128,7 @@ async function answerRead({ deps, now, route, request, who, input: received }: A
 
 async function answerWrite(admitted: Admitted): Promise<Written> {
   const { deps, now, route, request, credentials } = admitted
-  const once = beginOnce(deps, route, request, credentials.authorization)
+  const once = await beginOnce(deps, route, request, credentials.authorization)
   try {
     return (await once?.find(deps.db.read, now)) ?? (await writeOnce(admitted, once))
   } finally {

@@ -17,8 +17,13 @@ const KEPT_MS = 24 * 3_600_000
 const HEADER = 'idempotency-key'
 const REPLAYED = 'idempotency-replayed'
 
-/** What of a request makes it the same one. */
-type RepeatableRequest = { url: string; headers: readonly string[]; body: Buffer | undefined }
+/** What of a request makes it the same one. Of the console: by what its form is known when it is sent twice, and by whom it is. */
+type RepeatableRequest = {
+  url: string
+  headers: readonly string[]
+  body: Buffer | undefined
+  session?: { secret: string; once?: string | undefined }
+}
 
 /** One key, while a request that brought it runs. */
 export type Once = {
@@ -32,30 +37,36 @@ export type Once = {
   end(): void
 }
 
-/** The keys that requests of this process bring at this moment. */
-const RUNNING = new WeakMap<Deps, Set<string>>()
+/** The keys that requests of this process bring at this moment, each with the end of its request. */
+const RUNNING = new WeakMap<Deps, Map<string, Promise<void>>>()
 
 /**
- * Begins a request that brought a key; undefined for one that did not. Keys are the token's own: another token's are others.
+ * Begins a request that brought a key; undefined for one that did not. Keys are the token's own: another token's are others. A form of the
+ * console that is sent twice waits for its first sending, because a browser shows the answer to the last one.
  * Refuses: bad_request 400 (no key), idempotency_key_in_use 409.
  */
-export function beginOnce(
+export async function beginOnce(
   deps: Deps,
   route: Route,
   request: RepeatableRequest,
   authorization: string | undefined,
-): Once | undefined {
-  const key = takesKey(route) ? readKey(request.headers) : undefined
+): Promise<Once | undefined> {
+  const key = takesKey(route) ? keyOf(route, request) : undefined
   if (key === undefined) return undefined
-  const token = bearerOf(authorization)!
-  const id = fingerprint(`${token} ${key}`)
-  const running = RUNNING.get(deps) ?? new Set()
+  const secret = request.session?.secret ?? bearerOf(authorization)!
+  const id = fingerprint(`${secret} ${key}`)
+  const running = RUNNING.get(deps) ?? new Map<string, Promise<void>>()
   RUNNING.set(deps, running)
-  if (running.has(id)) refuse('idempotency_key_in_use', undefined, {}, { 'retry-after': '1' })
-  running.add(id)
-  // The database alone opens nothing: what seals is the caller's token, of which it has a hash.
-  const sealing = keyFrom(Buffer.from(hkdfSync('sha256', token, id, 'berth idempotency', 32)))
-  const hash = fingerprintOf(route.method, request)
+  for (let first = running.get(id); first !== undefined; first = running.get(id)) {
+    if (request.session === undefined) refuse('idempotency_key_in_use', undefined, {}, { 'retry-after': '1' })
+    await first
+  }
+  const { promise, resolve } = Promise.withResolvers<void>()
+  running.set(id, promise)
+  // The database alone opens nothing: what seals is the caller's token or session, of which it has a hash.
+  const sealing = keyFrom(Buffer.from(hkdfSync('sha256', secret, id, 'berth idempotency', 32)))
+  // What a form asks may name the moment at which it was sent, which is another one the second time.
+  const hash = request.session === undefined ? fingerprintOf(route.method, request) : id
   const find = (db: Queries, now: number) => findKept(db, { id, asked: hash, since: now - KEPT_MS }, sealing)
   return {
     find,
@@ -67,8 +78,17 @@ export function beginOnce(
       const sealed_body = body === undefined ? null : seal(sealing, Buffer.from(body), placeOf('kept-answer', id))
       await tx.updateTable('kept_answer').set({ status: route.status, sealed_body }).where('id', '=', id).execute()
     },
-    end: () => void running.delete(id),
+    end() {
+      running.delete(id)
+      resolve()
+    },
   }
+}
+
+/** The key of a request, or of one of the routes that a form asks. */
+function keyOf({ operationId }: Route, { headers, session }: RepeatableRequest): string | undefined {
+  if (session === undefined) return readKey(headers)
+  return session.once === undefined ? undefined : `${session.once} ${operationId}`
 }
 
 /** The key of a request. Given twice it says two things, and an effect that was to be had once could be had twice: that is refused. */

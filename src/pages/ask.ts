@@ -11,6 +11,9 @@ import { BODY_LIMIT, type Route, refusalsOf, routed } from '../http/route.ts'
 import { refuse } from '../refusal.ts'
 import type { Screen } from './screen.ts'
 
+/** Where people go from whom no page is asked. */
+const HOME = '/console'
+
 /** What a page asks of a route. `account`: the one that it acts for; the person's own where none is named. */
 export type Wish = {
   account?: { id: string }
@@ -25,8 +28,8 @@ export type Wish = {
  */
 export type Ask = <A>(operationId: string, wish?: Wish) => Promise<A>
 
-/** Who asks from where. */
-type Asker = { secret: string; userId: string; peer: Peer }
+/** Who asks from where. `once`: of a form, by what it is known when it is sent twice. */
+type Asker = { secret: string; userId: string; peer: Peer; once?: string | undefined }
 
 export type Bridge = {
   /** Makes what asks for one request of a page. `operations`: the routes that its page declares; another one is a bug and throws. */
@@ -35,15 +38,19 @@ export type Bridge = {
   refusalsOf(operations: readonly string[]): RefusalKey[]
   /** The page at this path, for everybody or for a person. */
   pageAt(path: string): Screen
+  /** Where a person goes on who proves who they are on the way to a page or a form: a page that can be opened. `url`: as it was asked. */
+  wayBack(screen: Screen, url: string): string
 }
 
 /** Opens the bridge over the routes. */
 export function openBridge(deps: Deps, routes: readonly Route[], screens: readonly Screen[], gates: Gates): Bridge {
   const byName = new Map(routes.map((route) => [route.operationId, route]))
+  const pages = new Set(screens.filter(({ method }) => method === 'GET').map(({ path }) => path))
   return {
+    wayBack: ({ path }, url) => nearestPage(pages, path, url),
     pageAt: (path) => screens.find((screen) => screen.method === 'GET' && screen.path === path)!,
     refusalsOf: (operations) => operations.flatMap((name) => refusalsOf(byName.get(name)!)),
-    askerOf({ secret, userId, peer }, operations) {
+    askerOf({ peer, ...session }, operations) {
       return async <A>(operationId: string, wish: Wish = {}) => {
         const route = byName.get(operationId)
         if (route === undefined || !operations.includes(operationId))
@@ -51,7 +58,7 @@ export function openBridge(deps: Deps, routes: readonly Route[], screens: readon
         const { body, contentType } = await answerRequest(deps, route, {
           ...writeWish(route, wish),
           headers: [],
-          session: { secret, userId },
+          session,
           peer,
           gates,
         })
@@ -61,6 +68,16 @@ export function openBridge(deps: Deps, routes: readonly Route[], screens: readon
       }
     },
   }
+}
+
+/** The page at the address of a form, which shows it; where there is none the nearest one above it. `pages`: their paths. */
+function nearestPage(pages: ReadonlySet<string>, path: string, url: string): string {
+  if (pages.has(path)) return url
+  const asked = url.replace(/[?#].*$/, '').split('/')
+  const parts = path.split('/')
+  if (asked.length !== parts.length) return HOME
+  const length = parts.findLastIndex((_, at) => pages.has(parts.slice(0, at).join('/')))
+  return length > 1 ? asked.slice(0, length).join('/') : HOME
 }
 
 /** The wish as a request says it. */

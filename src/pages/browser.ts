@@ -17,7 +17,7 @@ import { transact } from '../outbox/transact.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import type { Bridge } from './ask.ts'
 import { formTokenOf, nonceOf, readCookies, writeCookies } from './cookies.ts'
-import { originsOf, readOwnForm, readSent } from './form.ts'
+import { isFromOurPage, mustBeOwn, originsOf, readSent } from './form.ts'
 import { BARE, faultPage, pageHeaders, showDocument } from './frame.ts'
 import { keepForm } from './kept-form.ts'
 import { refusalsOfScreen, type Screen, type ScreenInput, type View, type VisitorCtx } from './screen.ts'
@@ -28,7 +28,6 @@ const SIGN_IN_PATH = '/sign-in'
 const OF_ACCOUNT = /^\/console\/(account|t)(\/|$)/
 /** Where those go who gave their password too long ago. */
 const CONFIRM_PATH = '/confirm'
-const HOME = '/console'
 
 /** The connection carries nothing after them, and no proxy may hold them up until there are many. */
 const OF_EVENTS = { 'content-type': 'text/event-stream', connection: 'close', 'x-accel-buffering': 'no' }
@@ -107,28 +106,32 @@ type Asked = { deps: Deps; bridge: Bridge; screen: Screen; request: BrowserReque
 async function answerScreen(asked: Asked, guest: Guest): Promise<View> {
   const { deps, screen, request, now } = asked
   if (screen.asks !== undefined) return answerConsole(asked, guest)
-  if (screen.method === 'POST') return write(deps, screen, request, guest)
-  if (screen.writes) return writeTyped(deps, screen, request, guest, readInput(screen, request, {}))
+  if (screen.method === 'POST') return write(asked, guest)
+  if (screen.writes) return writeTyped(asked, guest, readInput(screen, request, {}))
   return screen.run(readingFor(deps, guest, now), readInput(screen, request, {}), undefined)
 }
 
 /** A page of the console, or one of its forms: each route that it asks lets the person in again, within its own transaction. */
 async function answerConsole({ deps, bridge, screen, request, now }: Asked, guest: Guest): Promise<View> {
   const input = screen.method === 'GET' ? readInput(screen, request, {}) : readTyped(deps, screen, request, guest)
-  const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: request.raw.socket }
+  const { once } = input
+  const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: request.raw.socket, once }
   const ctx = readingFor(deps, guest, now)
   return screen.run({ ...ctx, ask: bridge.askerOf(asker, screen.asks!) }, input, undefined)
 }
 
-/** A form of the console. What is wrong with its fields is told on the page of the form, which keeps what was typed. */
+/** A form of the console. What is wrong with its fields is told on the page of the form, which keeps what was typed. A form of a session that is over is shown so too. */
 function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): ScreenInput {
-  const { typed, fields, isReview } = readOwnForm(deps, screen, request, guest)
+  const sent = readSent(screen, request)
+  const isStale =
+    screen.keeps && sent.token !== guest.formToken && isFromOurPage(request, originsOf(deps, request), sent, guest)
+  if (!isStale) mustBeOwn(deps, sent, request, guest)
   try {
-    if (isReview && screen.keeps) refuse('form_not_sent')
-    return readInput(screen, request, fields())
+    if (isStale || (sent.isReview && screen.keeps)) refuse('form_not_sent')
+    return { ...readInput(screen, request, sent.fields()), once: sent.once }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { ...readInput(screen, request, typed), fault: error }
+    return { ...readInput(screen, request, sent.typed), fault: error }
   }
 }
 
@@ -136,9 +139,7 @@ function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: G
 async function proveFirst({ deps, bridge, screen, request, now }: Asked, guest: Guest): Promise<View> {
   const path = guest.visitor === undefined ? SIGN_IN_PATH : CONFIRM_PATH
   const kept = screen.keeps && keepForm(request, originsOf(deps, request), readSent(screen, request), guest)
-  // Nothing can be read at the address of most forms of the console.
-  const back = screen.asks !== undefined && screen.method === 'POST' ? HOME : request.originalUrl
-  const to = `${path}?return=${encodeURIComponent(back)}`
+  const to = `${path}?return=${encodeURIComponent(bridge.wayBack(screen, request.originalUrl))}`
   if (kept === undefined) return { to }
   const input = { params: {}, query: {}, form: {}, url: to, kept }
   const shown = await bridge.pageAt(path).run(readingFor(deps, guest, now), input, undefined)
@@ -165,11 +166,12 @@ function whereOf({ raw: { socket, rawHeaders } }: BrowserRequest): Pick<Guest, '
 }
 
 /** A form that does something by itself. What it refuses is shown on the page of the form, where it has one (`again`). */
-async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): Promise<View> {
+async function write(asked: Asked, guest: Guest): Promise<View> {
+  const { deps, screen, request } = asked
   const input = readTyped(deps, screen, request, guest)
   try {
     if (input.fault) throw input.fault
-    return await writeTyped(deps, screen, request, guest, input)
+    return await writeTyped(asked, guest, input)
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500 || screen.again === undefined) throw error
     const shown = await screen.again(readingFor(deps, guest, deps.clock.now()), input, error)
@@ -177,19 +179,13 @@ async function write(deps: Deps, screen: Screen, request: BrowserRequest, guest:
   }
 }
 
-async function writeTyped(
-  deps: Deps,
-  screen: Screen,
-  request: BrowserRequest,
-  guest: Guest,
-  input: ScreenInput,
-): Promise<View> {
+async function writeTyped({ deps, bridge, screen, request }: Asked, guest: Guest, input: ScreenInput): Promise<View> {
   const prepared = await screen.prepare?.(readingFor(deps, guest, deps.clock.now()), input)
   return transact(deps, { name: screen.name, emits: screen.emits ?? [] }, async (tx, begin) => {
     // A session that ended while this waited has ended.
     const visitor = await findVisitor(tx, guest.session, deps.clock.now())
     if (screen.auth === 'person' && visitor === undefined)
-      return { to: `${SIGN_IN_PATH}?return=${encodeURIComponent(request.originalUrl)}` }
+      return { to: `${SIGN_IN_PATH}?return=${encodeURIComponent(bridge.wayBack(screen, request.originalUrl))}` }
     const { outgoing, ...outboxCtx } = begin()
     const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), ...outboxCtx }
     const result: View = await screen.run(ctx, input, prepared)
@@ -213,7 +209,7 @@ function contextFor(
   { visitor, formToken, address, agent }: Guest,
 ): Omit<VisitorCtx, 'now' | 'stamp' | 'emit'> {
   const actor = { kind: 'user', id: visitor?.userId ?? 'anyone', tokenId: null } as const
-  return { actor, db, deps, visitor, formToken, address, agent }
+  return { actor, db, deps, visitor, formToken, formOnce: randomText(16), address, agent }
 }
 
 function readInput(screen: Screen, request: BrowserRequest, form: unknown): ScreenInput {

@@ -1,16 +1,19 @@
 /** Forms of the pages: what is sent, and whether it was sent from a page of ours. */
-import { timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import type { Deps } from '../context.ts'
 import { soleHeader } from '../http/parse-request.ts'
 import { decodeText } from '../http/query.ts'
 import { validate } from '../http/validate.ts'
-import { refuse } from '../refusal.ts'
+import { Refusal, refuse } from '../refusal.ts'
 import type { BrowserRequest, Guest } from './browser.ts'
+import { formTokenOf } from './cookies.ts'
 import type { Screen } from './screen.ts'
 
 /** The field of the token; every form has it. */
 export const TOKEN_FIELD = 'form'
+/** The field that is another one each time that a page is shown: by it a form is known that is sent twice. */
+export const ONCE_FIELD = 'once'
 /** The field that asks for the form again, with what is sent in it: nothing is done yet. */
 export const REVIEW_FIELD = 'review'
 
@@ -18,6 +21,8 @@ export const REVIEW_FIELD = 'review'
 export type Sent = {
   token: string | undefined
   isReview: boolean
+  /** By what it is known when it is sent twice; undefined where its page did not say. */
+  once: string | undefined
   /** The declared fields, before anybody looked at what is in them. */
   typed: Record<string, string | string[]>
   /** The declared fields. Refuses: bad_request 400. */
@@ -28,7 +33,12 @@ export type Sent = {
  * The declared fields of a form: as they were typed, and (`fields`) as the schema has them, or refused. A field whose schema is an
  * array gathers every time it is given; any other one is given once. Refuses: unsupported_media_type 415, bad_request 400.
  */
-function readFields(schema: TSchema | undefined, contentType: string | undefined, bytes: Buffer | undefined): Sent {
+function readFields(
+  schema: TSchema | undefined,
+  contentType: string | undefined,
+  bytes: Buffer | undefined,
+  url: string,
+): Sent {
   const text = bytes?.toString('latin1') ?? ''
   if (text !== '' && !/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
     refuse('unsupported_media_type', 'The body must be a form (application/x-www-form-urlencoded).')
@@ -40,22 +50,24 @@ function readFields(schema: TSchema | undefined, contentType: string | undefined
   const fields: Record<string, string | string[]> = {}
   let token: string | undefined
   let isReview = false
+  let once: string | undefined
   for (const [name, value] of pairs) {
     if (name === TOKEN_FIELD) token = value
+    if (name === ONCE_FIELD) once = hash('sha256', `${url}\n${text}`, 'base64url')
     if (name === REVIEW_FIELD) isReview = true
     if (!Object.hasOwn(properties, name)) continue
     if (properties[name]!.type === 'array') fields[name] = [...(fields[name] ?? []), value]
     else if (name in fields) refuse('bad_request', `Invalid request: \`${name}\` is given more than once.`)
     else fields[name] = value
   }
-  return { token, isReview, typed: fields, fields: () => (schema === undefined ? {} : validate(schema, fields)) }
+  return { token, isReview, once, typed: fields, fields: () => (schema === undefined ? {} : validate(schema, fields)) }
 }
 
 /**
  * Lets a form pass that a page of ours sent: the browser says so, where it says anything, and the token is the one of this
  * browser's session. Refuses: form_not_ours 403.
  */
-export function mustBeOurs(
+function mustBeOurs(
   rawHeaders: readonly string[],
   origins: readonly string[],
   token: string | undefined,
@@ -89,17 +101,32 @@ function splitPairs(text: string): [name: string, value: string][] | undefined {
 }
 
 /** The form as it was sent, by whomever. Refuses: unsupported_media_type 415, bad_request 400. */
-export function readSent(screen: Screen, { raw, body }: BrowserRequest): Sent {
-  return readFields(screen.form, soleHeader(raw.rawHeaders, 'content-type'), body as Buffer | undefined)
+export function readSent(screen: Screen, { raw, body, originalUrl }: BrowserRequest): Sent {
+  return readFields(screen.form, soleHeader(raw.rawHeaders, 'content-type'), body as Buffer | undefined, originalUrl)
 }
 
-/** A form that a page of ours sent. Refuses: form_not_ours 403, unsupported_media_type 415, bad_request 400. */
-export function readOwnForm(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest): Sent {
-  const sent = readSent(screen, request)
+/** Lets a form pass that a page of ours sent to this browser. Refuses: form_not_ours 403. */
+export function mustBeOwn(deps: Deps, sent: Sent, request: BrowserRequest, guest: Guest): void {
   // A visitor who has no cookie was shown no form.
   const expected = guest.newVisit === undefined ? guest.formToken : undefined
   mustBeOurs(request.raw.rawHeaders, originsOf(deps, request), sent.token, expected)
-  return sent
+}
+
+/** Whether a page of ours sent a form whose session may be over: the browser says so, or the token is of this session. */
+export function isFromOurPage(
+  { raw: { rawHeaders } }: BrowserRequest,
+  origins: readonly string[],
+  { token }: Sent,
+  { session }: Guest,
+): boolean {
+  const isFromHere = soleHeader(rawHeaders, 'sec-fetch-site') === 'same-origin'
+  try {
+    mustBeOurs(rawHeaders, origins, token, isFromHere ? token : session && formTokenOf(session))
+    return true
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
 }
 
 /** The origins that pages of ours have: the one that the setting says; without it, also the one that was asked. */

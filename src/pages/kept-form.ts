@@ -2,12 +2,9 @@
  * What somebody typed into a form of the console, kept while they prove who they are. The page on which they do so carries it on in a hidden
  * field, so it is in no URL and no cookie, and in no store. docs/console.md: Sessions.
  */
-import { soleHeader } from '../http/parse-request.ts'
-import { Refusal } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import type { BrowserRequest, Guest } from './browser.ts'
-import { formTokenOf } from './cookies.ts'
-import { mustBeOurs, REVIEW_FIELD, type Sent, TOKEN_FIELD } from './form.ts'
+import { isFromOurPage, REVIEW_FIELD, type Sent, TOKEN_FIELD } from './form.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
 import { localPath } from './local-path.ts'
@@ -28,15 +25,7 @@ export function keepForm(
   sent: Sent,
   guest: Guest,
 ): string | undefined {
-  const { rawHeaders } = request.raw
-  // The session that the token is of may be gone. A browser that says where the form was tells as much.
-  const isFromHere = soleHeader(rawHeaders, 'sec-fetch-site') === 'same-origin'
-  try {
-    mustBeOurs(rawHeaders, origins, sent.token, isFromHere ? sent.token : guest.session && formTokenOf(guest.session))
-  } catch (error) {
-    if (error instanceof Refusal) return undefined
-    throw error
-  }
+  if (!isFromOurPage(request, origins, sent, guest)) return undefined
   const kept: KeptForm = { to: request.originalUrl, fields: sent.typed }
   const text = JSON.stringify(kept)
   return encodeURIComponent(text).length > MOST_BYTES ? undefined : text

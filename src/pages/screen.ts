@@ -7,7 +7,7 @@ import type { RefusalKey } from '../errors.ts'
 import type { EventName } from '../events.ts'
 import type { Refusal } from '../refusal.ts'
 import type { Ask } from './ask.ts'
-import { TOKEN_FIELD } from './form.ts'
+import { ONCE_FIELD, TOKEN_FIELD } from './form.ts'
 import type { Page } from './frame.ts'
 import { type Html, html } from './html.ts'
 
@@ -20,6 +20,8 @@ export type VisitorCtx = OperatorCtx & {
   agent: string | undefined
   /** What proves that a form is of this browser's session: `tokenField`. */
   formToken: string
+  /** What the forms of this page are known by when one of them is sent twice: another one each time that it is shown. */
+  formOnce: string
 }
 export type PersonCtx = VisitorCtx & { visitor: Visitor }
 
@@ -29,8 +31,10 @@ export type ScreenInput<Q = unknown, F = unknown> = {
   form: F
   /** Path and query as they were asked: where a form of the page goes. */
   url: string
-  /** Of a form of the console: why its fields are not what they should be. `form` is then what was typed. */
+  /** Of a form that shows again what was typed: why its fields are not what they should be. `form` is then what was typed. */
   fault?: Refusal
+  /** Of a form: by what it is known when it is sent twice. */
+  once?: string | undefined
   /** Of the pages on which people prove who they are: the form of another page that is carried on. pages/kept-form.ts. */
   kept?: string | undefined
 }
@@ -78,7 +82,7 @@ export type Screen = Spec<any, any, any, any> & {
   once?: true
   /** The most bytes of its form, where they are more than the server takes otherwise. */
   bodyLimit?: number
-  /** Of a form of the console: what was typed is kept while the person proves who they are, and is shown again by its `fault`. */
+  /** Of a form: what was typed is kept while the person proves who they are. The page that shows what is refused (`again`) then shows it. */
   keeps?: true
 }
 
@@ -92,7 +96,7 @@ export function screen<Q extends TSchema, F extends TSchema, A = undefined>(spec
 
 /** A page for those who are signed in; others sign in first and come back. */
 export function personScreen<Q extends TSchema, F extends TSchema, A = undefined>(
-  spec: Spec<PersonCtx, Q, F, A> & Pick<Screen, 'fresh'>,
+  spec: Spec<PersonCtx, Q, F, A> & Pick<Screen, 'fresh' | 'keeps'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }
@@ -122,7 +126,7 @@ export function refusalsOfScreen(screen: Screen): readonly RefusalKey[] {
   return [...ALWAYS, ...ofPerson, ...(screen.method === 'POST' ? ON_FORM : []), ...(screen.refuses ?? [])]
 }
 
-/** The hidden field that every form of a page needs. */
-export function tokenField(ctx: Pick<VisitorCtx, 'formToken'>): Html {
-  return html`<input type="hidden" name="${TOKEN_FIELD}" value="${ctx.formToken}">`
+/** The hidden fields that every form of a page needs. */
+export function tokenField({ formToken, formOnce }: Pick<VisitorCtx, 'formToken' | 'formOnce'>): Html {
+  return html`<input type="hidden" name="${TOKEN_FIELD}" value="${formToken}"><input type="hidden" name="${ONCE_FIELD}" value="${formOnce}">`
 }

@@ -1,6 +1,6 @@
 /** The form by which a browser answers for a passkey. Its script asks the browser and sends the form; without script it stays hidden. */
 import { type Html, html } from '../pages/html.ts'
-import { tokenField } from '../pages/screen.ts'
+import { tokenField, type VisitorCtx } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
 
 /** An answer as JSON. Those of registrations carry a certificate at most. */
@@ -19,7 +19,10 @@ type Options = {
 }
 
 /** A page that shows it says `passkeys: true`, so that it has the script. */
-export function passkeyForm(ctx: { formToken: string }, { action, options, kind, button, fields }: Options): Html {
+export function passkeyForm(
+  ctx: Pick<VisitorCtx, 'formToken' | 'formOnce'>,
+  { action, options, kind, button, fields }: Options,
+): Html {
   const failed =
     kind === 'create'
       ? 'The browser made no passkey. Try again.'

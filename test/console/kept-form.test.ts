@@ -81,7 +81,7 @@ onBothEngines(
     ]
     for (const one of headers) {
       const answer = await client.post(`${PATH}/new`, TYPED, one)
-      assert.deepEqual([answer.status, answer.location], [303, '/sign-in?return=%2Fconsole'])
+      assert.deepEqual([answer.status, answer.location], [303, `/sign-in?return=${encodeURIComponent(`${PATH}/new`)}`])
       assert.doesNotMatch(answer.text, /TOKEN/)
     }
     const forged = await client.post(`${PATH}/new`, { ...TYPED, form: 'forged' })

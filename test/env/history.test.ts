@@ -162,9 +162,10 @@ onBothEngines('a .env text is merged, and the plan is what then happens', async 
   const before = (await world.call('GET', URL)).text
   const dry = await put(world, 'mode=merge&target=preview&dryRun=true', body)
   const places = { target: ['preview'], customEnvironmentIds: [] }
-  assert.deepEqual(dry.body, { mode: 'merge', ...places, dryRun: true, plan })
+  const { planDigest, ...planned } = dry.body
+  assert.deepEqual(planned, { mode: 'merge', ...places, dryRun: true, plan })
   assert.equal((await world.call('GET', URL)).text, before)
-  const done = await put(world, 'target=preview', body)
+  const done = await put(world, `target=preview&planDigest=${planDigest}`, body)
   assert.deepEqual(done.body, { mode: 'merge', ...places, dryRun: false, plan })
   assert.deepEqual(await shown(world, 'preview'), { NEW: 'a\nb', SAME: '1', TOKEN: 'changed', KEPT: 'k' })
   // Production shared the variable with preview and keeps its value.
@@ -252,6 +253,50 @@ onBothEngines(
     }
   },
 )
+
+onBothEngines('an import with the digest of a plan is refused once the plan is another one', async (world) => {
+  await made(world)
+  const body = 'NEW=a\nTOKEN=changed\n'
+  const of = async (query: string, text = body) =>
+    String((await put(world, `${query}&dryRun=true`, text)).body.planDigest)
+  const planDigest = await of('target=preview')
+  assert.match(planDigest, /^[\w-]{43}$/)
+  assert.equal(await of('target=preview'), planDigest)
+  // Which keys, in which mode and where: each makes another plan.
+  for (const [query, text] of [
+    ['target=preview&mode=replace', body],
+    ['target=preview&gitBranch=next', body],
+    ['target=development', body],
+    ['target=preview', `${body}MORE=1`],
+  ] as const)
+    assert.notEqual(await of(query, text), planDigest, query)
+  const before = (await world.call('GET', URL)).text
+  const stale = await put(world, 'target=preview&planDigest=other', body)
+  assert.deepEqual(told(stale), [409, 'conflict'])
+  assert.equal((await world.call('GET', URL)).text, before, 'a refused import changes nothing')
+
+  // Somebody else writes another value: the keys of the plan stay, and what it would write over is another value.
+  await put(world, 'target=preview', 'TOKEN=of somebody else')
+  assert.deepEqual(told(await put(world, `target=preview&planDigest=${planDigest}`, body)), [409, 'conflict'])
+  const second = await of('target=preview')
+  // What is elsewhere is no part of it.
+  await world.call('POST', URL, { key: 'ELSEWHERE', value: '1', target: ['preview'] })
+  await world.call('POST', URL, { key: 'NEW', value: '1', target: ['development'] })
+  assert.equal((await put(world, `target=preview&planDigest=${second}`, body)).status, 200)
+  const { NEW, TOKEN } = await shown(world, 'preview')
+  assert.deepEqual([NEW, TOKEN], ['a', 'changed'])
+})
+
+onBothEngines('a long import that was planned before its transaction keeps to the digest too', async (world) => {
+  await made(world)
+  const body = Array.from({ length: 30 }, (_, at) => `KEY_${at}=${at}`).join('\n')
+  const { planDigest } = (await put(world, 'target=preview&dryRun=true', body)).body
+  await put(world, 'target=preview', 'KEY_7=of somebody else')
+  assert.deepEqual(told(await put(world, `target=preview&planDigest=${planDigest}`, body)), [409, 'conflict'])
+  const again = (await put(world, 'target=preview&dryRun=true', body)).body
+  assert.deepEqual(again.plan.updated, ['KEY_7'])
+  assert.equal((await put(world, `target=preview&planDigest=${again.planDigest}`, body)).status, 200)
+})
 
 onBothEngines('a sensitive variable is never said to be unchanged: a guess learns nothing', async (world) => {
   await made(world, { key: 'S', value: 'guess', type: 'sensitive', target: ['preview'] })

@@ -65,6 +65,43 @@ onBothEngines(
 )
 
 onBothEngines(
+  'whoever confirms in the middle of a form of passkeys comes back to the page with what was typed',
+  async (world) => {
+    const { clock } = world.deps
+    const client = await signedIn(world)
+    const device = await register(client)
+    await client.get(FACTORS)
+    clock.set(clock.now() + 61 * MINUTE_MS)
+    const removal = await client.post(`${FACTORS}/passkeys/remove`, { id: device.id() })
+    assert.equal(removal.location, `/confirm?return=${encodeURIComponent(FACTORS)}`)
+    const typed = { id: device.id(), name: 'Desk & <chair>' }
+    const asked = await client.post(`${FACTORS}/passkeys/name`, typed)
+    assert.equal(asked.status, 403, asked.text)
+    const kept = /name="kept" value="([^"]*)"/.exec(asked.text)![1]!.replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+    const answer = device.get(optionsIn(asked))
+    const confirmed = await client.post(`/confirm?return=${encodeURIComponent(FACTORS)}`, {
+      answer,
+      kept: kept.replaceAll('&lt;', '<').replaceAll('&gt;', '>'),
+    })
+    assert.match(confirmed.text, /Back to what you typed/)
+    const back = await client.post(`${FACTORS}/passkeys/name`, { ...typed, review: '1' })
+    assert.equal(back.status, 422)
+    assert.match(
+      back.text,
+      /<h1>Second factors<\/h1>[\s\S]*value="Desk &amp; &lt;chair&gt;" aria-label="New name of Laptop"/,
+    )
+    assert.equal((await passkeysOf(world))[0]!.name, 'Laptop')
+    const long = await client.post(`${FACTORS}/passkeys/name`, { ...typed, name: 'x'.repeat(101) })
+    assert.deepEqual([long.status, long.text.includes('x'.repeat(101))], [400, true])
+    const added = await client.post(`${FACTORS}/passkeys`, { name: 'Phone', answer: '{}', review: '1' })
+    assert.match(added.text, /id="passkey-name" name="name" value="Phone"/)
+    assert.equal((await client.post(`${FACTORS}/passkeys/name`, typed)).location, FACTORS)
+    assert.equal((await passkeysOf(world))[0]!.name, 'Desk & <chair>')
+  },
+  HTTPS,
+)
+
+onBothEngines(
   'a page asks for nothing that tells who has a passkey, and stores nothing for those who only look',
   async (world) => {
     const stranger = openClient(world)

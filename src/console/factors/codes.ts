@@ -1,5 +1,6 @@
 /** Setting up one-time codes, and removing them. */
 import type { Static } from 'typebox'
+import type { Page } from '../../pages/frame.ts'
 import { html } from '../../pages/html.ts'
 import {
   type PersonCtx,
@@ -9,6 +10,7 @@ import {
   tokenField,
   type View,
 } from '../../pages/screen.ts'
+import type { Refusal } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { noteRemoved } from '../../second-factor/second-factor.ts'
 import {
@@ -21,7 +23,9 @@ import {
   type Setup,
   spendTotp,
 } from '../../second-factor/totp.ts'
+import { refusedOf } from '../action.ts'
 import { showPage } from '../frame.ts'
+import { showFactors } from './page.ts'
 import { afterAdded, FACTORS } from './shown-codes.ts'
 
 const PATH = `${FACTORS}/codes`
@@ -46,6 +50,7 @@ export const codeScreens: readonly Screen[] = [
     form: FirstCode,
     prepare: (ctx, { form }) => checkTotp(ctx, ctx.visitor.userId, form.code.replaceAll(/\s/g, ''), true),
     run: confirm,
+    again: showRefused,
   }),
   personScreen({ method: 'POST', path: `${PATH}/remove`, name: 'removeOneTimeCodes', fresh: true, run: remove }),
 ]
@@ -60,7 +65,13 @@ async function showSetup(ctx: PersonCtx, failed = false): Promise<View> {
   return setup === undefined ? { to: FACTORS } : setupPage(ctx, setup, failed)
 }
 
-async function setupPage(ctx: PersonCtx, { secret, uri }: Setup, failed: boolean): Promise<View> {
+/** What was typed cannot be a code. */
+async function showRefused(ctx: PersonCtx, _: ScreenInput, refusal: Refusal): Promise<Page> {
+  const setup = await findSetup(ctx, ctx.visitor)
+  return setup === undefined ? showFactors(ctx, refusedOf(refusal, {})) : setupPage(ctx, setup, true)
+}
+
+async function setupPage(ctx: PersonCtx, { secret, uri }: Setup, failed: boolean): Promise<Page> {
   const { encodeQR } = await import('qr')
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return showPage(

@@ -1,12 +1,14 @@
 /** The page of the second factors of the person who is signed in. docs/sign-in-and-consent.md: Second factors. */
 import type { Row } from '../../db/schema.ts'
+import type { Page } from '../../pages/frame.ts'
 import { type Html, html } from '../../pages/html.ts'
-import { type PersonCtx, tokenField, type View } from '../../pages/screen.ts'
+import { type PersonCtx, tokenField } from '../../pages/screen.ts'
 import { passkeyForm } from '../../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../../second-factor/passkey-script.ts'
 import { arePasskeysPossible, listPasskeys, registrationOptions } from '../../second-factor/passkeys.ts'
 import { countRecoveryCodes } from '../../second-factor/recovery-codes.ts'
 import { hasTotp } from '../../second-factor/totp.ts'
+import { faultOf, type Refused } from '../action.ts'
 import { showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 import { FACTORS } from './shown-codes.ts'
@@ -14,8 +16,8 @@ import { FACTORS } from './shown-codes.ts'
 const CODES = `${FACTORS}/codes`
 const PASSKEYS = `${FACTORS}/passkeys`
 
-/** The page; `fault`: what was refused of one of its forms. */
-export async function showFactors(ctx: PersonCtx, fault?: string): Promise<View> {
+/** The page; `refused`: what was refused of one of its forms, of which the name of a passkey is shown again. `id`: of the passkey that was to be renamed. */
+export async function showFactors(ctx: PersonCtx, refused?: Refused): Promise<Page> {
   const { userId } = ctx.visitor
   const hasCodes = await hasTotp(ctx.db, userId)
   const passkeys = await listPasskeys(ctx.db, userId)
@@ -27,16 +29,15 @@ export async function showFactors(ctx: PersonCtx, fault?: string): Promise<View>
     { person: true, tab: 'security/factors' },
     {
       title: 'Second factors',
-      ...(fault !== undefined && { status: 422 }),
       ...(options && { script: PASSKEY_SCRIPT }),
       body: html`<div class="top"><h1>Second factors</h1></div>
-${fault && html`<p class="notice bad" role="alert" id="fault">${fault}</p>`}
+${faultOf(refused)}
 <p>${hasAny ? 'Your password alone opens nothing: signing in asks for one of these too.' : 'Your password alone signs you in. With a second factor, whoever steals it gets nowhere.'}</p>
 <section class="card"><h2>One-time codes</h2>${oneTimeCodes(ctx, hasCodes)}</section>
 <section class="card"><h2>Passkeys</h2>
 <p>A passkey is kept by your phone, your computer or a security key. It signs you in without a password, and nobody can guess it or trick you out of it.</p>
-${passkeys.length > 0 && html`<ul class="plain rows">${passkeys.map((one) => listItem(ctx, one))}</ul>`}
-${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField })}
+${passkeys.length > 0 && html`<ul class="plain rows">${passkeys.map((one) => listItem(ctx, one, refused))}</ul>`}
+${options === undefined ? impossible : passkeyForm(ctx, { action: PASSKEYS, options, kind: 'create', button: 'Add a passkey', fields: addField(refused) })}
 <noscript><p class="notice">Adding a passkey takes a browser that runs scripts.</p></noscript></section>
 ${hasAny && html`<section class="card"><h2>Recovery codes</h2>${recovery(ctx, left)}</section>`}`,
     },
@@ -61,15 +62,23 @@ function recovery(ctx: PersonCtx, left: number): Html {
 }
 
 /** The name of a new passkey, within its form. */
-const addField: Html = html`<label for="passkey-name">Name of the passkey</label>
-<input type="text" id="passkey-name" name="name" value="My passkey" required maxlength="100" autocomplete="off">`
+function addField(refused: Refused | undefined): Html {
+  const typed = refused !== undefined && !('id' in refused.typed) ? refused.typed.name : undefined
+  return html`<label for="passkey-name">Name of the passkey</label>
+<input type="text" id="passkey-name" name="name" value="${String(typed ?? 'My passkey')}" required maxlength="100" autocomplete="off">`
+}
 
 /** A passkey in the list, with its forms. */
-function listItem(ctx: PersonCtx, { id, name, created_at, used_at }: Row<'passkey'>): Html {
+function listItem(
+  ctx: PersonCtx,
+  { id, name, created_at, used_at }: Row<'passkey'>,
+  refused: Refused | undefined,
+): Html {
   const field = html`${tokenField(ctx)}<input type="hidden" name="id" value="${id}">`
+  const typed = refused?.typed.id === id ? String(refused.typed.name ?? name) : name
   const used = used_at === null ? 'not used yet' : `used ${ago(used_at, ctx.now)}`
   return html`<li><p><strong>${name}</strong> <span class="soft small">added ${ago(created_at, ctx.now)}, ${used}</span></p>
 <form class="search" method="post" action="${PASSKEYS}/name" data-turbo="false">${field}
-<input type="text" name="name" value="${name}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="quiet">Rename</button></form>
+<input type="text" name="name" value="${typed}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="quiet">Rename</button></form>
 <form method="post" action="${PASSKEYS}/remove" data-turbo="false">${field}<button class="quiet">Remove ${name}</button></form></li>`
 }

@@ -1,7 +1,7 @@
 /** The forms of passkeys: adding, naming and removing passkeys. */
 import type { Static } from 'typebox'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, type View } from '../../pages/screen.ts'
-import { refuse } from '../../refusal.ts'
+import { type Refusal, refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { PasskeyAnswer } from '../../second-factor/passkey-form.ts'
 import {
@@ -14,6 +14,7 @@ import {
 } from '../../second-factor/passkeys.ts'
 import { noteRemoved } from '../../second-factor/second-factor.ts'
 import { hasPassword } from '../../sign-in/sign-in.ts'
+import { refusedOf } from '../action.ts'
 import { showFactors } from './page.ts'
 import { afterAdded, FACTORS } from './shown-codes.ts'
 
@@ -35,6 +36,8 @@ export const passkeyScreens: readonly Screen[] = [
     form: NewPasskey,
     prepare: (ctx, { form }) => checkRegistration(ctx, form.answer),
     run: add,
+    again: showAgain,
+    keeps: true,
   }),
   personScreen({
     method: 'POST',
@@ -43,6 +46,8 @@ export const passkeyScreens: readonly Screen[] = [
     fresh: true,
     form: Renamed,
     run: rename,
+    again: showAgain,
+    keeps: true,
   }),
   personScreen({
     method: 'POST',
@@ -51,6 +56,7 @@ export const passkeyScreens: readonly Screen[] = [
     fresh: true,
     form: Removed,
     run: remove,
+    again: (ctx, _, refusal) => showFactors(ctx, refusedOf(refusal, {})),
     refuses: ['last_way_in'],
   }),
 ]
@@ -58,10 +64,15 @@ export const passkeyScreens: readonly Screen[] = [
 async function add(ctx: PersonCtx, { form }: NewInput, registered: Registered | undefined): Promise<View> {
   const added = registered !== undefined && (await addPasskey(ctx, ctx.visitor.userId, form.name, registered))
   if (added) return afterAdded(ctx, `The passkey “${form.name}” was`)
-  return showFactors(
-    ctx,
-    `The passkey was not added: it took longer than five minutes, it is there already, or you have ${MOST_PASSKEYS}. Try again.`,
-  )
+  const message = `The passkey was not added: it took longer than five minutes, it is there already, or you have ${MOST_PASSKEYS}. Try again.`
+  return {
+    ...(await showFactors(ctx, { message, field: undefined, typed: { name: form.name }, extra: {} })),
+    status: 422,
+  }
+}
+
+function showAgain(ctx: PersonCtx, { form }: ScreenInput, refusal: Refusal) {
+  return showFactors(ctx, refusedOf(refusal, form))
 }
 
 async function rename(ctx: PersonCtx, { form }: ScreenInput<unknown, Static<typeof Renamed>>): Promise<View> {

@@ -7,8 +7,10 @@ import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { field } from '../action.ts'
+import { heading, pageLinks } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
-import { heading, operatorPage, operatorPath, pageLinks, ROWS, sheet } from './frame.ts'
+import { operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('audit')
 const Text = Type.Optional(Type.String({ maxLength: 254 }))
@@ -61,6 +63,7 @@ ${field('actor', 'Who', { value: actor, hint: 'Id of whoever did it.' })}
 ${field('type', 'What', { value: type, hint: 'Such as createProject.' })}
 <p class="actions"><button class="quiet">Filter</button></p></form></details>
 ${sheet(
+  'Audit log',
   ['When', 'What', 'Who', 'Account', 'On', 'Fields'],
   entries.map(
     (
@@ -68,6 +71,7 @@ ${sheet(
     ) => html`<tr><td>${ago(one.at, ctx.now)}</td><td>${one.type}</td><td>${one.actor.kind}<br><code class="small">${one.actor.id}</code></td>
 <td>${one.accountId && html`<code class="small">${one.accountId}</code>`}</td><td>${one.subjectId && html`<code class="small">${one.subjectId}</code>`}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
   ),
+  'table',
   'No entry is like that.',
 )}
 ${pageLinks(LIST, query, pagination.next)}`,

@@ -5,8 +5,10 @@ import type { Page } from '../../pages/frame.ts'
 import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { button, heading } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
-import { button, bytes, heading, operatorPage, operatorPath, sheet } from './frame.ts'
+import { bytes, operatorPage, operatorPath } from './frame.ts'
 
 const LIST = operatorPath('backups')
 
@@ -41,11 +43,13 @@ ${runningSince !== null && html`<p class="notice" role="status">A backup is bein
 ${failed && html`<p class="notice bad">The backup that was begun ${ago(failed.at, ctx.now)} could not be made: ${failed.message}</p>`}
 <p>They lie in the folder <code>backups</code> of the data folder of this instance. Copy each file and its <code>.json</code> to another machine. The keyring is not in them: keep a copy of it elsewhere.</p>
 ${sheet(
+  'Backups',
   ['File', 'Begun', 'Size', 'Rows', 'Version', 'SHA-256'],
   backups.map(
     (one) =>
       html`<tr><td><code class="small">${one.name}</code></td><td>${ago(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${one.rows}</td><td>${one.version}</td><td><code class="small">${one.sha256}</code></td></tr>`,
   ),
+  'table',
   'No backup yet.',
 )}`,
   })

@@ -6,8 +6,10 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../schema/builder.ts'
 import type { Delivery, DeliveryList } from '../../webhooks/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { button, heading, pageLinks } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
-import { button, heading, operatorPage, operatorPath, pageLinks, ROWS, sheet } from './frame.ts'
+import { operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('deliveries')
 /** TABLE the filters of the list: the status, and its words. */
@@ -62,13 +64,15 @@ async function showDeliveries(
 ${faultOf(refused)}
 <nav aria-label="Status"><p>${Object.entries(FILTERS).map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
 ${sheet(
+  'Deliveries',
   ['Event', 'State', 'Account', 'To', 'Made', 'Attempts', 'Actions'],
   deliveries.map(
     (one) => html`<tr><td>${one.type}<br><code class="small">${one.id}</code></td><td>${stateOf(one)}</td>
 <td><code class="small">${one.accountId}</code></td><td><code class="small">${one.endpointId}</code></td>
 <td>${ago(one.createdAt, ctx.now)}</td><td>${attemptsOf(one, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Send again', { about: one.id })}</td></tr>`,
+<td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Send again', { label: `Send again: ${one.id}` })}</td></tr>`,
   ),
+  'table',
   'Nothing was sent.',
 )}
 ${pageLinks(LIST, query, pagination.next)}`,

@@ -1,7 +1,7 @@
-/** What the pages of the operator have in common: their tabs, their tables, and the ways to older rows. docs/console.md: Operator. */
+/** What the pages of the operator have in common: their tabs and their addresses. docs/console.md: Operator. */
 import type { Page } from '../../pages/frame.ts'
-import { type Html, html } from '../../pages/html.ts'
-import { type ConsoleCtx, tokenField } from '../../pages/screen.ts'
+import { html } from '../../pages/html.ts'
+import type { ConsoleCtx } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { showPage } from '../frame.ts'
 
@@ -42,57 +42,6 @@ ${Object.entries(TABS).map(
 )}
 </ul></nav>`
   return showPage(ctx, undefined, { ...page, title: `${page.title} · Operator` }, nav)
-}
-
-/** The heading of a page, with what can be done beside it. */
-export function heading(title: string, ...beside: (Html | undefined | false)[]): Html {
-  return html`<div class="top"><h1>${title}</h1>${beside.filter((one) => one !== undefined && one !== false)}</div>`
-}
-
-/** A table; `none` is said where it has no row. */
-export function sheet(heads: readonly string[], rows: readonly Html[], none: string): Html {
-  if (rows.length === 0) return html`<p class="card empty">${none}</p>`
-  return html`<div class="sheet" tabindex="0" role="region" aria-label="Table"><table><thead><tr>${heads.map((one) => html`<th scope="col">${one}</th>`)}</tr></thead><tbody>
-${rows}
-</tbody></table></div>`
-}
-
-/** A form that looks for something in a list. */
-export function searchForm(path: string, label: string, search: string | undefined): Html {
-  return html`<form class="search card" action="${path}" role="search">
-<input type="search" name="search" value="${search}" aria-label="${label}" placeholder="${label}" maxlength="100">
-<button class="quiet">Search</button>
-</form>`
-}
-
-/** The ways to the newest and to older rows. */
-export function pageLinks(path: string, query: Record<string, string | undefined>, next: number | null): Html {
-  const { until, ...filter } = query
-  const to = (more: Record<string, string>) => {
-    const pairs = Object.entries({ ...filter, ...more }).filter((pair): pair is [string, string] => Boolean(pair[1]))
-    return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
-  }
-  return html`<p class="page-links">${until && html`<a href="${to({})}">Newest</a>`}${next !== null && html`<a href="${to({ until: String(next) })}">Older</a>`}</p>`
-}
-
-/** A form that is one button. `about`: what the button acts on, for those who do not see the row. */
-export function button(
-  ctx: ConsoleCtx,
-  action: string,
-  words: string,
-  { about, look = 'quiet small', fields = {}, shows }: ButtonOptions = {},
-): Html {
-  return html`<form method="post" action="${action}"${shows && html` data-turbo="false"`}>${tokenField(ctx)}
-${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-<button class="${look}"${about !== undefined && html` aria-label="${words}: ${about}"`}>${words}</button></form>`
-}
-
-type ButtonOptions = {
-  about?: string
-  look?: string
-  fields?: Record<string, string>
-  /** The answer is shown once, and no redirect. */
-  shows?: true
 }
 
 /** `12.3 MiB`. */

@@ -4,7 +4,9 @@ import type { Health } from '../../doctor/routes.ts'
 import type { Page } from '../../pages/frame.ts'
 import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
-import { heading, operatorPage, operatorPath, sheet } from './frame.ts'
+import { heading } from '../controls.ts'
+import { sheet } from '../fields.ts'
+import { operatorPage, operatorPath } from './frame.ts'
 
 export const healthScreens: readonly Screen[] = [
   consoleScreen({
@@ -28,11 +30,13 @@ async function showHealth(ctx: ConsoleCtx): Promise<Page> {
     title: 'Health',
     body: html`${heading('Health', html`<span class="state ${well ? 'good' : 'bad'}">${well ? 'Nothing is wrong' : 'Something is wrong'}</span>`)}
 ${sheet(
+  'Findings',
   ['What', 'State', 'Found'],
   sorted.map(({ about, is, found, advice }) => {
     const [look, word] = LOOKS[is]
     return html`<tr><td>${about}</td><td><span class="state ${look}">${word}</span></td><td>${found}${advice && html`<br><strong>${advice}</strong>`}</td></tr>`
   }),
+  'table',
   'Nothing was checked.',
 )}`,
   })

@@ -5,8 +5,10 @@ import type { Page } from '../../pages/frame.ts'
 import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { button, heading, pageLinks } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
-import { button, heading, ListQuery, operatorPage, operatorPath, pageLinks, ROWS, sheet } from './frame.ts'
+import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('integrations')
 type Query = Static<typeof ListQuery>
@@ -46,14 +48,16 @@ async function showIntegrations(
     body: html`${heading('Integrations')}
 ${faultOf(refused)}
 ${sheet(
+  'Integrations',
   ['Name', 'Team', 'May', 'Changed', 'Actions'],
   integrations.map(
     (
       one,
     ) => html`<tr><td>${one.name}<br><code class="small">${one.slug}</code></td><td><a href="${operatorPath('teams', one.teamId)}"><code class="small">${one.teamId}</code></a></td>
 <td>${one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td><td>${ago(one.updatedAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { about: one.name })}</td></tr>`,
+<td class="act">${button(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}` })}</td></tr>`,
   ),
+  'table',
   'No team has registered an integration.',
 )}
 ${pageLinks(LIST, { until: query.until }, pagination.next)}`,

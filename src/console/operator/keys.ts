@@ -5,7 +5,9 @@ import type { Page } from '../../pages/frame.ts'
 import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../action.ts'
-import { button, heading, operatorPage, operatorPath, sheet } from './frame.ts'
+import { button, heading } from '../controls.ts'
+import { sheet } from '../fields.ts'
+import { operatorPage, operatorPath } from './frame.ts'
 
 const LIST = operatorPath('keys')
 
@@ -49,13 +51,15 @@ ${faultOf(refused)}
 <p>A root key wraps the keys of projects, which seal their variables. A new one wraps them anew, and takes no variable out of use.
 Back the keyring up afterwards: without it nothing can be read.</p>
 ${sheet(
+  'Root keys',
   ['Key', 'State', 'Wraps', 'Actions'],
   keys.map(
     (one) => html`<tr><td><code>${one.id}</code></td>
 <td>${one.active ? html`<span class="state good">Active</span>` : html`<span class="state">Older</span>`}</td>
 <td>${one.references === 0 ? 'nothing' : `keys of ${one.references} projects`}</td>
-<td class="act">${!one.active && one.references === 0 && button(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { about: one.id })}</td></tr>`,
+<td class="act">${!one.active && one.references === 0 && button(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}` })}</td></tr>`,
   ),
+  'table',
   'There is no key.',
 )}`,
   })

@@ -7,8 +7,11 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { PersonList, WholePerson } from '../../people/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
+import { button, heading, pageLinks, searchForm } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
-import { button, heading, ListQuery, operatorPage, operatorPath, pageLinks, ROWS, searchForm, sheet } from './frame.ts'
+import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
+import { removalForm, removalScreen } from './removal.ts'
 
 const LIST = operatorPath('people')
 const ONE = `${LIST}/:id`
@@ -78,6 +81,14 @@ export const peopleScreens: readonly Screen[] = [
       fresh: true,
     }),
   ),
+  removalScreen({
+    list: LIST,
+    name: 'consoleRemovePerson',
+    asks: 'operatorDeleteUser',
+    param: 'userId',
+    shows: 'operatorGetUser',
+    again: showPerson,
+  }),
   action<typeof Change, Made>({
     path: `${ONE}/link`,
     name: 'consoleMakePasswordLink',
@@ -105,6 +116,7 @@ async function showPeople(ctx: ConsoleCtx, { query }: Query): Promise<Page> {
     body: html`${heading('People', html`<a class="button" href="${LIST}/invite">Invite somebody</a>`)}
 ${searchForm(LIST, 'Search people by name or email', search)}
 ${sheet(
+  'People',
   ['Username', 'Email', 'State', 'Plan', 'Last seen', 'Made'],
   users.map(
     (
@@ -113,6 +125,7 @@ ${sheet(
 <td>${one.email}</td><td>${stateOf(one)}</td><td>${one.plan}</td>
 <td>${one.lastSeenAt === null ? 'not yet' : ago(one.lastSeenAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
   ),
+  'table',
   search ? `Nobody has “${search}” in their name or email.` : 'Nobody is here.',
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
@@ -149,8 +162,8 @@ function showLink(
     title: username,
     body: html`${heading(username)}
 <section class="card"><h2>Link to set a password</h2>
-<p>It is on its way to ${email} by mail. It works once, until ${ago(expiresAt, ctx.now)}. It is shown here this once:</p>
-<pre>${url}</pre>
+<p>${ctx.deps.config.mail.smtp === undefined ? 'This service sends no mail, so hand it to them.' : `It is on its way to ${email} by mail.`} It works once, and ends ${ago(expiresAt, ctx.now)}. It is shown here this once:</p>
+<pre class="secret">${url}</pre>
 <p><a href="${operatorPath('people', id)}">Go to ${username}</a></p></section>`,
   })
 }
@@ -175,20 +188,28 @@ ${faultOf(refused)}
 </dl></section>
 <h2>Teams</h2>
 ${sheet(
+  'Teams of the person',
   ['Team', 'Role'],
   teams.map(
     (one) => html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.role}</td></tr>`,
   ),
+  'table',
   'In no team.',
 )}
 <h2>Password</h2>
 <section class="card"><p>A link sets a new password, lifts a lock after wrong ones, and ends every session. It goes to ${person.email} too.</p>
-${button(ctx, `${path}/link`, 'Make a link to set a password', { look: 'quiet', shows: true })}</section>
+${button(ctx, `${path}/link`, 'Make a link to set a password', { look: 'quiet', showsOnce: true })}</section>
 <h2>What they may do</h2>
 <section class="card"><p>${operator ? 'They are an operator: these pages are open to them.' : 'These pages are not open to them.'}</p>
 ${button(ctx, `${path}/operator`, operator ? 'Make them no operator' : 'Make them an operator', { look: 'quiet', fields: operator ? {} : { operator: 'true' } })}</section>
 <section class="card danger-zone"><h2>${suspended ? 'Let them in again' : 'Shut them out'}</h2>
 <p>${suspended ? 'Their tokens work again, and what they set up goes on. They sign in anew.' : 'Their sessions and tokens end at once, and what they set up is held. Nothing is lost.'}</p>
-${button(ctx, `${path}/suspended`, suspended ? 'Reinstate' : 'Suspend', { look: suspended ? '' : 'danger', fields: suspended ? {} : { suspended: 'true' } })}</section>`,
+${button(ctx, `${path}/suspended`, suspended ? 'Reinstate' : 'Suspend', { look: suspended ? '' : 'danger', fields: suspended ? {} : { suspended: 'true' } })}</section>
+${removalForm(ctx, path, {
+  called: username,
+  goes: 'Their own account, tokens and sessions go, and their name and email are in no row any more.',
+  forced: 'Also with the projects of their own account, and as the last OWNER of a team',
+  refused,
+})}`,
   })
 }

@@ -7,8 +7,11 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { TeamList, WholeTeam } from '../../people/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
+import { heading, pageLinks, searchForm } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
-import { heading, ListQuery, operatorPage, operatorPath, pageLinks, ROWS, searchForm, sheet } from './frame.ts'
+import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
+import { removalForm, removalScreen } from './removal.ts'
 
 const LIST = operatorPath('teams')
 const ONE = `${LIST}/:id`
@@ -78,6 +81,14 @@ export const teamScreens: readonly Screen[] = [
     again: showTeam,
     fresh: true,
   }),
+  removalScreen({
+    list: LIST,
+    name: 'consoleRemoveTeam',
+    asks: 'operatorDeleteTeam',
+    param: 'teamId',
+    shows: 'operatorGetTeam',
+    again: showTeam,
+  }),
 ]
 
 async function showTeams(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof ListQuery>>): Promise<Page> {
@@ -90,11 +101,13 @@ async function showTeams(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof L
     body: html`${heading('Teams', html`<a class="button" href="${LIST}/new">Make a team</a>`)}
 ${searchForm(LIST, 'Search teams by name', search)}
 ${sheet(
+  'Teams',
   ['Team', 'Name', 'Plan', 'Made'],
   teams.map(
     (one) =>
       html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.name}</td><td>${one.plan}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
   ),
+  'table',
   search ? `No team has “${search}” in its name.` : 'No team yet.',
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
@@ -132,11 +145,13 @@ ${faultOf(refused)}
 </dl></section>
 <h2>Members</h2>
 ${sheet(
+  'Members',
   ['Username', 'Email', 'Role'],
   team.members.map(
     (one) =>
       html`<tr><td><a href="${operatorPath('people', one.userId)}">${one.username}</a></td><td>${one.email}</td><td>${one.role}</td></tr>`,
   ),
+  'table',
   'Nobody is in it.',
 )}
 <h2>Plan</h2>
@@ -147,6 +162,12 @@ ${tokenField(ctx)}
 <label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> It is blocked: nothing new can be made</label>
 <label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> A way to pay is missing</label>
 <p class="actions"><button>Save</button></p>
-</form>`,
+</form>
+${removalForm(ctx, operatorPath('teams', team.id), {
+  called: team.slug,
+  goes: 'Its members lose it, and what it registered and installed goes.',
+  forced: `Also with its projects (${team.projectCount})`,
+  refused,
+})}`,
   })
 }

@@ -5,8 +5,10 @@ import type { Page } from '../../pages/frame.ts'
 import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { button, heading } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
-import { button, heading, operatorPage, operatorPath, sheet } from './frame.ts'
+import { operatorPage, operatorPath } from './frame.ts'
 
 const LIST = operatorPath('timers')
 
@@ -39,13 +41,15 @@ async function showTimers(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
 ${faultOf(refused)}
 <p class="soft">What they did is counted by this instance since it started.</p>
 ${sheet(
+  'Timers',
   ['Timer', 'Runs', 'Last run', 'Rows', 'Failures', 'Actions'],
   timers.map(
     (one) => html`<tr><td>${one.name}</td><td>${every(one.periodMs)}</td>
 <td>${one.lastRunAt === null ? 'not yet' : ago(one.lastRunAt, ctx.now)}</td><td>${one.swept}</td>
 <td>${one.failures > 0 ? html`<span class="state bad">${one.failures}</span>` : '0'}</td>
-<td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { about: one.name })}</td></tr>`,
+<td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { label: `Run now: ${one.name}` })}</td></tr>`,
   ),
+  'table',
   'There is no timer.',
 )}`,
   })

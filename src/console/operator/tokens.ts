@@ -5,8 +5,10 @@ import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import type { TokenList } from '../../people/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { button, heading, pageLinks, searchForm } from '../controls.ts'
+import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
-import { button, heading, ListQuery, operatorPage, operatorPath, pageLinks, ROWS, searchForm, sheet } from './frame.ts'
+import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('tokens')
 type Query = Static<typeof ListQuery>
@@ -48,6 +50,7 @@ async function showTokens(
 ${faultOf(refused)}
 ${searchForm(LIST, 'Search tokens by name or person', search)}
 ${sheet(
+  'Tokens',
   ['Name', 'Of', 'May', 'Last used', 'Ends', 'Made', 'Actions'],
   tokens.map(
     (one) => html`<tr><td>${one.name ?? 'no name'}<br><code class="small">${one.id}</code></td>
@@ -55,8 +58,9 @@ ${sheet(
 <td>${one.scopes === null ? 'everything' : one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td>
 <td>${one.lastUsedAt === null ? 'not yet' : ago(one.lastUsedAt, ctx.now)}</td>
 <td>${one.expiresAt === null ? 'never' : ago(one.expiresAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'End', { about: one.name ?? one.id })}</td></tr>`,
+<td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'End', { label: `End: ${one.name ?? one.id}` })}</td></tr>`,
   ),
+  'table',
   search ? `No token is called “${search}”.` : 'No token yet.',
 )}
 ${pageLinks(LIST, query, pagination.next)}`,

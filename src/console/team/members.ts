@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { ROLES } from '../../permissions/roles.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { askedTwice, button, pageLinks } from '../controls.ts'
+import { askedTwice, button, pageLinks, searchForm } from '../controls.ts'
 import { select, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -109,7 +109,7 @@ async function showMembers(
       title: 'Members',
       body: html`<div class="top"><h1>Members</h1>${isOwner && html`<a class="button" href="${path}/invite">Invite somebody</a>`}</div>
 ${faultOf(refused)}
-<form class="search card" action="${path}" role="search"><input type="search" name="search" value="${query.search}" aria-label="Search members by name, username or email" placeholder="Search members"><button class="quiet">Search</button></form>
+${searchForm(path, 'Search members by name, username or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">Nobody here is called so.</p>` : table(ctx, account, present, isOwner)}
 ${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They are members once they say yes. An invitation ends after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
 ${pageLinks(path, query, pagination.next)}

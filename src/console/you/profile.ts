@@ -46,6 +46,7 @@ export const profileScreens: readonly Screen[] = [
       return { to: `${PROFILE}?done=profile`, done: { by: ctx, subjectId: ctx.visitor.userId } }
     },
     again: showRefused,
+    keeps: true,
     refuses: ['slug_taken', 'too_many_slugs'],
   }),
   personScreen({
@@ -58,6 +59,7 @@ export const profileScreens: readonly Screen[] = [
       return { to: `${PROFILE}?done=asked`, done: { by: ctx, subjectId: ctx.visitor.userId } }
     },
     again: showRefused,
+    keeps: true,
     refuses: ['missing_permission', 'rate_limited'],
   }),
   personScreen({

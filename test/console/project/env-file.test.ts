@@ -24,6 +24,11 @@ function withoutText(page: string): string {
   return page.replace(/<textarea id="text"[\s\S]*?<\/textarea>/, '')
 }
 
+/** What binds a plan that is shown to what is applied. */
+function digestIn(page: string): string {
+  return /name="planDigest" value="([^"]+)"/.exec(page)![1]!
+}
+
 async function valuesOf({ call }: World): Promise<Record<string, string>> {
   return (await call('GET', '/v3/env/pull/web/preview')).body.env
 }
@@ -53,7 +58,7 @@ onBothEngines('a pasted text is planned, then applied; no value is on the plan b
   assert.deepEqual(await valuesOf(world), before, 'a plan changes nothing')
 
   const typed = /<textarea id="text"[^>]*>\n([\s\S]*?)<\/textarea>/.exec(plan.text)![1]!.replaceAll('&quot;', '"')
-  const applied = await client.post(PATH, { ...form, text: typed, step: 'apply' })
+  const applied = await client.post(PATH, { ...form, text: typed, step: 'apply', planDigest: digestIn(plan.text) })
   assert.deepEqual([applied.status, applied.location], [303, '/console/t/admin/projects/web/variables'], applied.text)
   assert.deepEqual(await valuesOf(world), {
     ADDED: 'line one\nline two',
@@ -61,6 +66,33 @@ onBothEngines('a pasted text is planned, then applied; no value is on the plan b
     KEPT: 'same-value-1',
   })
 })
+
+onBothEngines(
+  'what is applied is the plan that was shown: once others changed a variable of it, the new plan is shown',
+  async (world) => {
+    const client = await open(world)
+    const form = { text: TEXT, target: ['preview'], mode: 'merge', type: 'encrypted' }
+    const first = digestIn((await client.post(PATH, { ...form, step: 'plan' })).text)
+    await world.call('POST', '/v10/projects/web/env', { key: 'ADDED', value: 'of-others-5', target: ['preview'] })
+    const before = await valuesOf(world)
+    const refused = await client.post(PATH, { ...form, step: 'apply', planDigest: first })
+    assert.equal(refused.status, 409, refused.text)
+    assert.match(refused.text, /role="alert"[^>]*>The variables were changed after this plan was made/)
+    assert.match(refused.text, /<h2>Changed <span class="soft">2</)
+    assert.doesNotMatch(refused.text, /of-others-5/)
+    assert.deepEqual(await valuesOf(world), before)
+    const applied = await client.post(PATH, { ...form, step: 'apply', planDigest: digestIn(refused.text) })
+    assert.equal(applied.status, 303, applied.text)
+    // The same form once more: it was applied, and now nothing of it would change.
+    const twice = await client.post(PATH, { ...form, step: 'apply', planDigest: digestIn(refused.text) })
+    assert.equal(twice.status, 409)
+    assert.match(twice.text, /Nothing would change/)
+    // Without a plan that was shown nothing is applied.
+    const unseen = await client.post(PATH, { ...form, text: 'UNSEEN=1', step: 'apply' })
+    assert.match(unseen.text, /<h1>The plan<\/h1>/)
+    assert.equal((await valuesOf(world)).UNSEEN, undefined)
+  },
+)
 
 onBothEngines('lines that cannot be read are told by their numbers, and what was pasted is kept', async (world) => {
   const client = await open(world)
@@ -85,7 +117,10 @@ onBothEngines('a text of a mebibyte passes, and one that the route does not take
   const comment = `# ${'"'.repeat(1000)}\n`
   const fits = comment.repeat(Math.floor((1024 * 1024 - 10) / comment.length))
   const form = { target: ['preview'], mode: 'merge', type: 'encrypted', step: 'apply' }
-  assert.equal((await client.post(PATH, { ...form, text: `${fits}A=1\n` })).status, 303)
+  const plan = await client.post(PATH, { ...form, text: `${fits}A=1\n` })
+  assert.equal(plan.status, 200)
+  const planDigest = digestIn(plan.text)
+  assert.equal((await client.post(PATH, { ...form, text: `${fits}A=1\n`, planDigest })).status, 303)
   assert.equal((await client.post(PATH, { ...form, text: `${fits}${comment}A=1\n` })).status, 413)
 })
 

@@ -1,71 +1,21 @@
-/**
- * Every form of a project's pages: whatever is typed, the answer is a page with what was typed, no fault, and no markup of the person's own;
- * nobody without the right does anything by it. docs/console.md.
- */
+/** The forms of a project's pages: nobody without the right does anything by them, and no id of another opens anything. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { CONSOLE } from '../../../src/console/screens.ts'
-import { type Client, type Fields, signedIn } from '../../support/clients/browser-client.ts'
-import { TYPED } from '../../support/clients/typed-texts.ts'
+import { type Fields, signedIn } from '../../support/clients/browser-client.ts'
 import { makeDeployment } from '../../support/projects.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
-
-/** TABLE the forms by the end of their address: the fields that people type into, and others that they need. */
-const FORMS: Record<string, { typed: readonly string[]; with?: Fields }> = {
-  new: { typed: ['name'] },
-  receive: { typed: ['code', 'newProjectName'] },
-  'projects/:name/pause': { typed: [] },
-  'projects/:name/unpause': { typed: [] },
-  'projects/:name/variables/new': {
-    typed: ['key', 'value', 'gitBranch', 'comment'],
-    with: { target: ['preview'], type: 'encrypted' },
-  },
-  'projects/:name/variables/import': {
-    typed: ['text', 'gitBranch'],
-    with: { target: ['preview'], mode: 'merge', type: 'encrypted', step: 'apply' },
-  },
-  'projects/:name/variables/:id/edit': {
-    typed: ['key', 'value', 'gitBranch', 'comment'],
-    with: { target: ['preview'], type: 'encrypted' },
-  },
-  'projects/:name/variables/:id/delete': { typed: [] },
-  'projects/:name/variables/:id/history/:version/restore': { typed: [] },
-  'projects/:name/domains/add': { typed: ['name', 'gitBranch', 'redirect'] },
-  'projects/:name/domains/:domain': { typed: ['gitBranch', 'redirect'] },
-  'projects/:name/domains/:domain/verify': { typed: [] },
-  'projects/:name/domains/:domain/remove': { typed: [] },
-  'projects/:name/deployments/:id/promote': { typed: [] },
-  'projects/:name/deployments/:id/rollback': { typed: [] },
-  'projects/:name/settings': {
-    typed: [
-      'name',
-      'buildCommand',
-      'installCommand',
-      'devCommand',
-      'commandForIgnoringBuildStep',
-      'outputDirectory',
-      'rootDirectory',
-    ],
-    with: { nodeVersion: '20.x', framework: '' },
-  },
-  'projects/:name/settings/protection': { typed: [], with: { passwordFor: 'everything' } },
-  'projects/:name/settings/data-cache': { typed: [] },
-  'projects/:name/settings/delete': { typed: ['typed'] },
-  'projects/:name/transfer': { typed: [] },
-}
+import { FORMS, formsBelow } from '../form-table.ts'
 
 const START = '/console/t/:slug/'
 
 function forms(): string[] {
-  const ours = /^(new|receive|projects\/.*)$/
-  return CONSOLE.filter(({ method, path }) => method === 'POST' && path.startsWith(START))
-    .map(({ path }) => path.slice(START.length))
-    .filter((path) => ours.test(path))
+  return formsBelow(START, /^(new|receive|projects\/.*)$/).map((path) => path.slice(START.length))
 }
 
-test('the table has every form of a project, once', () => {
-  assert.deepEqual(forms().sort(), Object.keys(FORMS).sort())
-})
+/** What a good form holds, as far as it is the same in every world. */
+function goodOf(path: string): Fields {
+  const { good } = FORMS[`${START}${path}`]!
+  return typeof good === 'object' ? good : {}
+}
 
 /** A project with something for each form, in the first team. */
 async function open(world: World) {
@@ -96,31 +46,6 @@ async function stateOf({ call, credentials: { teamId } }: World): Promise<string
   return answers.map(({ text }) => text).join('\n')
 }
 
-async function typeInto(client: Client, url: string, form: (typeof FORMS)[string], text: string) {
-  const typed = Object.fromEntries(form.typed.map((name) => [name, text]))
-  return client.post(url, { ...form.with, ...typed })
-}
-
-onBothEngines('whatever is typed into a form comes back as text beside what is wrong with it', async (world) => {
-  const { fill } = await open(world)
-  const client = await signedIn(world)
-  await client.get(fill('new'))
-  for (const path of forms().filter((one) => FORMS[one]!.typed.length > 0)) {
-    for (const text of TYPED) {
-      const answer = await typeInto(client, fill(path), FORMS[path]!, text)
-      const about = `${path} with ${JSON.stringify(text.slice(0, 30))}`
-      assert.ok(
-        [200, 303, 400, 403, 404, 409].includes(answer.status),
-        `${about}: ${answer.status} ${answer.text.slice(0, 300)}`,
-      )
-      assert.doesNotMatch(answer.text, /<script>alert/, about)
-      if (answer.status === 303) continue
-      assert.match(answer.text, /role="alert"/, about)
-      if (text.startsWith('😀')) assert.match(answer.text, /😀 emoji/, `${about}: what was typed is kept`)
-    }
-  }
-})
-
 onBothEngines('ids that are not there, and those of others, are not found', async (world) => {
   const { fill } = await open(world)
   const client = await signedIn(world)
@@ -131,12 +56,12 @@ onBothEngines('ids that are not there, and those of others, are not found', asyn
       .replace(':name', 'web')
       .replace(':version', '1')
       .replace(/:id|:domain/, encodeURIComponent('😀nobody.example.com'))
-    const answer = await client.post(url, { ...FORMS[path]!.with })
+    const answer = await client.post(url, { ...goodOf(path) })
     assert.ok([400, 404].includes(answer.status), `${path}: ${answer.status} ${answer.text.slice(0, 300)}`)
   }
   for (const path of forms().filter((one) => one.includes(':name'))) {
     const answer = await client.post(fill(path).replace('/projects/web', '/projects/nobody'), {
-      ...FORMS[path]!.with,
+      ...goodOf(path),
       typed: 'nobody',
     })
     assert.ok([400, 404].includes(answer.status), `${path}: ${answer.status}`)
@@ -156,7 +81,7 @@ onBothEngines('whoever may not write changes nothing by any form, and strangers 
     await client.get(`/console/t/${who}`)
     for (const path of forms()) {
       const good = { name: 'other', code: 'a'.repeat(32), typed: 'web', key: 'B', value: '2', text: 'B=2' }
-      const answer = await client.post(fill(path), { ...good, ...FORMS[path]!.with })
+      const answer = await client.post(fill(path), { ...good, ...goodOf(path) })
       const expected = who === 'viewer' ? [403] : [404]
       assert.ok(expected.includes(answer.status), `${who}, ${path}: ${answer.status} ${answer.text.slice(0, 300)}`)
       if (who === 'stranger') assert.doesNotMatch(answer.text, new RegExp(`${slug}|www\\.example\\.com`))

@@ -1,81 +1,23 @@
-/**
- * Every form of a team's and a person's pages: whatever is typed, the answer is a page with what was typed, no fault, and no markup of the
- * person's own; nobody without the right does anything by it, and no id of another account opens anything. docs/console.md.
- */
+/** The forms of a team's pages: nobody without the right does anything by them, and no id of another account opens anything. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { CONSOLE } from '../../../src/console/screens.ts'
-import { type Client, type Fields, signedIn } from '../../support/clients/browser-client.ts'
-import { TYPED } from '../../support/clients/typed-texts.ts'
+import { type Fields, signedIn } from '../../support/clients/browser-client.ts'
 import { digest } from '../../support/digest.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { makeInstallation } from '../../support/worlds/integration-world.ts'
-
-const APP = { name: 'Helper', redirectUrl: 'https://app.example.com/back', 'level-project': 'read' }
-const DRAIN = { url: 'https://logs.example.com', format: 'json', sources: ['edge'], environments: ['preview'] }
-const TEAM = { name: 'Team', slug: 'team', sensitive: 'default' }
-
-/** TABLE the forms by the end of their address: the fields that people type into, and others that they need. */
-const FORMS: Record<string, { typed: readonly string[]; with?: Fields }> = {
-  't/:slug/integrations/:id/projects': { typed: ['project'] },
-  't/:slug/integrations/:id/projects/:projectId/remove': { typed: [] },
-  't/:slug/integrations/:id/uninstall': { typed: [] },
-  't/:slug/apps/new': {
-    typed: ['slug', 'name', 'redirectUrl', 'webhookUrl', 'logoUrl'],
-    with: { 'level-domain': 'read' },
-  },
-  't/:slug/apps/:id/change': { typed: ['name', 'redirectUrl', 'webhookUrl', 'logoUrl', 'level-team'], with: APP },
-  't/:slug/apps/:id/secrets': { typed: [] },
-  't/:slug/apps/:id/secrets/:secretId/delete': { typed: [] },
-  't/:slug/apps/:id/delete': { typed: [] },
-  't/:slug/webhooks/new': { typed: ['url', 'events', 'projectIds'] },
-  't/:slug/webhooks/:id/test': { typed: [] },
-  't/:slug/webhooks/:id/replay': { typed: ['hours', 'status'] },
-  't/:slug/webhooks/:id/enable': { typed: [] },
-  't/:slug/webhooks/:id/take-over': { typed: [] },
-  't/:slug/webhooks/:id/delete': { typed: [] },
-  't/:slug/webhooks/:id/deliveries/:deliveryId/replay': { typed: [] },
-  't/:slug/drains/new': { typed: ['name', 'url', 'format', 'headers', 'sources'], with: DRAIN },
-  't/:slug/drains/new/test': { typed: ['url', 'headers'], with: { ...DRAIN, name: 'logs' } },
-  't/:slug/drains/:id/enable': { typed: [] },
-  't/:slug/drains/:id/disable': { typed: [] },
-  't/:slug/drains/:id/take-over': { typed: [] },
-  't/:slug/drains/:id/delete': { typed: [] },
-  't/:slug/drains/:id/deliveries/:deliveryId/replay': { typed: [] },
-  't/:slug/members/invite': { typed: ['email', 'role'] },
-  't/:slug/members/:uid/role': { typed: ['role'] },
-  't/:slug/members/:uid/remove': { typed: [] },
-  't/:slug/members/:uid/leave': { typed: [] },
-  't/:slug/settings': { typed: ['name', 'slug', 'description', 'sensitive'], with: TEAM },
-  'teams/new': { typed: ['name', 'slug'] },
-  account: { typed: ['name', 'username'] },
-  'account/email': { typed: [] },
-  'account/email/change': { typed: ['email'] },
-  'account/security/password': { typed: ['password', 'next', 'again'] },
-  'account/security/sessions/others/end': { typed: [] },
-  'account/security/sessions/:sessionId/end': { typed: [] },
-  'account/tokens/new': { typed: ['name', 'account', 'project', 'days', 'level-project'] },
-  'account/tokens/:id/end': { typed: [] },
-}
-/** Forms that show nothing again: a password is typed again, and a role that is none of the five has no place in the list. */
-const NOT_SHOWN = new Set(['account/security/password', 't/:slug/members/:uid/role'])
-
-/** Without a mail server there is no form for another email. */
-const MAIL = { BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'berth@example.com' }
+import { FORMS, formsBelow } from '../form-table.ts'
 
 const START = '/console/'
-const OURS =
-  /^(t\/:slug\/(integrations|apps|webhooks|drains|members|settings)(\/|$)|teams\/|account($|\/(email|security\/(password|sessions)|tokens)))/
 
+/** The forms of a team. */
 function forms(): string[] {
-  return CONSOLE.filter(({ method, path }) => method === 'POST' && path.startsWith(START))
-    .map(({ path }) => path.slice(START.length))
-    .filter((path) => OURS.test(path))
+  const ours = /^t\/:slug\/(integrations|apps|webhooks|drains|members|settings)(\/|$)/
+  return formsBelow(START, ours).map((path) => path.slice(START.length))
 }
 
-test('the table has every form of a team and of a person, once', () => {
-  assert.deepEqual(forms().sort(), Object.keys(FORMS).sort())
-})
+/** What a good form holds. */
+function goodOf(path: string): Fields {
+  return (FORMS[`${START}${path}`]!.good ?? {}) as Fields
+}
 
 /** Something for each form, in the first team. `fill` writes the address of a form there. */
 async function open(world: World) {
@@ -106,42 +48,6 @@ async function open(world: World) {
   return { fill }
 }
 
-async function typeInto(client: Client, url: string, form: (typeof FORMS)[string], text: string) {
-  const typed = Object.fromEntries(form.typed.map((name) => [name, text]))
-  return client.post(url, { ...form.with, ...typed })
-}
-
-onBothEngines('whatever is typed into a form comes back as text beside what is wrong with it', typeAll, MAIL)
-
-async function typeAll(world: World): Promise<void> {
-  const { fill } = await open(world)
-  const client = await signedIn(world)
-  await client.get('/console/account')
-  for (const path of forms().filter((one) => FORMS[one]!.typed.length > 0)) {
-    for (const text of TYPED) {
-      const answer = await typeInto(client, fill(path), FORMS[path]!, text)
-      const said = `${path} ${JSON.stringify(text.slice(0, 30))}: ${answer.status}`
-      assert.ok([303, 400, 403, 404, 409, 422, 429].includes(answer.status), `${said} ${answer.text.slice(-2000)}`)
-      assert.doesNotMatch(answer.text, /<script>alert/, said)
-      if (answer.status === 303) continue
-      assert.match(answer.text, /role="alert"/, said)
-      assert.match(answer.text, /<body class="console">/, `${said}: the page of the form`)
-      if (text.startsWith('😀') && !NOT_SHOWN.has(path))
-        assert.ok(answer.text.includes(text), `${said}: what was typed is kept`)
-    }
-  }
-}
-
-onBothEngines('a form that lacks all of its fields comes back as a page', async (world) => {
-  const { fill } = await open(world)
-  const client = await signedIn(world)
-  await client.get('/console/account')
-  for (const path of forms().filter((one) => FORMS[one]!.typed.length > 0)) {
-    const answer = await client.post(fill(path))
-    assert.match(answer.text, /<body class="console">[\s\S]*role="alert"/, `${path}: ${answer.status}`)
-  }
-})
-
 onBothEngines(
   'whoever only sees a team changes nothing by its forms, and a stranger does not find them',
   async (world) => {
@@ -154,16 +60,12 @@ onBothEngines(
     await viewer.get('/console/t/team')
     await stranger.get('/console/account')
     const before = await digest(world)
-    for (const path of forms().filter((one) => one.startsWith('t/'))) {
-      const form = FORMS[path]!
-      const refused = await viewer.post(fill(path), {
-        ...form.with,
-        ...Object.fromEntries(form.typed.map((name) => [name, '1'])),
-      })
+    for (const path of forms()) {
+      const refused = await viewer.post(fill(path), goodOf(path))
       assert.ok([400, 403, 404].includes(refused.status), `${path}: ${refused.status}`)
-      const nowhere = await stranger.post(fill(path), form.with)
+      const nowhere = await stranger.post(fill(path), goodOf(path))
       assert.equal(nowhere.status, 404, path)
-      const forged = await viewer.post(fill(path), { ...form.with, form: 'forged' })
+      const forged = await viewer.post(fill(path), { ...goodOf(path), form: 'forged' })
       assert.equal(forged.status, 403, path)
     }
     assert.equal(await digest(world), before)
@@ -177,11 +79,9 @@ onBothEngines('the ids of another account open nothing in one of your own', asyn
   await client.get('/console/teams/new')
   assert.equal((await client.post('/console/teams/new', { slug: 'crew' })).status, 303)
   const before = await digest(world)
-  for (const path of forms().filter(
-    (one) => one.startsWith('t/') && one.slice(8).includes(':') && !one.includes(':uid'),
-  )) {
+  for (const path of forms().filter((one) => one.slice(8).includes(':') && !one.includes(':uid'))) {
     const url = fill(path).replace('/t/team/', '/t/crew/')
-    const answer = await client.post(url, { ...FORMS[path]!.with, project: 'web', hours: '24', status: 'failed' })
+    const answer = await client.post(url, { ...goodOf(path), project: 'web' })
     assert.equal(answer.status, 404, url)
   }
   assert.equal(await digest(world), before)

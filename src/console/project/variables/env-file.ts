@@ -3,15 +3,16 @@
  * field into which it was typed, and stands nowhere else.
  */
 import type { Static } from 'typebox'
-import type { ImportAnswer } from '../../../env-files/import.ts'
+import type { ImportAnswer } from '../../../env-files/schema.ts'
+import type { Page } from '../../../pages/frame.ts'
 import { type Html, html } from '../../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
 import { Type } from '../../../schema/builder.ts'
-import { action, faultOf, field, type Refused } from '../../action.ts'
+import { action, faultOf, type Refused } from '../../action.ts'
 import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { environmentsOf } from '../environments.ts'
-import { environmentChoices, LIST, listPath } from './places.ts'
+import { branchField, environmentChoices, LIST, listPath, READERS } from './places.ts'
 
 /** The text that the route takes is 1 MiB, of which a form makes up to three times as many bytes. */
 const FORM_BYTES = 3 * 1024 * 1024
@@ -23,6 +24,7 @@ const EnvFile = Type.Object({
   mode: Text,
   type: Text,
   step: Text,
+  planDigest: Text,
 })
 type Form = Static<typeof EnvFile>
 type Answer = Static<typeof ImportAnswer>
@@ -31,12 +33,6 @@ const MODES: readonly Choice[] = [
   ['merge', 'Add and change what the text names, and leave all else'],
   ['replace', 'Put the text in the place of all variables there'],
 ]
-const TYPES: readonly Choice[] = [
-  ['encrypted', 'Members who may read values'],
-  ['sensitive', 'Nobody: only deployments get them'],
-  ['plain', 'Everybody who sees the project'],
-]
-
 export const envFileScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
@@ -52,22 +48,37 @@ export const envFileScreens: readonly Screen[] = [
     bodyLimit: FORM_BYTES,
     asks: 'putProjectEnvFile',
     shows: ['getProjectCustomEnvironments'],
-    wish: ({ params, form }) => ({
-      params: { idOrName: params.name! },
-      query: {
-        mode: form.mode,
-        type: form.type,
-        target: listOf(form.target).join(','),
-        gitBranch: form.gitBranch || undefined,
-        dryRun: form.step === 'apply' ? undefined : 'true',
-      },
-      body: typedText(form.text ?? ''),
-    }),
+    wish: ({ params, form }) => importOf(params, form),
     to: (answer, input, ctx) =>
       answer.dryRun ? showPlan(ctx, input, answer) : listPath({ slug: input.params.slug! }, input.params.name!),
-    again: showImport,
+    again: showAgain,
   }),
 ]
+
+/** What the route is asked. Only a plan that was shown is applied, and everything else is a plan. */
+function importOf(params: ScreenInput['params'], form: Form) {
+  const planDigest = form.step === 'apply' ? form.planDigest || undefined : undefined
+  return {
+    params: { idOrName: params.name! },
+    query: {
+      mode: form.mode,
+      type: form.type,
+      target: listOf(form.target).join(','),
+      gitBranch: form.gitBranch || undefined,
+      ...(planDigest === undefined ? { dryRun: 'true' } : { planDigest }),
+    },
+    body: typedText(form.text ?? ''),
+  }
+}
+
+/** The form with what was typed. Where others changed variables after a plan was shown, the plan as it is now. */
+async function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused): Promise<Page> {
+  if (refused?.key !== 'env_plan_changed') return showImport(ctx, input, refused)
+  const form = { ...(input.form as Form), step: 'plan' }
+  const account = await accountIn(ctx, input.params)
+  const answer = await ctx.ask<Answer>('putProjectEnvFile', { account, ...importOf(input.params, form) })
+  return showPlan(ctx, { ...input, form }, answer, refused)
+}
 
 async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
   const account = await accountIn(ctx, params)
@@ -93,9 +104,9 @@ ${inputs(choices, refused)}
 function inputs(choices: readonly Choice[], refused: Refused | undefined): Html {
   return html`${area('text', 'The text', { required: true, refused, hint: 'KEY=value lines, as dotenv reads them. A file can be dropped here. Nothing is changed before you have seen the plan.', attributes: html` class="tall" data-drop` })}
 ${checks('target', 'Where', choices, { chosen: ['development'], refused })}
-${field('gitBranch', 'Branch', { refused, hint: 'Only for preview: these values are for deployments of this branch.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${branchField('Only for preview: these values are for deployments of this branch.', { refused })}
 ${select('mode', 'What happens', MODES, { refused })}
-${select('type', 'Who may read values that are new', TYPES, { refused })}`
+${select('type', 'Who may read values that are new', READERS, { refused })}`
 }
 
 /** Every line that was refused, by its number. Values are not in it. */
@@ -105,7 +116,12 @@ function badLines({ extra }: Refused): Html | undefined {
   return html`<ul class="notice bad">${lines.map(({ line, message }) => html`<li>Line ${line} ${message}</li>`)}</ul>`
 }
 
-async function showPlan(ctx: ConsoleCtx, { params, url, form }: ScreenInput<unknown, Form>, { plan, mode }: Answer) {
+async function showPlan(
+  ctx: ConsoleCtx,
+  { params, url, form }: ScreenInput<unknown, Form>,
+  { plan, mode, planDigest }: Answer,
+  refused?: Refused,
+): Promise<Page> {
   const account = await accountIn(ctx, params)
   const project = params.name!
   const choices = environmentChoices(await environmentsOf(ctx, account, project))
@@ -117,12 +133,13 @@ async function showPlan(ctx: ConsoleCtx, { params, url, form }: ScreenInput<unkn
     {
       title: 'The plan',
       body: html`<div class="top"><h1>The plan</h1></div>
+${faultOf(refused)}
 <p>${changes === 0 ? 'Nothing would change.' : html`Nothing is changed yet. This is what the text would do in ${where(form, choices)}.`}</p>
 <div class="grid">
 ${keys('New', plan.created)}${keys('Changed', plan.updated)}${mode === 'replace' && keys('Removed', plan.removed)}${keys('The same as now', plan.unchanged)}
 </div>
 <form class="stack card" method="post" action="${url}" data-turbo="false">
-${tokenField(ctx)}
+${tokenField(ctx)}<input type="hidden" name="planDigest" value="${planDigest}">
 <p class="actions">${changes > 0 && html`<button name="step" value="apply">Apply ${changes} ${changes === 1 ? 'change' : 'changes'}</button>`}<button class="quiet" name="step" value="plan">Show the plan again</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 <details><summary>Change the text, or where it goes</summary>
 ${inputs(choices, typed)}

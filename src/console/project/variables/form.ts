@@ -9,7 +9,16 @@ import { action, faultOf, field, type Refused } from '../../action.ts'
 import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { environmentsOf } from '../environments.ts'
-import { asPlaces, environmentChoices, LIST, listPath, ONE, VARIABLE_FORM_BYTES } from './places.ts'
+import {
+  asPlaces,
+  branchField,
+  environmentChoices,
+  LIST,
+  listPath,
+  ONE,
+  READERS,
+  VARIABLE_FORM_BYTES,
+} from './places.ts'
 
 /** The route says what is wrong with a field, so that what was typed comes back. */
 const Text = Type.Optional(Type.String())
@@ -21,12 +30,6 @@ const Variable = Type.Object({
   type: Text,
   comment: Text,
 })
-
-const TYPES: readonly Choice[] = [
-  ['encrypted', 'Members who may read values'],
-  ['sensitive', 'Nobody: only deployments get it'],
-  ['plain', 'Everybody who sees the project'],
-]
 
 export const variableFormScreens: readonly Screen[] = [
   consoleScreen({
@@ -144,14 +147,14 @@ function inputs(variable: EnvVar | undefined, choices: readonly Choice[], refuse
   return html`${field('key', 'Key', { value: variable?.key, required: true, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${area('value', 'Value', { refused, ...(variable && { hint: 'Leave it empty to keep the value as it is.' }) })}
 ${checks('target', 'Where', choices, { chosen, refused })}
-${field('gitBranch', 'Branch', { value: variable?.gitBranch, refused, hint: 'Only for preview: deployments of this branch get this value instead of the general one.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${branchField('Only for preview: deployments of this branch get this value instead of the general one.', { value: variable?.gitBranch, refused })}
 ${select('type', 'Who may read it', typesFor(variable), { value: variable?.type ?? 'encrypted', refused, ...(variable?.type === 'sensitive' && { hint: 'A value that is write-only stays so.' }) })}
 ${field('comment', 'Comment', { value: variable?.comment, refused })}`
 }
 
 /** A write-only variable stays one; a type that only clients make is kept. */
 function typesFor(variable: EnvVar | undefined): readonly Choice[] {
-  if (variable?.type === 'sensitive') return TYPES.filter(([type]) => type === 'sensitive')
-  if (variable === undefined || TYPES.some(([type]) => type === variable.type)) return TYPES
-  return [[variable.type, `As it is (${variable.type})`], ...TYPES]
+  if (variable?.type === 'sensitive') return READERS.filter(([type]) => type === 'sensitive')
+  if (variable === undefined || READERS.some(([type]) => type === variable.type)) return READERS
+  return [[variable.type, `As it is (${variable.type})`], ...READERS]
 }

@@ -2,6 +2,7 @@
 import { type EnvVar, isStandard, TARGETS } from '../../../env/schema.ts'
 import type { OwnAccount } from '../../../pages/acting.ts'
 import { type Html, html } from '../../../pages/html.ts'
+import { type FieldOptions, field } from '../../action.ts'
 import type { Choice } from '../../fields.ts'
 import { projectPath } from '../../frame.ts'
 import type { Environments } from '../environments.ts'
@@ -11,6 +12,13 @@ export const ONE = `${LIST}/:id`
 
 /** Most bytes of a form with one variable: a value of 64 KiB, of which a form makes up to three times as many bytes. */
 export const VARIABLE_FORM_BYTES = 256 * 1024
+
+/** TABLE who may read values: the type of a variable, and its words. */
+export const READERS: readonly Choice[] = [
+  ['encrypted', 'Members who may read values'],
+  ['sensitive', 'Nobody: only deployments get them'],
+  ['plain', 'Everybody who sees the project'],
+]
 
 type Placed = Pick<EnvVar, 'target' | 'customEnvironmentIds' | 'gitBranch'>
 
@@ -25,6 +33,12 @@ export function environmentChoices(environments: Environments): Choice[] {
     ...TARGETS.map((one): Choice => [one, one]),
     ...environments.map(({ id, slug }): Choice => [id, `${slug} (custom)`]),
   ]
+}
+
+/** The field of a branch. */
+export function branchField(hint: string, options: Pick<FieldOptions, 'value' | 'refused'>): Html {
+  const attributes = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
+  return field('gitBranch', 'Branch', { ...options, hint, attributes })
 }
 
 /** What was chosen, as routes take it. */

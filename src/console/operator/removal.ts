@@ -1,0 +1,59 @@
+/** Removing a person or a team for good, once its name was typed. docs/operations.md: People. */
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, type Screen, tokenField } from '../../pages/screen.ts'
+import { refuse } from '../../refusal.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, field, type Refused, type Showing } from '../action.ts'
+import { check } from '../fields.ts'
+
+const Removal = Type.Object({
+  typed: Type.String({ maxLength: 254 }),
+  /** What the page calls it. */
+  called: Type.String({ minLength: 1, maxLength: 254 }),
+  force: Type.Optional(Type.String({ maxLength: 2 })),
+})
+
+type Spec = {
+  /** The list, which follows. The form goes below the page of one. */
+  list: string
+  name: string
+  /** The route that removes, what its path calls the id, and the route of the page. */
+  asks: string
+  param: string
+  shows: string
+  again: Showing
+}
+
+/** The form that removes. Refuses: bad_request 400 (another name was typed), and what the route does. */
+export function removalScreen({ list, name, asks, param, shows, again }: Spec): Screen {
+  return action<typeof Removal>({
+    path: `${list}/:id/remove`,
+    name,
+    form: Removal,
+    asks,
+    shows: [shows],
+    wish: ({ params, form: { typed, called, force } }) => {
+      if (typed !== called) refuse('bad_request', `Nothing was removed: \`typed\` should be the name, "${called}".`)
+      return { params: { [param]: params.id! }, query: { force: force === undefined ? undefined : 'true' } }
+    },
+    to: () => list,
+    again,
+    fresh: true,
+  })
+}
+
+/** `called`: the name that is to be typed; `goes`: what goes with it; `forced`: what else goes where the box is ticked. */
+export function removalForm(
+  ctx: ConsoleCtx,
+  path: string,
+  { called, goes, forced, refused }: { called: string; goes: string; forced: string; refused: Refused | undefined },
+): Html {
+  const mine = refused !== undefined && 'called' in refused.typed ? refused : undefined
+  return html`<form class="stack card danger-zone" method="post" action="${path}/remove"><h2>Remove for good</h2>
+${tokenField(ctx)}<input type="hidden" name="called" value="${called}">
+<p>${goes} There is no way back.</p>
+${check('force', forced, false, mine)}
+${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="254"` })}
+<p class="actions"><button class="danger">Remove ${called}</button></p>
+</form>`
+}

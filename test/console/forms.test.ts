@@ -1,0 +1,262 @@
+/**
+ * Every form of the console: bad input of every kind, a session that is over, and the same form sent twice. A new form is
+ * covered once it is in the table (form-table.ts). docs/console.md: Forms.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { takesKey } from '../../src/http/route.ts'
+import {
+  type Client,
+  type Fields,
+  openClient,
+  PASSWORD,
+  type Seen,
+  signedIn,
+} from '../support/clients/browser-client.ts'
+import { TYPED } from '../support/clients/typed-texts.ts'
+import { digest } from '../support/digest.ts'
+import { onBothEngines, type World } from '../support/world.ts'
+import { CONSOLE_FORMS, FORMS } from './form-table.ts'
+import { openForms, routeOf } from './form-world.ts'
+
+const PATHS = Object.keys(FORMS)
+const WITH_FIELDS = PATHS.filter((path) => (FORMS[path]!.typed ?? []).length > 0)
+/** What was typed is not shown again: a password, a code, and what is chosen from a list. */
+const NOT_SHOWN = new Set([
+  // Passkeys are for a service on https: test/second-factor/passkeys.test.ts.
+  '/console/account/security/factors/passkeys',
+  '/console/account/security/factors/passkeys/name',
+  '/console/account/security/password',
+  // Shown where the service sends mail: the test below.
+  '/console/account/email/change',
+  '/console/account/security/factors/codes',
+  '/console/t/:slug/members/:uid/role',
+  '/console/t/:slug/webhooks/:id/replay',
+  '/console/operator/teams/:id/plan',
+])
+/** Without a mail server there is no form for another email. */
+const MAIL = { BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'berth@example.com' }
+const EMOJI = TYPED.find((text) => text.startsWith('😀'))!
+const HERE = { 'sec-fetch-site': 'same-origin' }
+
+async function open(world: World) {
+  const forms = await openForms(world)
+  const client = await signedIn(world)
+  await client.get('/console/account')
+  const typedInto = (path: string, text: string): Fields => ({
+    ...forms.goodOf(path),
+    ...Object.fromEntries(FORMS[path]!.typed!.map((name) => [name, text])),
+  })
+  return { ...forms, client, typedInto }
+}
+
+test('the table has every form of the console, once', () => {
+  assert.deepEqual([...CONSOLE_FORMS.keys()].sort(), PATHS.toSorted())
+})
+
+test('each form says what happens when it is sent twice, or asks a route that takes a key', () => {
+  for (const path of PATHS) {
+    const route = routeOf(path)
+    const isKeyed = route !== undefined && takesKey(route) && FORMS[path]!.good !== undefined
+    if (!isKeyed) assert.ok(FORMS[path]!.twice ?? (route?.method === 'PUT' && 'a PUT'), path)
+  }
+})
+
+onBothEngines('whatever is typed into a form comes back as text beside what is wrong with it', async (world) => {
+  const { at, client, typedInto } = await open(world)
+  for (const path of WITH_FIELDS)
+    for (const text of TYPED) {
+      const answer = await client.post(at(path), typedInto(path, text))
+      const about = `${path} ${JSON.stringify(text.slice(0, 30))}: ${answer.status}`
+      assert.ok(
+        [200, 303, 400, 403, 404, 409, 422, 429].includes(answer.status),
+        `${about} ${answer.text.slice(-2000)}`,
+      )
+      assert.doesNotMatch(answer.text, /<script>alert/, about)
+      if (answer.status < 400) continue
+      assert.match(answer.text, /<body class="console">[\s\S]*role="alert"/, `${about}: the page of the form`)
+      if (text === EMOJI && !NOT_SHOWN.has(path))
+        assert.ok(answer.text.includes(text), `${about}: what was typed is kept`)
+    }
+})
+
+onBothEngines(
+  'what is typed as another email comes back too, where the service sends mail',
+  async (world) => {
+    const client = await signedIn(world)
+    await client.get('/console/account')
+    for (const text of TYPED.filter((one) => one !== '')) {
+      const answer = await client.post('/console/account/email/change', { email: text })
+      assert.ok([400, 429].includes(answer.status), answer.text)
+      assert.match(answer.text, /role="alert"/)
+      assert.doesNotMatch(answer.text, /<script>alert/)
+      if (text === EMOJI) assert.ok(answer.text.includes(text))
+    }
+  },
+  MAIL,
+)
+
+onBothEngines('a form without its fields, with too many of one, and one that says a field twice', async (world) => {
+  const { at, client, goodOf } = await open(world)
+  for (const path of WITH_FIELDS) {
+    const { form } = CONSOLE_FORMS.get(path)!
+    const properties = form.properties as Record<string, { type?: string }>
+    const lacking = await client.post(at(path))
+    assert.ok(lacking.status < 500, `${path}: ${lacking.status}`)
+    for (const [name, { type }] of Object.entries(properties)) {
+      const many = type === 'array' ? Array.from({ length: 2000 }, (_, one) => `x${one}`) : ['one', 'two']
+      const answer = await client.post(at(path), { ...goodOf(path), [name]: many })
+      // Trying a drain looks at its address alone.
+      if (type === 'array' && path.endsWith('/drains/new/test')) continue
+      assert.ok([400, 403, 404, 409, 413, 422].includes(answer.status), `${path} ${name}: ${answer.status}`)
+      assert.match(answer.text, /role="alert"/, `${path} ${name}`)
+    }
+  }
+})
+
+onBothEngines('ids that are not there, and those of others, are not found', async (world) => {
+  const { at, client, goodOf, samples } = await open(world)
+  const before = await digest(world)
+  for (const path of PATHS.filter((one) => /\/:(?!slug)/.test(one))) {
+    const parts = path.split('/')
+    const theirs = [samples.rival.projectId, samples.rival.teamId, '😀nobody.example.com']
+    for (const id of theirs) {
+      // The last one that the address names: what is above it is there.
+      const last = parts.findLastIndex((part) => part.startsWith(':'))
+      const url = at(path).split('/').with(last, encodeURIComponent(id)).join('/')
+      const isOperators = path.startsWith('/console/operator') && id !== '😀nobody.example.com'
+      if (isOperators) continue
+      const answer = await client.post(url, { ...goodOf(path) })
+      assert.ok([400, 404].includes(answer.status), `${url}: ${answer.status} ${answer.text.slice(-500)}`)
+    }
+  }
+  assert.equal(await digest(world), before)
+})
+
+onBothEngines('whoever is no operator does nothing by the forms of the operator', async (world) => {
+  const { at, goodOf } = await openForms(world)
+  const person = await signedIn(world, (await world.user('person')).id, 'person')
+  await person.get('/console/account')
+  const before = await digest(world)
+  for (const path of PATHS.filter((one) => one.startsWith('/console/operator'))) {
+    const answer = await person.post(at(path), goodOf(path))
+    assert.ok([401, 403].includes(answer.status), `${path}: ${answer.status}`)
+  }
+  assert.equal(await digest(world), before)
+})
+
+/** The hidden field that carries a form on. */
+function keptIn({ text }: Seen): { to: string; fields: Fields } {
+  const [, value = ''] = /name="kept" value="([^"]*)"/.exec(text) ?? []
+  return JSON.parse(value.replaceAll('&quot;', '"').replaceAll('&amp;', '&'))
+}
+
+onBothEngines('a form of a session that is over comes back with what was typed, and does nothing', async (world) => {
+  const { at, client, typedInto } = await open(world)
+  const before = await digest(world)
+  for (const path of WITH_FIELDS.filter((one) => CONSOLE_FORMS.get(one)!.keeps)) {
+    const typed = typedInto(path, EMOJI)
+    const isShown = ({ text, status }: Seen, about: string) => {
+      assert.equal(status, 422, `${path}, ${about}: ${status} ${text.slice(-2000)}`)
+      assert.match(text, /role="alert"[\s\S]*Nothing was changed yet/, `${path}, ${about}`)
+      if (!NOT_SHOWN.has(path)) assert.ok(text.includes(EMOJI), `${path}, ${about}`)
+    }
+    // Without a session: the page on which they sign in carries it on.
+    const asked = await openClient(world).post(at(path), { form: 'former', ...typed }, HERE)
+    assert.equal(asked.status, 401, `${path}: ${asked.status}`)
+    const { to, fields } = keptIn(asked)
+    assert.equal(to, at(path))
+    isShown(await client.post(to, { ...fields, review: '1' }), 'after the sign-in')
+    // Of the session before: they signed in again in another window.
+    isShown(await client.post(at(path), { ...typed, form: 'former' }, HERE), 'of an earlier session')
+    const [theirs, none] = [{ 'sec-fetch-site': 'cross-site' }, {}]
+    for (const headers of [theirs, none])
+      assert.equal((await client.post(at(path), { ...typed, form: 'former' }, headers)).status, 403, path)
+  }
+  assert.equal(await digest(world), before)
+})
+
+onBothEngines('a way back leads from every form to a page that is there', async (world) => {
+  const { at, client } = await open(world)
+  for (const path of PATHS) {
+    const { location } = await openClient(world).post(at(path), { form: 'forged' })
+    const back = new URL(location, 'https://berth.test').searchParams.get('return')!
+    assert.ok(back.startsWith('/console') && at(path).startsWith(back), `${path}: ${location}`)
+    const page = await client.get(back)
+    assert.notEqual(page.status, 405, `${path}: ${back}`)
+    if (page.status === 404) assert.doesNotMatch(page.text, /There is nothing here/, `${path}: ${back}`)
+  }
+})
+
+/** A page as it was shown, whenever that was. */
+function withoutOnce({ status, location, text }: Seen) {
+  return { status, location, text: text.replaceAll(/name="once" value="\w+"|>[^<]*<\/time>/g, '') }
+}
+
+onBothEngines('a form that is sent twice does one thing, and is answered the same', async (world) => {
+  const { at, client, goodOf } = await open(world)
+  for (const path of PATHS) {
+    const fields = goodOf(path)
+    if (fields === undefined) continue
+    const send = (): Promise<Seen> => client.post(at(path), { ...fields, once: 'shown-once' })
+    const first = await send()
+    assert.ok(first.status < 400, `${path}: ${first.status} ${first.text.slice(-1500)}`)
+    const after = await digest(world)
+    const second = await send()
+    if (takesKey(routeOf(path)!)) {
+      assert.deepEqual(withoutOnce(second), withoutOnce(first), path)
+      assert.equal(await digest(world), after, path)
+    } else assert.ok(second.status < 500, `${path}: ${second.status}`)
+  }
+})
+
+const HOOK = { url: 'https://hooks.example.com', events: ['project.created'] }
+const WEBHOOKS = '/console/t/admin/webhooks/new'
+
+async function countWebhooks(world: World): Promise<number> {
+  return (await world.call('GET', '/v1/webhooks')).body.length
+}
+
+async function openWebhooks(world: World): Promise<Client> {
+  const client = await signedIn(world)
+  await client.get(WEBHOOKS)
+  return client
+}
+
+onBothEngines(
+  'a button that is pressed twice at once: both answers are the same, and show the one secret',
+  async (world) => {
+    const client = await openWebhooks(world)
+    const sent = { ...HOOK, once: 'shown-once' }
+    const answers = await Promise.all([1, 2, 3].map(() => client.post(WEBHOOKS, sent)))
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    assert.equal(new Set(answers.map(({ text }) => /whsec_\w+/.exec(text)?.[0])).size, 1)
+    assert.equal(await countWebhooks(world), 1)
+  },
+)
+
+onBothEngines('a page that is shown anew, other fields, and another session each do it once more', async (world) => {
+  const client = await openWebhooks(world)
+  const [, once] = /name="once" value="(\w+)"/.exec((await client.get(WEBHOOKS)).text)!
+  const [, next] = /name="once" value="(\w+)"/.exec((await client.get(WEBHOOKS)).text)!
+  assert.notEqual(once, next)
+  const other = openClient(world)
+  await other.get('/sign-in')
+  assert.equal((await other.post('/sign-in', { name: 'admin', password: PASSWORD })).status, 303)
+  await other.get(WEBHOOKS)
+  const sendings: [Client, Fields][] = [
+    [client, { ...HOOK, once: once! }],
+    [client, { ...HOOK, once: next! }],
+    [client, { ...HOOK, url: 'https://others.example.com', once: once! }],
+    [other, { ...HOOK, once: once! }],
+    // Of a page that does not say by what its forms are known.
+    [other, HOOK],
+    [other, HOOK],
+  ]
+  for (const [at, [browser, fields]] of sendings.entries()) {
+    assert.equal((await browser.post(WEBHOOKS, fields)).status, 200)
+    assert.equal(await countWebhooks(world), at + 1)
+  }
+  const refused = { url: 'no url', events: ['project.created'], once: once! }
+  for (let tries = 0; tries < 2; tries++) assert.equal((await client.post(WEBHOOKS, refused)).status, 400)
+})
