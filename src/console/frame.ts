@@ -14,6 +14,7 @@ const ACCOUNT_TABS: readonly (readonly [end: string, words: string, needs: Permi
   ['webhooks', 'Webhooks', 'webhook:read'],
   ['drains', 'Log drains', 'drain:read'],
   ['members', 'Members', 'team:read'],
+  ['tokens', 'Tokens', 'token:read'],
   ['activity', 'Activity', 'project:read'],
   ['settings', 'Settings', 'team:read'],
 ]

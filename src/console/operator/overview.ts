@@ -4,8 +4,8 @@ import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import type { Statistics } from '../../statistics/statistics.ts'
 import { heading } from '../controls.ts'
+import { drawColumns } from '../drawing.ts'
 import { ago } from '../time.ts'
-import { drawColumns } from './drawing.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
 
 export const overviewScreens: readonly Screen[] = [

@@ -6,16 +6,21 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { Type } from '../../schema/builder.ts'
 import type { MadeUserToken, UserTokenList } from '../../tokens/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { button, pageLinks, shownOnce } from '../controls.ts'
+import { button, heading, pageLinks, shownOnce } from '../controls.ts'
 import { type Choice, select, sheet } from '../fields.ts'
-import { personPath, showPage } from '../frame.ts'
+import { accountIn, accountPath, personPath, showPage } from '../frame.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { ago } from '../time.ts'
 
 const LIST = personPath('tokens')
+/** Of an account: the person's tokens that open it. */
+const OF_ACCOUNT = '/console/t/:slug/tokens'
 const PAGE = 20
+/** Of an account: so many of the person's tokens are looked through for a page. */
+const LOOKED_THROUGH = 100
 const DAY_MS = 86_400_000
 const Query = Type.Object({ until: Type.Optional(Type.String({ maxLength: 20 })) })
+const NewQuery = Type.Object({ account: Type.Optional(Type.String({ maxLength: 64 })) })
 const NewToken = Type.Object({
   name: Type.String(),
   account: Type.String(),
@@ -43,8 +48,17 @@ export const ownTokenScreens: readonly Screen[] = [
   }),
   consoleScreen({
     method: 'GET',
+    path: OF_ACCOUNT,
+    name: 'consoleAccountTokens',
+    query: Query,
+    asks: ['listAuthTokens'],
+    run: showTokensOfAccount,
+  }),
+  consoleScreen({
+    method: 'GET',
     path: `${LIST}/new`,
     name: 'consoleNewToken',
+    query: NewQuery,
     asks: [],
     fresh: true,
     run: showNewToken,
@@ -62,7 +76,7 @@ export const ownTokenScreens: readonly Screen[] = [
       body: bodyOf(form, now),
     }),
     to: (made, _, ctx) => showMade(ctx, made),
-    again: showNewToken,
+    again: (ctx, input, refused) => showNewToken(ctx, { ...input, query: {} }, refused),
   }),
   action({
     path: `${LIST}/:id/end`,
@@ -104,6 +118,27 @@ ${pageLinks(LIST, { until: query.until }, pagination.next)}`,
   )
 }
 
+/** The person's tokens that open an account: those for all of their accounts, and those for this one alone. */
+async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof Query>>) {
+  const account = await accountIn(ctx, params)
+  const { tokens, pagination } = await ctx.ask<Static<typeof UserTokenList>>('listAuthTokens', {
+    account,
+    query: { limit: String(LOOKED_THROUGH), until: query.until },
+  })
+  const here = tokens.filter(({ teamId }) => teamId === undefined || teamId === account.id)
+  return showPage(
+    ctx,
+    { account, tab: 'tokens' },
+    {
+      title: 'Tokens',
+      body: html`${heading('Your tokens', html`<a class="button" href="${LIST}/new?account=${account.id}">New token</a>`)}
+<p class="soft">Your tokens that open ${account.slug}. Nobody else sees them. <a href="${LIST}">All your tokens</a></p>
+${here.length === 0 ? nothing() : table(ctx, here, [account])}
+${pageLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
+    },
+  )
+}
+
 function nothing(): Html {
   return html`<div class="card empty"><h2>No token yet</h2><p>With a token programs do what you may: the command line, a pipeline, Terraform.</p></div>`
 }
@@ -127,7 +162,7 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
   )
 }
 
-async function showNewToken(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {
+async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof NewQuery>>, refused?: Refused) {
   const accounts = (await accountsOf(ctx)).filter(({ kind }) => kind === 'team')
   const choices = [
     ['', 'All your accounts'] as const,
@@ -140,10 +175,10 @@ async function showNewToken(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Ref
       title: 'New token',
       body: html`<p class="crumbs"><a href="${LIST}">Tokens</a></p><div class="top"><h1>New token</h1></div>
 ${faultOf(refused)}
-<form class="stack card" method="post" action="${url}" data-turbo="false">
+<form class="stack card" method="post" action="${LIST}/new" data-turbo="false">
 ${tokenField(ctx)}
 ${field('name', 'Name', { required: true, refused, hint: 'What it is for, so that you know it later.', attributes: html` maxlength="100" autocomplete="off"` })}
-${select('account', 'For', choices, { refused })}
+${select('account', 'For', choices, { refused, ...(query.account !== undefined && { value: query.account }) })}
 ${field('project', 'One project alone', { refused, hint: 'Its name or id. Empty: all projects.', attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${select('days', 'Ends', DAYS, { refused, value: '90' })}
 ${scopeLevels('What it may', [], refused, 'No for each: all that you may.')}

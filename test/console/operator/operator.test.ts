@@ -185,3 +185,33 @@ onBothEngines('the page of health says what the doctor says', async (world) => {
   assert.match(page, /Something is wrong/)
   assert.match(page, /letters are written to/)
 })
+
+onBothEngines(
+  'a person and a team are removed once their name is typed, with all that they have where the box is ticked',
+  async (world) => {
+    const client = await signedIn(world)
+    const ada = await world.user('ada')
+    await ada.call('POST', '/v10/projects', { name: 'hers' })
+    const pathOfAda = `${ROOT}/people/${ada.id}`
+    assert.match((await client.get(pathOfAda)).text, /Type ada to confirm/)
+    const typed = { called: 'ada', typed: 'ada' }
+    for (const [fields, status] of [
+      [{ ...typed, typed: 'Ada' }, 400],
+      [{ force: 'on' }, 400],
+      [{ called: '', typed: '', force: 'on' }, 400],
+      // She has a project.
+      [typed, 409],
+    ] as const) {
+      const refused = await client.post(`${pathOfAda}/remove`, fields)
+      assert.equal(refused.status, status, refused.text)
+      assert.match(refused.text, /role="alert"/)
+      assert.equal((await client.get(pathOfAda)).status, 200, 'she is still there')
+    }
+    assert.equal((await client.post(`${pathOfAda}/remove`, { ...typed, force: 'on' })).location, `${ROOT}/people`)
+    assert.equal((await client.get(pathOfAda)).status, 404)
+    const { teamId } = world.credentials
+    const removal = { called: 'team', typed: 'team' }
+    assert.equal((await client.post(`${ROOT}/teams/${teamId}/remove`, removal)).location, `${ROOT}/teams`)
+    assert.doesNotMatch((await client.get(`${ROOT}/teams`)).text, new RegExp(teamId))
+  },
+)

@@ -204,3 +204,26 @@ async function signIn(client: Client): Promise<void> {
   await client.get('/sign-in')
   assert.equal((await client.post('/sign-in', { name: 'admin', password: PASSWORD })).status, 303)
 }
+
+onBothEngines('the page of an account shows the tokens of the person that open it, and no others', async (world) => {
+  const client = await signedIn(world)
+  const { teamId, userId } = world.credentials
+  const { body: team } = await world.operator('POST', '/operator/v1/teams', {
+    slug: 'acme',
+    name: 'A',
+    ownerId: userId,
+  })
+  const make = (name: string, query: string) =>
+    world.call('POST', `/v3/user/tokens${query}` as '/v3/user/tokens', { name })
+  await make('everywhere', '')
+  await make('of-the-team', `?teamId=${teamId}`)
+  await make('of-acme', `?teamId=${team.id}`)
+  const page = await client.get('/console/t/team/tokens')
+  assert.equal(page.status, 200, page.text)
+  assert.match(page.text, /everywhere[\s\S]*of-the-team|of-the-team[\s\S]*everywhere/)
+  assert.doesNotMatch(page.text, /of-acme/)
+  assert.match(page.text, /aria-current="page">Tokens</)
+  const [, path] = /href="(\/console\/account\/tokens\/new\?account=[^"]+)"/.exec(page.text)!
+  assert.match((await client.get(path!)).text, new RegExp(`<option value="${teamId}" selected>`))
+  assert.doesNotMatch((await client.get('/console/t/admin/tokens')).text, /of-the-team|of-acme/)
+})
