@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Compilable, CompiledQuery, Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { RefusalKey } from '../errors.ts'
+import { VERSION } from '../version.ts'
 import type { Changes } from './changes.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { PIPELINED, type Statement } from './postgres/statement.ts'
@@ -62,13 +63,17 @@ export async function migrate(db: Queries, to?: string): Promise<string[]> {
   if (error === undefined) return results.map((result) => result.migrationName)
   const failed = results.find((result) => result.status === 'Error')
   if (failed) throw new Error(`migration ${failed.migrationName} failed`, { cause: error })
-  const unknown = /^corrupted migrations/.test((error as Error).message)
-  throw new Error(
-    unknown
-      ? 'the store was written by another (newer?) version of Berth'
-      : 'the database cannot be used; see DATABASE_URL',
-    { cause: error },
-  )
+  const isOther = /^corrupted migrations/.test((error as Error).message)
+  throw new Error(isOther ? otherVersion(await schemaOf(db)) : 'the database cannot be used; see DATABASE_URL', {
+    cause: error,
+  })
+}
+
+/** Why this program does not open a store that has other migrations, and the way out. docs/upgrading.md: Going back. */
+function otherVersion({ unknown, pending }: SchemaState): string {
+  if (unknown.length === 0)
+    return `the store was written by another version of Berth: it lacks ${pending.join(', ')}, and has later migrations. Start the version that wrote it`
+  return `the store was written by a newer version of Berth: it has ${unknown.join(', ')}, which this version (${VERSION}) does not know. Start the newer version again; to go back to this one, restore a backup that was made before the upgrade (berth restore)`
 }
 
 /** How far a store is: the migrations it has, those it lacks, and those that this program does not know (a newer one ran them). */
