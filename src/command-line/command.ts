@@ -40,6 +40,10 @@ export type Invocation = {
   all(name: string): string[]
   has(name: string): boolean
   progress: Bar
+  /** Tells a person something before the outcome: on stderr. */
+  say(text: string): void
+  /** Asks a person, who answers with y or yes. Undefined where nobody sits at a terminal. */
+  confirm?(question: string): Promise<boolean>
 }
 
 /** Shows how far long work is, where somebody can see it. */

@@ -95,6 +95,11 @@ async function askOnce(config: Config, { method, path, body, as }: Asking): Prom
   }
 }
 
+/** The token of the settings with which commands ask the public API. Throws where there is none. */
+export function clientToken(config: Config): string {
+  return tokenOf(config, 'client')
+}
+
 const TOKENS = {
   operator: { setting: 'BERTH_OPERATOR_TOKEN', field: 'operatorToken', called: 'operator token' },
   client: { setting: 'BERTH_TOKEN', field: 'token', called: 'token' },

@@ -99,6 +99,27 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./env.ts')).exportCommand,
   },
   {
+    words: 'import',
+    summary: 'Copy projects, variables, domains and more from another server that speaks this API',
+    options: {
+      from: { value: 'address', required: true, about: 'of the API there, such as https://api.example.com' },
+      token: { value: 'token', about: 'of the API there; others see it in the list of processes: see --token-file' },
+      'token-file': {
+        value: 'file',
+        about: 'a file that holds the token, and nothing else; - for stdin',
+        isFile: true,
+      },
+      team: { value: 'id or slug', about: 'the team there; without it, the personal account of the token' },
+      'to-team': { value: 'id or slug', about: 'the team here; without it, the one called as the team there' },
+      projects: { value: 'a,b', about: 'only these projects, and nothing of the account beside them' },
+      'dry-run': { about: 'show the plan, and change nothing' },
+      yes: { about: 'do it without asking' },
+    },
+    more: `It shows its plan first. What is here just so is left, and nothing is removed: run it again when it was cut off. See docs/moving-in.md. ${TOKEN}`,
+    example: 'berth import --from https://api.example.com --token-file there.token --team acme --dry-run',
+    load: async () => (await import('./import/import.ts')).importAccount,
+  },
+  {
     words: 'completion',
     summary: 'Print the script by which a shell completes these commands',
     takes: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],

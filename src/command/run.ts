@@ -53,12 +53,30 @@ async function runOne(
 ): Promise<Outcome | undefined> {
   const parsed = parseWords(command, rest)
   const progress = openBar(stderr)
-  const invocation: Invocation = { ...parsed, settings: () => readConfig(env), progress }
+  const invocation: Invocation = {
+    ...parsed,
+    settings: () => readConfig(env),
+    progress,
+    say: (text) => {
+      progress.end()
+      stderr.write(`${text}\n`)
+    },
+    ...(process.stdin.isTTY && stderr.isTTY && { confirm: (question: string) => confirm(question, stderr) }),
+  }
   try {
     return await (await command.load())(invocation)
   } finally {
     progress.end()
   }
+}
+
+async function confirm(question: string, output: Writable): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises')
+  const lines = createInterface({ input: process.stdin, output })
+  // Ended by Ctrl-D or Ctrl-C, nobody has said yes.
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
+  const answer = await Promise.race([lines.question(`${question} [y/N] `), ended]).finally(() => lines.close())
+  return /^y(es)?$/i.test(answer.trim())
 }
 
 async function tell(outputs: Outputs, outcome: Outcome | undefined, isJson: boolean): Promise<number | undefined> {

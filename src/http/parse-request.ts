@@ -162,7 +162,7 @@ function textFault(text: string, path: string): string | undefined {
 }
 
 /** A copy with the fields that the schema declares, at every depth. Unknown ones are dropped: real clients send more (docs/spec/client-requests.md C.2). */
-function keepDeclared(schema: TSchema, value: unknown): unknown {
+export function keepDeclared(schema: TSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = variantFor(schema, value).items
     return items ? value.map((item) => keepDeclared(items, item)) : value

@@ -1,0 +1,134 @@
+/** How an import asks a server that limits, fails, changes meanwhile, or is none. docs/moving-in.md: How it asks. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { type Item, openServer, type Server } from '../../src/command/import/server.ts'
+
+type Reply = (request: IncomingMessage, response: ServerResponse, count: number) => void
+
+/** A stand-in, and what asks it; pauses are counted and not waited for. */
+async function standIn(t: TestContext, reply: Reply, team?: string) {
+  const seen: { line: string; key: string | undefined }[] = []
+  const server = createServer((request, response) => {
+    request.resume()
+    const key = request.headers['idempotency-key']
+    seen.push({ line: `${request.method} ${request.url}`, key: key === undefined ? undefined : String(key) })
+    response.setHeader('content-type', 'application/json')
+    reply(request, response, seen.length)
+  }).listen(0, '127.0.0.1')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  await new Promise((resolve) => server.once('listening', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const pauses: number[] = []
+  const pause = async (ms: number) => void pauses.push(ms)
+  return { asked: openServer({ origin, token: 'secret', team, pause }), seen, pauses, origin }
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string | number> = {},
+): void {
+  response.writeHead(status, headers).end(JSON.stringify(body))
+}
+
+async function all(server: Server, path: string, name: string): Promise<Item[]> {
+  const items: Item[] = []
+  for await (const one of server.list(path, name)) items.push(one)
+  return items
+}
+
+test('a 429 is waited for as Retry-After or X-RateLimit-Reset say, and the answer that was the last allowed one too', async (t) => {
+  const soon = Math.ceil(Date.now() / 1000) + 100
+  const { asked, pauses } = await standIn(t, (_, response, count) => {
+    if (count === 1) send(response, 429, {}, { 'retry-after': '7' })
+    else if (count === 2) send(response, 429, {}, { 'x-ratelimit-reset': soon })
+    else if (count === 3) send(response, 429, {}, { 'retry-after': new Date(Date.now() + 50_000).toUTCString() })
+    else send(response, 200, { ok: true }, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': soon })
+  })
+  assert.deepEqual(await asked.get('/a'), { ok: true })
+  await asked.get('/b')
+  const [first, ...later] = pauses
+  assert.equal(first, 7000)
+  assert.equal(later.length, 3)
+  const expected = [soon * 1000 - Date.now(), 50_000, soon * 1000 - Date.now()]
+  for (const [at, ms] of later.entries()) assert.ok(Math.abs(ms - expected[at]!) < 20_000, `${ms}`)
+})
+
+test('a server that wants a pause of hours is told to the person', async (t) => {
+  const { asked, pauses } = await standIn(t, (_, response) =>
+    send(response, 429, { error: { message: 'try again in 2 hours' } }, { 'retry-after': '7200' }),
+  )
+  await assert.rejects(asked.get('/a'), /try again in 2 hours/)
+  assert.deepEqual(pauses, [])
+})
+
+test('a write whose answer was lost is sent again with the same key; what fails for good is told', async (t) => {
+  const { asked, seen, pauses } = await standIn(t, (request, response, count) => {
+    if (count === 1) request.socket.destroy()
+    else if (count === 2) send(response, 503, {})
+    else send(response, 201, { id: 1 })
+  })
+  assert.deepEqual(await asked.write('POST', '/a', { name: 'x' }), { id: 1 })
+  assert.equal(new Set(seen.map(({ key }) => key)).size, 1)
+  assert.match(seen[0]!.key!, /^[0-9a-f-]{36}$/)
+  assert.deepEqual(pauses, [500, 1000])
+  await asked.write('POST', '/a', { name: 'y' })
+  assert.notEqual(seen.at(-1)!.key, seen[0]!.key)
+
+  const dead = await standIn(t, (request) => request.socket.destroy())
+  await assert.rejects(dead.asked.get('/a'), /does not answer/)
+  assert.deepEqual([dead.seen.length, dead.pauses], [6, [500, 1000, 2000, 4000, 8000]])
+  const broken = await standIn(t, (_, response) => send(response, 500, { error: { message: 'inside' } }))
+  await assert.rejects(broken.asked.get('/a'), /inside/)
+  assert.equal(broken.seen.length, 6)
+})
+
+test('an answer that is too large, no JSON, or leads elsewhere is refused', async (t) => {
+  const large = await standIn(t, (_, response) => {
+    response.writeHead(200)
+    const piece = Buffer.alloc(1024 * 1024, 32)
+    const more = () => {
+      while (!response.destroyed && response.write(piece));
+    }
+    response.on('drain', more)
+    more()
+  })
+  await assert.rejects(large.asked.get('/a'), /more than 32 MiB/)
+  assert.equal(large.seen.length, 1)
+  const page = await standIn(
+    t,
+    (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+  )
+  await assert.rejects(page.asked.get('/a?token=1'), /\/a answered what is no JSON: is this the address of the API/)
+  const elsewhere = await standIn(t, (_, response) => assert.fail(`asked there ${response}`))
+  const leads = await standIn(t, (_, response) => void response.writeHead(307, { location: elsewhere.origin }).end())
+  await assert.rejects(leads.asked.get('/a'), /does not answer/)
+  assert.equal(elsewhere.seen.length, 0)
+})
+
+test('a list is walked page by page for the team; one that leads to itself ends, and a path that nobody knows is empty', async (t) => {
+  const pages: Record<string, object> = {
+    '/p?limit=2&teamId=team_1': { items: [{ at: 1 }, { at: 2 }], pagination: { next: 7 } },
+    '/p?limit=2&until=7&teamId=team_1': { items: [{ at: 3 }, null], pagination: { next: null } },
+    '/same?teamId=team_1': { items: [{ at: 1 }], pagination: { next: 5 } },
+    '/same?until=5&teamId=team_1': { items: [{ at: 1 }], pagination: { next: 5 } },
+    '/bare?teamId=team_1': [{ at: 1 }],
+    '/wrong?teamId=team_1': { items: 'none' },
+  }
+  const { asked } = await standIn(
+    t,
+    ({ url }, response) => send(response, pages[url!] === undefined ? 404 : 200, pages[url!] ?? {}),
+    'team_1',
+  )
+  assert.deepEqual(await all(asked, '/p?limit=2', 'items'), [{ at: 1 }, { at: 2 }, { at: 3 }])
+  assert.deepEqual(await all(asked, '/bare', 'items'), [{ at: 1 }])
+  assert.deepEqual(await all(asked, '/absent', 'items'), [])
+  await assert.rejects(all(asked, '/same', 'items'), /leads to itself/)
+  await assert.rejects(all(asked, '/wrong', 'items'), /no list of items/)
+})

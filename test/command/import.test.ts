@@ -1,0 +1,315 @@
+/** `berth import`, from one Berth into another. docs/moving-in.md. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { berth } from '../support/clients/command.ts'
+import { ENGINES, type Engine, openWorld, type World } from '../support/world.ts'
+
+const SETTINGS = {
+  framework: 'nextjs',
+  buildCommand: 'npm run build',
+  nodeVersion: '22.x',
+  gitForkProtection: false,
+  autoExposeSystemEnvs: true,
+  ssoProtection: { deploymentType: 'preview' },
+  trustedIps: {
+    deploymentType: 'all',
+    addresses: [{ value: '10.0.0.0/8', note: 'office' }],
+    protectionMode: 'additional',
+  },
+}
+const VARIABLES = [
+  { key: 'PLAIN', value: 'in clear', type: 'plain', target: ['production', 'preview'], comment: 'why' },
+  { key: 'SEALED', value: 'lines\nand "quotes"', type: 'encrypted', target: ['production'] },
+  { key: 'SEALED', value: 'of a branch', type: 'encrypted', target: ['preview'], gitBranch: 'next' },
+  { key: 'EMPTY', value: '', type: 'encrypted', target: ['preview'] },
+  { key: 'STAGED', value: 'of staging', type: 'encrypted', target: ['development'], customEnvironmentIds: ['staging'] },
+  { key: 'HIDDEN', value: 'nobody reads this', type: 'sensitive', target: ['production'] },
+]
+const DOMAINS = [
+  { name: 'example.org', redirect: 'www.example.org', redirectStatusCode: 308 },
+  { name: 'www.example.org' },
+  { name: 'next.example.org', gitBranch: 'next' },
+  { name: 'staging.example.org', customEnvironmentId: 'staging' },
+]
+const DRAIN = {
+  name: 'logs',
+  projects: 'all',
+  schemas: { log: { version: 'v1' } },
+  delivery: { type: 'http', endpoint: 'https://logs.example.com/in', encoding: 'ndjson' },
+  sampling: [{ type: 'head_sampling', rate: 0.5 }],
+}
+
+type Sides = { there: World; here: World; run(...words: string[]): Promise<Ran> }
+// biome-ignore lint/suspicious/noExplicitAny: what the command printed as JSON
+type Ran = { code: number; out: any; err: string }
+
+/** Two services on one engine, and the command that copies from one team to the other. */
+async function openSides(t: TestContext, engine: Engine): Promise<Sides> {
+  const [there, here] = [await openWorld(engine), await openWorld(engine)]
+  t.after(() => Promise.all([there.close(), here.close()]))
+  const from = await there.listen()
+  const env = {
+    BERTH_DATA: here.folder,
+    BERTH_TOKEN: here.credentials.token,
+    PORT: new URL(await here.listen()).port,
+  }
+  const words = ['import', '--from', from, '--token', there.credentials.token, '--team', 'team', '--json']
+  const run = async (...more: string[]): Promise<Ran> => {
+    const { code, out, err } = await berth([...words, ...more], env)
+    return { code, err, out: out === '' ? undefined : JSON.parse(out) }
+  }
+  return { there, here, run }
+}
+
+function onBoth(name: string, run: (sides: Sides, t: TestContext) => Promise<void>): void {
+  for (const engine of ENGINES) test(`${name} [${engine}]`, async (t) => run(await openSides(t, engine), t))
+}
+
+/** The project `shop` with everything that is copied, `docs` with little, and what belongs to the team. */
+async function fill({ call, operator, credentials }: World): Promise<void> {
+  const team = `teamId=${credentials.teamId}`
+  const make = async (path: string, body: object) => {
+    const made = await call('POST', path as '/v10/projects', body)
+    assert.ok(made.status < 300, `${path}: ${made.text}`)
+    return made.body
+  }
+  const { id } = await make(`/v10/projects?${team}`, { name: 'shop', ...SETTINGS })
+  const docs = await make(`/v10/projects?${team}`, { name: 'docs' })
+  const matcher = { type: 'startsWith', pattern: 'release/' }
+  const environment = { slug: 'staging', description: 'before production', branchMatcher: matcher }
+  await make(`/v9/projects/shop/custom-environments?${team}`, environment)
+  await make(`/v10/projects/shop/env?${team}`, VARIABLES)
+  for (const one of DOMAINS.toReversed()) await make(`/v10/projects/shop/domains?${team}`, one)
+  await make(`/v9/projects/shop/link?${team}`, { type: 'github', repo: 'acme/shop' })
+  const expiration = { expiration: '1w', expirationProduction: '1y' }
+  const kept = await call('PATCH', `/v9/projects/shop/deployment-expiration?${team}`, expiration)
+  assert.equal(kept.status, 200)
+  await call('PATCH', `/v9/projects/docs?${team}`, { passwordProtection: { deploymentType: 'all', password: 'x' } })
+  await make(`/v1/projects/${docs.id}/pause?${team}`, {})
+  const webhook = { url: 'https://hooks.example.com/in', events: ['project.created', 'project.removed'] }
+  await make(`/v1/webhooks?${team}`, webhook)
+  await make(`/v1/webhooks?${team}`, { ...webhook, url: 'https://hooks.example.com/shop', projectIds: [id] })
+  await make(`/v1/drains?${team}`, DRAIN)
+  const ada = await operator('POST', '/operator/v1/users', { email: 'ada@example.com', username: 'ada' })
+  await operator('PUT', `/operator/v1/teams/${credentials.teamId}/members/${ada.body.id}`, { role: 'DEVELOPER' })
+}
+
+/** Everything of a team that is copied, as the API tells it, without what every server makes for itself. */
+async function contentOf({ call, credentials }: World): Promise<unknown> {
+  const team = `teamId=${credentials.teamId}`
+  const read = async (path: string) =>
+    (await call('GET', `${path}${path.includes('?') ? '&' : '?'}${team}` as '/v9/projects')).body
+  const { projects } = await read('/v9/projects?limit=100')
+  const names = new Map(projects.map(({ id, name }) => [id, name]))
+  const content: unknown[] = []
+  for (const name of [...names.values()].sort()) {
+    const environments = ((await read(`/v9/projects/${name}/custom-environments`)) as unknown as Listed).environments
+    for (const { id, slug } of environments) names.set(id, slug)
+    const { envs } = (await read(`/v9/projects/${name}/env?decrypt=true`)) as unknown as Listed
+    const { domains } = (await read(`/v9/projects/${name}/domains?limit=100`)) as unknown as Listed
+    content.push([await read(`/v9/projects/${name}`), environments, sorted(envs), sorted(domains)])
+  }
+  const webhooks = (await read('/v1/webhooks')) as unknown as object[]
+  const { drains } = (await read('/v1/drains')) as unknown as Listed
+  return forgetOwn([content, sorted(webhooks), sorted(drains)], names)
+}
+type Listed = Record<'environments' | 'envs' | 'domains' | 'drains', { id: string; slug: string }[]>
+
+const OWN =
+  /^(id|accountId|ownerId|teamId|projectId|createdAt|updatedAt|createdBy|updatedBy|pausedAt|pausedBy|verification|version|env|repoOwnerId|deployHooks|passwordProtection)$/
+
+/** Ids become the names of what they are of. */
+function forgetOwn(value: unknown, names: Map<string, string>): unknown {
+  if (typeof value === 'string') return names.get(value) ?? value
+  if (Array.isArray(value)) return value.map((one) => forgetOwn(one, names))
+  if (typeof value !== 'object' || value === null) return value
+  const pairs = Object.entries(value).filter(([name]) => !OWN.test(name))
+  return Object.fromEntries(pairs.map(([name, inner]) => [name, forgetOwn(inner, names)]))
+}
+
+function sorted(rows: readonly object[]): object[] {
+  const place = ({ key, target, name, url, gitBranch }: Record<string, unknown>) =>
+    JSON.stringify([key, target, name, url, gitBranch])
+  return rows.toSorted((one, other) => (place({ ...one }) < place({ ...other }) ? -1 : 1))
+}
+
+async function auditOf({ operator }: World): Promise<number> {
+  let count = 0
+  for (let until = ''; ; ) {
+    const { body } = await operator('GET', `/operator/v1/audit?limit=100${until}` as '/operator/v1/audit')
+    // Reading values in clear is written down, and changes nothing.
+    count += body.entries.filter(({ type }) => !/read|reveal|get|filter|pull/i.test(type)).length
+    if (body.pagination.next === null) return count
+    until = `&until=${body.pagination.next}`
+  }
+}
+
+onBoth(
+  'an account is copied whole, a dry run writes nothing, and a second run changes nothing',
+  async ({ there, here, run }) => {
+    await fill(there)
+    const before = await auditOf(here)
+    const planned = await run('--dry-run')
+    assert.deepEqual([planned.code, planned.out.done, await auditOf(here)], [0, false, before])
+    const { created } = planned.out.counts.variable
+    assert.equal(created, VARIABLES.length - 1)
+
+    const copied = await run('--yes')
+    assert.deepEqual([copied.out.failed, copied.code], [[], 0], copied.err)
+    assert.match(copied.err, /would be created/)
+    const counts = Object.entries(copied.out.counts).map(([kind, { created }]: [string, Ran['out']]) => [kind, created])
+    assert.deepEqual(Object.fromEntries(counts), {
+      ...{ project: 2, environment: 1, variable: 5, domain: 4 },
+      ...{ webhook: 2, drain: 1, member: 1 },
+    })
+    const [wanted, made] = [await contentOf(there), await contentOf(here)]
+    assert.deepEqual(made, withoutHidden(wanted))
+    const todo = copied.out.todo.join('\n')
+    for (const line of [
+      /^shop: set the value of HIDDEN \(production\), which cannot be read there$/m,
+      /^docs: set a password by hand/m,
+      /^set the TXT record \S+example\.org to ".+", then verify the domain www\.example\.org$/m,
+      /^webhook https:\/\/hooks\.example\.com\/in: give its receiver the new secret \S+$/m,
+      /^drain logs \(https:\/\/logs\.example\.com\/in\): give its receiver the new secret \S+$/m,
+      /^hand ada@example\.com the invitation: http/m,
+    ])
+      assert.match(todo, line)
+    assert.equal(todo.includes('nobody reads this'), false)
+
+    const after = await auditOf(here)
+    const again = await run('--yes')
+    const changes = Object.values(again.out.counts).flatMap(({ created, changed, failed }: Ran['out']) => [
+      created,
+      changed,
+      failed,
+    ])
+    assert.deepEqual([changes.filter((count) => count > 0), await auditOf(here)], [[], after])
+    assert.equal(again.out.counts.variable.unchanged, 5)
+    // What a person still has to do is told again.
+    assert.match(again.out.todo.join('\n'), /HIDDEN[\s\S]*TXT record/)
+  },
+)
+
+/** What of a content cannot be copied: the variable that nobody reads. */
+function withoutHidden(content: unknown): unknown {
+  return JSON.parse(JSON.stringify(content), (_, value) =>
+    Array.isArray(value) ? value.filter((one) => one?.key !== 'HIDDEN') : value,
+  )
+}
+
+onBoth(
+  'what changed there is changed here, and nothing else; what is refused stands alone',
+  async ({ there, here, run }) => {
+    await fill(there)
+    const ofTeam = (world: World) => `teamId=${world.credentials.teamId}`
+    await run('--yes')
+    const edit = async (method: 'PATCH' | 'POST', path: string, body: object) => {
+      const answer = await there.call(method, `${path}?upsert=true&${ofTeam(there)}` as '/v9/projects/shop', body)
+      assert.ok(answer.status < 300, answer.text)
+    }
+    await edit('POST', '/v10/projects/shop/env', {
+      key: 'SEALED',
+      value: 'new',
+      target: ['production'],
+      type: 'encrypted',
+    })
+    await edit('POST', '/v10/projects/shop/env', {
+      key: 'HIDDEN',
+      value: 'other',
+      target: ['production'],
+      type: 'sensitive',
+    })
+    await edit('PATCH', '/v9/projects/shop', { framework: 'astro' })
+    await edit('PATCH', '/v9/projects/shop/domains/next.example.org', { gitBranch: 'later' })
+    // By hand, as the report said.
+    const hidden = { key: 'HIDDEN', value: 'set by hand', target: ['production'], type: 'sensitive' }
+    await here.call('POST', `/v10/projects/shop/env?${ofTeam(here)}`, hidden)
+    // A name that another project here has.
+    await here.call('POST', `/v10/projects?${ofTeam(here)}`, { name: 'other' })
+    await here.call('POST', `/v10/projects/other/domains?${ofTeam(here)}`, { name: 'taken.example.org' })
+    await edit('POST', '/v10/projects/shop/domains', { name: 'taken.example.org' })
+    const planned = await run('--dry-run')
+    assert.deepEqual(planned.out.changes, [
+      'project shop (framework)',
+      'variable shop: SEALED (production)',
+      'domain shop: next.example.org',
+    ])
+    const { code, out } = await run('--yes')
+    assert.equal(code, 1)
+    assert.deepEqual(
+      out.failed.map(({ what }: { what: string }) => what),
+      ['shop: taken.example.org'],
+    )
+    const changed = Object.entries(out.counts).map(([kind, { changed }]: [string, Ran['out']]) => [kind, changed])
+    assert.deepEqual(
+      changed.filter(([, count]) => Number(count) > 0),
+      [
+        ['project', 1],
+        ['variable', 1],
+        ['domain', 1],
+      ],
+    )
+    assert.equal(JSON.stringify(out.todo).includes('HIDDEN'), false)
+    const { body } = await here.call('GET', `/v9/projects/shop/env?decrypt=true&${ofTeam(here)}`)
+    const values = body.envs
+      .filter(({ key, gitBranch }) => key === 'SEALED' && gitBranch === undefined)
+      .map(({ value }) => value)
+    assert.deepEqual(values, ['new'])
+  },
+)
+
+onBoth('single projects are copied without what belongs to the account', async ({ there, here, run }) => {
+  await fill(there)
+  const { out, code } = await run('--projects', 'docs', '--yes')
+  assert.deepEqual([code, out.counts.project.created, out.counts.webhook.created], [0, 1, 0])
+  const { body } = await here.call('GET', `/v9/projects?teamId=${here.credentials.teamId}`)
+  assert.deepEqual(
+    body.projects.map(({ name, paused }) => [name, paused]),
+    [['docs', true]],
+  )
+  const absent = await run('--projects', 'docs,absent', '--yes')
+  assert.deepEqual([absent.code, /no project "absent"/.test(absent.err)], [64, true])
+})
+
+test('an import says what is missing before it asks anybody', async (t) => {
+  const { there, here, run } = await openSides(t, 'sqlite')
+  const unasked = await run()
+  assert.deepEqual([unasked.code, /say --yes/.test(unasked.err)], [64, true])
+  const elsewhere = await run('--to-team', 'absent', '--yes')
+  assert.deepEqual([elsewhere.code, /does not take the token, or the team "absent"/.test(elsewhere.err)], [1, true])
+  const env = { BERTH_DATA: here.folder, BERTH_TOKEN: here.credentials.token }
+  const file = join(here.folder, 'there.token')
+  writeFileSync(file, `${there.credentials.token}\n`)
+  for (const [words, expected] of [
+    [['--from', 'http://api.example.com', '--token', 't'], /must begin with https/],
+    [['--from', 'api.example.com', '--token', 't'], /must be an address/],
+    [['--from', 'https://user:pass@api.example.com', '--token', 't'], /the address of the API alone/],
+    [['--from', 'https://api.example.com'], /one of --token and --token-file/],
+    [['--from', 'https://api.example.com', '--token', 't', '--token-file', file], /one of --token and --token-file/],
+    [['--from', 'https://api.example.com', '--token', ''], /the token is empty/],
+    [['--from', 'https://api.example.com', '--token', 't', '--team', 'team_1'], /--to-team/],
+  ] as const) {
+    const { code, err } = await berth(['import', ...words, '--dry-run'], env)
+    assert.equal(code, 64, err)
+    assert.match(err, expected)
+  }
+  const byFile = [
+    'import',
+    '--from',
+    await there.listen().catch(() => addressOf(there)),
+    '--token-file',
+    file,
+    '--dry-run',
+  ]
+  assert.equal((await berth(byFile, { ...env, PORT: portOf(here) })).code, 0)
+})
+
+function addressOf(world: World): string {
+  return `http://127.0.0.1:${portOf(world)}`
+}
+
+function portOf({ app }: World): string {
+  return String((app.server.address() as { port: number }).port)
+}
