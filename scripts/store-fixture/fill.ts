@@ -65,7 +65,10 @@ export async function fill(address: string, credentials: Credentials): Promise<K
   const made = await operator('POST', '/operator/v1/tokens', { userId: ada.id, name: 'of Ada' })
   await operator('POST', '/operator/v1/timers/audit-chain/run', {})
   const readers = { [token]: await pathsOfTeam(call, team, deployments), [made.token]: [`/v9/projects/docs?${team}`] }
-  const paths = { ...readers, [operatorToken]: ['/operator/v1/integrations', '/operator/v1/audit?limit=100&type=createProject'] }
+  const paths = {
+    ...readers,
+    [operatorToken]: ['/operator/v1/integrations', '/operator/v1/audit?limit=100&type=createProject'],
+  }
   return readAll(address, paths)
 }
 

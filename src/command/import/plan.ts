@@ -2,7 +2,7 @@
 import { Refused } from '../ask.ts'
 
 export const KINDS = ['project', 'environment', 'variable', 'domain', 'webhook', 'drain', 'member'] as const
-export type Kind = (typeof KINDS)[number]
+type Kind = (typeof KINDS)[number]
 export type Failure = { what: string; message: string }
 
 /** Something to be made or changed here. `names`: each thing, as a person knows it. */
