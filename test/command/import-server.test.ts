@@ -37,9 +37,9 @@ function send(
   response.writeHead(status, headers).end(JSON.stringify(body))
 }
 
-async function all(server: Server, path: string, name: string): Promise<Item[]> {
+async function all(server: Server, path: string, name: string, absent?: 'absent'): Promise<Item[]> {
   const items: Item[] = []
-  for await (const one of server.list(path, name)) items.push(one)
+  for await (const one of server.list(path.split(' '), name, absent)) items.push(one)
   return items
 }
 
@@ -128,7 +128,10 @@ test('a list is walked page by page for the team; one that leads to itself ends,
   )
   assert.deepEqual(await all(asked, '/p?limit=2', 'items'), [{ at: 1 }, { at: 2 }, { at: 3 }])
   assert.deepEqual(await all(asked, '/bare', 'items'), [{ at: 1 }])
-  assert.deepEqual(await all(asked, '/absent', 'items'), [])
+  assert.deepEqual(await all(asked, '/none /absent', 'items', 'absent'), [])
+  assert.deepEqual(await all(asked, '/absent /bare', 'items'), [{ at: 1 }])
+  // What must be there is never taken for an empty list.
+  await assert.rejects(all(asked, '/none /absent', 'items'), /answered 404/)
   await assert.rejects(all(asked, '/same', 'items'), /leads to itself/)
   await assert.rejects(all(asked, '/wrong', 'items'), /no list of items/)
 })

@@ -1,5 +1,6 @@
 /** What belongs to an account rather than to a project: webhooks, log drains, members. docs/moving-in.md: Accounts. */
 import { type Plan, type Report, type Step, tried } from './plan.ts'
+import { projectsIn } from './project.ts'
 import type { Item, Server } from './server.ts'
 
 /** Projects by the id that they have there and here: their names. */
@@ -23,7 +24,7 @@ export async function planAccount(there: Server, here: Server): Promise<Plan> {
 
 async function namesOf(server: Server): Promise<Map<string, string>> {
   const names = new Map<string, string>()
-  for await (const { id, name } of server.list('/v9/projects?limit=20', 'projects')) names.set(id, name)
+  for await (const { id, name } of projectsIn(server)) names.set(id, name)
   return names
 }
 
@@ -78,8 +79,8 @@ function withoutProjects({ version, filter }: Item): Item {
 async function planEndpoints(there: Server, here: Server, names: Names, endpoints: Endpoints): Promise<Plan> {
   const plan: Plan = { steps: [], same: {}, todo: [] }
   const present = new Set<string>()
-  for await (const one of here.list(endpoints.path, endpoints.list)) present.add(placeOf(endpoints, one, names.here))
-  for await (const one of there.list(endpoints.path, endpoints.list)) {
+  for await (const one of here.list([endpoints.path], endpoints.list)) present.add(placeOf(endpoints, one, names.here))
+  for await (const one of there.list([endpoints.path], endpoints.list)) {
     if (one.configurationId || one.source?.kind === 'integration') continue
     const body = endpoints.bodyOf(one)
     if (present.has(placeOf(endpoints, one, names.there))) {
@@ -132,8 +133,8 @@ async function planMembers(there: Server, here: Server): Promise<Plan> {
   const path = ({ team }: Server) => `/v2/teams/${encodeURIComponent(team!)}/members?limit=100`
   const present = new Set<string>()
   if (here.team !== undefined)
-    for await (const { email } of here.list(path(here), 'members')) present.add(String(email).toLowerCase())
-  for await (const { email, role, username } of there.list(path(there), 'members')) {
+    for await (const { email } of here.list([path(here)], 'members')) present.add(String(email).toLowerCase())
+  for await (const { email, role, username } of there.list([path(there)], 'members', 'absent')) {
     if (typeof email !== 'string' || email === '')
       plan.todo.push(`invite ${username}, whose address cannot be read there`)
     else if (present.has(email.toLowerCase())) plan.same.member = (plan.same.member ?? 0) + 1
@@ -157,7 +158,7 @@ function invitation(here: Server, email: string, role: string): Step {
 
 async function sharedVariables(there: Server): Promise<Plan> {
   const todo: string[] = []
-  for await (const { key } of there.list('/v1/env', 'data'))
+  for await (const { key } of there.list(['/v1/env'], 'data', 'absent'))
     todo.push(`make the shared variable ${key} by hand, and give it to its projects`)
   return { steps: [], same: {}, todo }
 }

@@ -16,7 +16,7 @@ type Routing = {
 export async function readDomains(server: Server, project: string): Promise<Item[]> {
   const domains: Item[] = []
   const path = `/v9/projects/${encodeURIComponent(project)}/domains?limit=100`
-  for await (const one of server.list(path, 'domains')) domains.push(one)
+  for await (const one of server.list([path], 'domains')) domains.push(one)
   return domains
 }
 

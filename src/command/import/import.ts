@@ -7,7 +7,7 @@ import { counted } from '../../words.ts'
 import { clientToken, Refused } from '../ask.ts'
 import { planAccount } from './account.ts'
 import { addPlan, KINDS, newReport, type Plan, type Report, runPlan } from './plan.ts'
-import { planProject } from './project.ts'
+import { planProject, projectsIn } from './project.ts'
 import { type Item, openServer, type Server } from './server.ts'
 
 /** Lines of a plan or a report that a person is shown of one sort; `--json` has all of them. */
@@ -111,7 +111,7 @@ async function projectNames(there: Server, { value }: Invocation): Promise<strin
     .map((name) => name.trim())
   if (wanted === undefined) {
     const names = new Set<string>()
-    for await (const { name } of there.list('/v9/projects?limit=20', 'projects')) names.add(name)
+    for await (const { name } of projectsIn(there)) names.add(name)
     return [...names]
   }
   const found: string[] = []

@@ -1,4 +1,5 @@
 /** One project: read on both sides, and compared. docs/moving-in.md. */
+import { Refused } from '../ask.ts'
 import { planDomains, readDomains } from './domains.ts'
 import { type Plan, type Report, type Step, tried } from './plan.ts'
 import type { Item, Server } from './server.ts'
@@ -45,20 +46,32 @@ export async function planProject(there: Server, here: Server, name: string): Pr
 
 /** Undefined where the server has no such project. */
 async function readProject(server: Server, name: string): Promise<Whole | undefined> {
-  const project = (await server.find(`/v9/projects/${encodeURIComponent(name)}`)) as Item | undefined
+  const path = `/v9/projects/${encodeURIComponent(name)}`
+  const project = (await server.find(path)) as Item | undefined
   if (project === undefined) return undefined
-  const [environments, variables, domains] = await Promise.all([
-    readEnvironments(server, name),
-    readVariables(server, name),
-    readDomains(server, name),
-  ])
-  return { project, environments, variables, domains, slugs: new Map(environments.map(({ id, slug }) => [id, slug])) }
+  try {
+    const [environments, variables, domains] = await Promise.all([
+      readEnvironments(server, name),
+      readVariables(server, name),
+      readDomains(server, name),
+    ])
+    return { project, environments, variables, domains, slugs: new Map(environments.map(({ id, slug }) => [id, slug])) }
+  } catch (error) {
+    // Somebody removed it meanwhile; or the server lacks one of the lists, and what is in it must not be taken for nothing.
+    if (error instanceof Refused && error.status === 404 && (await server.find(path)) === undefined) return undefined
+    throw error
+  }
+}
+
+/** The projects of the account, page by page. */
+export function projectsIn(server: Server): AsyncGenerator<Item> {
+  return server.list(['/v9/projects?limit=20', '/v10/projects?limit=20'], 'projects')
 }
 
 async function readEnvironments(server: Server, name: string): Promise<Item[]> {
   const environments: Item[] = []
   const path = `/v9/projects/${encodeURIComponent(name)}/custom-environments`
-  for await (const one of server.list(path, 'environments')) environments.push(one)
+  for await (const one of server.list([path], 'environments', 'absent')) environments.push(one)
   return environments
 }
 

@@ -26,8 +26,11 @@ export type Server = {
   get(path: string): Promise<unknown>
   /** As `get`; undefined where there is no such thing, or the server does not know the path. */
   find(path: string): Promise<unknown>
-  /** The items of a list, page by page. Nothing where the server does not know the path. */
-  list(path: string, name: string): AsyncGenerator<Item>
+  /**
+   * The items of a list, page by page. Of several paths the first that the server knows: servers have it at other versions. Throws Refused
+   * where it knows none, unless it may be `absent`.
+   */
+  list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item>
   /** Writes once, also when it is sent again because no answer came. Throws Refused. */
   write(method: 'POST' | 'PATCH' | 'PUT', path: string, body?: object): Promise<unknown>
 }
@@ -85,23 +88,31 @@ export function openServer({ origin, token, team, fetch: ask = fetch, pause = sl
 
   const get = (path: string) => send('GET', path)
   const find = (path: string) => get(path).catch(unlessAbsent)
-  return { origin, team, get, find, list: (path, name) => listOf(find, origin, path, name), write: send }
+  async function* list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item> {
+    const [path = '', ...others] = paths
+    const isLast = others.length === 0
+    const first = (await (isLast && !absent ? get(path) : find(path))) as Item | undefined
+    if (first !== undefined) yield* listOf(get, { origin, path, name }, first)
+    else if (!isLast) yield* list(others, name, absent)
+  }
+  return { origin, team, get, find, list, write: send }
 }
 
-/** Walks the pages of a list. Throws where a page leads to itself. */
-async function* listOf(find: Server['find'], origin: string, path: string, name: string): AsyncGenerator<Item> {
+type List = { origin: string; path: string; name: string }
+
+/** Walks the pages of a list behind the first. Throws where a page leads to itself. */
+async function* listOf(get: Server['get'], { origin, path, name }: List, first: Item): AsyncGenerator<Item> {
+  let page = first
   let until: unknown
   for (let pages = 0; pages < MOST_PAGES; pages++) {
-    const page = (await find(until === undefined ? path : withQuery(path, { until: String(until) }))) as
-      | Item
-      | undefined
-    const items = Array.isArray(page) ? page : (page?.[name] ?? [])
+    const items = Array.isArray(page) ? page : page[name]
     if (!Array.isArray(items)) throw new Error(`${origin}${path} answered no list of ${name}`)
     yield* items.filter((item) => typeof item === 'object' && item !== null)
     const next = page?.pagination?.next ?? null
     if (next === null) return
     if (next === until) throw new Error(`${origin}${path} answers a page that leads to itself`)
     until = next
+    page = ((await get(withQuery(path, { until: String(until) }))) ?? {}) as Item
   }
   throw new Error(`${origin}${path} has more than ${MOST_PAGES} pages`)
 }

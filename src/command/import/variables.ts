@@ -24,9 +24,11 @@ type VariablesPlan = { create: Draft[]; change: Draft[]; same: number; unread: s
 
 /** The variables of a project, values in clear where the server gives them. */
 export async function readVariables(server: Server, project: string): Promise<Item[]> {
-  const path = withQuery(`/v9/projects/${encodeURIComponent(project)}/env`, { decrypt: 'true' })
+  const paths = ['v9', 'v10'].map(
+    (version) => `/${version}/projects/${encodeURIComponent(project)}/env?decrypt=true&limit=100`,
+  )
   const variables: Item[] = []
-  for await (const one of server.list(path, 'envs')) variables.push(one)
+  for await (const one of server.list(paths, 'envs')) variables.push(one)
   return variables
 }
 
@@ -76,19 +78,20 @@ function failuresOf(project: string, answer: unknown): Failure[] {
   return failed.map(({ error }) => ({ what: `${project}: ${error.key}`, message: error.message }))
 }
 
-/** Undefined where nobody reads it. */
+/** Undefined where nobody reads it. One variable by itself is answered in clear, where nothing says otherwise (Specification: 18). */
 async function readValue(there: Server, project: string, listed: Item): Promise<string | undefined> {
-  if (listed.type === 'sensitive') return undefined
-  if (isClear(listed)) return listed.value
-  const path = `/v1/projects/${encodeURIComponent(project)}/env/${encodeURIComponent(listed.id)}`
-  const alone = (await there.find(path)) as Item | undefined
-  return alone !== undefined && isClear({ type: listed.type, ...alone }) ? alone.value : undefined
-}
-
-/** Whether the value is what it says, and no ciphertext. */
-function isClear({ type, decrypted, value }: Item): boolean {
-  if (typeof value !== 'string' || decrypted === false) return false
-  return decrypted === true || type === 'plain' || type === 'system'
+  const { type, decrypted, value } = listed
+  if (type === 'sensitive') return undefined
+  const isOpen = decrypted === true || type === 'plain' || type === 'system'
+  if (isOpen && decrypted !== false && typeof value === 'string') return value
+  for (const version of ['v1', 'v10']) {
+    const path = `/${version}/projects/${encodeURIComponent(project)}/env/${encodeURIComponent(listed.id)}?decrypt=true`
+    const alone = (await there.find(path)) as Item | undefined
+    if (alone === undefined) continue
+    const isClear = alone.decrypted === true || (alone.decrypted === undefined && alone.value !== '')
+    return isClear && typeof alone.value === 'string' ? alone.value : undefined
+  }
+  return undefined
 }
 
 function draftOf(one: Item, value: string, slugs: Slugs): Draft {
