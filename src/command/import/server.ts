@@ -57,32 +57,20 @@ export function openServer({ origin, token, team, fetch: ask = fetch, pause = sl
       ...(method !== 'GET' && { 'idempotency-key': randomUUID() }),
     }
     const request = { method, headers, redirect: 'error' as const, ...(body && { body: JSON.stringify(body) }) }
-    for (let tries = 1, pauses = 0; ; ) {
+    const patience = openPatience()
+    for (;;) {
       const early = resumesAt - Date.now()
       if (early > 0) await pause(early)
       const answer = await askOnce(ask, `${origin}${addTeam(path, team)}`, request).catch((error) => error as Error)
       if (answer instanceof Unreadable) throw answer
-      if (answer instanceof Error) {
-        if (tries++ === MOST_TRIES) throw new Error(`${origin} does not answer`, { cause: causeOf(answer) })
-        await pause(FIRST_PAUSE_MS * 2 ** (tries - 2))
-        continue
-      }
-      if (answer.status < 300) {
+      if (!(answer instanceof Error) && answer.status < 300) {
         resumesAt = answer.resumesAt
         return answer.body
       }
-      if (answer.status === 429 && pauses++ < MOST_PAUSES) {
-        const ms = answer.pauseMs ?? FIRST_PAUSE_MS * 2 ** Math.min(pauses, 7)
-        if (ms <= LONGEST_PAUSE_MS) {
-          await pause(ms)
-          continue
-        }
-      }
-      if (answer.status >= 500 && tries++ < MOST_TRIES) {
-        await pause(answer.pauseMs ?? FIRST_PAUSE_MS * 2 ** (tries - 2))
-        continue
-      }
-      throw refusedBy(origin, answer)
+      const ms = patience(answer)
+      if (ms !== undefined) await pause(ms)
+      else if (answer instanceof Error) throw new Error(`${origin} does not answer`, { cause: causeOf(answer) })
+      else throw refusedBy(origin, answer)
     }
   }
 
@@ -96,6 +84,20 @@ export function openServer({ origin, token, team, fetch: ask = fetch, pause = sl
     else if (!isLast) yield* list(others, name, absent)
   }
   return { origin, team, get, find, list, write: send }
+}
+
+/** Says after each answer that did not help, or none, how long to wait before the request is sent again. Undefined: it is given up. */
+function openPatience(): (answer: Answer | Error) => number | undefined {
+  let [failures, pauses] = [0, 0]
+  return (answer) => {
+    const wanted = answer instanceof Error ? undefined : answer.pauseMs
+    if (!(answer instanceof Error) && answer.status === 429) {
+      const ms = wanted ?? FIRST_PAUSE_MS * 2 ** Math.min(pauses, 7)
+      return pauses++ < MOST_PAUSES && ms <= LONGEST_PAUSE_MS ? ms : undefined
+    }
+    if (!(answer instanceof Error) && answer.status < 500) return undefined
+    return ++failures < MOST_TRIES ? (wanted ?? FIRST_PAUSE_MS * 2 ** (failures - 1)) : undefined
+  }
 }
 
 type List = { origin: string; path: string; name: string }
