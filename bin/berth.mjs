@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compileCacheIn } from './compile-cache.mjs'
 import { RUNTIME } from './runtime.mjs'
+import { stopWithShell } from './stop-with-shell.mjs'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < 24 || (major === 24 && minor < 15)
@@ -27,17 +28,6 @@ if (isOld) {
   const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
   const folder = compileCacheIn([modules, process.env.BERTH_DATA || './data'])
   if (folder !== undefined) enableCompileCache(folder)
-  await import('../src/main.ts')
-}
-
-/**
- * npm and npx start a shell that starts this. A signal reaches the shell alone: once it is gone, the signal was meant for this
- * process. (`npm start` has no shell left: docs/operations.md.)
- */
-function stopWithShell() {
-  if (process.env.npm_lifecycle_event === undefined) return
-  const shell = process.ppid
-  setInterval(() => {
-    if (process.ppid !== shell) process.kill(process.pid, 'SIGTERM')
-  }, 200).unref()
+  const { main } = await import('../src/main.ts')
+  await main()
 }

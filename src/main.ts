@@ -1,15 +1,17 @@
 /** `berth`: words and settings -> what they ask for. Exit codes: docs/operations.md: Start and stop; 64 for words that say nothing. */
 import { BadSetting, readConfig } from './config.ts'
 
-const words = process.argv.slice(2)
-try {
-  // The service starts without the table of commands, and without any of them.
-  if (words.length === 0 || (words.length === 1 && words[0] === 'serve'))
-    await (await import('./start.ts')).start(readConfig(process.env))
-  else process.exitCode = await (await import('./command/run.ts')).runCommand(words, process.env)
-} catch (error) {
-  process.stderr.write(`berth: ${error instanceof Error ? error.message : String(error)}\n`)
-  if (!(error instanceof BadSetting) && error instanceof Error && error.cause)
-    process.stderr.write(`  because: ${error.cause}\n`)
-  process.exit(error instanceof BadSetting ? 78 : 1)
+/** Runs the program. It ends by itself when a command is done; the service ends at a signal. */
+export async function main(words = process.argv.slice(2), env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  try {
+    // The service starts without the table of commands, and without any of them.
+    if (words.length === 0 || (words.length === 1 && words[0] === 'serve'))
+      await (await import('./start.ts')).start(readConfig(env))
+    else process.exitCode = await (await import('./command/run.ts')).runCommand(words, env)
+  } catch (error) {
+    process.stderr.write(`berth: ${error instanceof Error ? error.message : String(error)}\n`)
+    if (!(error instanceof BadSetting) && error instanceof Error && error.cause)
+      process.stderr.write(`  because: ${error.cause}\n`)
+    process.exit(error instanceof BadSetting ? 78 : 1)
+  }
 }

@@ -1,5 +1,4 @@
 /** The version of Berth, as package.json says it. */
-import { readFileSync } from 'node:fs'
+import { shippedFile } from './shipped-files.ts'
 
-const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-export const VERSION = (JSON.parse(text) as { version: string }).version
+export const VERSION = (JSON.parse(shippedFile('package')) as { version: string }).version

@@ -22,6 +22,13 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./serve.ts')).serveCommand,
   },
   {
+    words: 'ready',
+    summary: 'Say whether the service of this machine is ready, for a health check that runs a program',
+    more: 'It asks /readyz at HOST and PORT, and ends with 1 when the answer is no, or when there is none within 5 s.',
+    example: 'berth ready',
+    load: async () => (await import('./serve.ts')).readyCommand,
+  },
+  {
     words: 'welcome',
     summary: 'Print the link of the first start, by which the first person sets a password and signs in',
     more: 'It works once. BERTH_DATA names the data folder of the first start, and the service must run.',

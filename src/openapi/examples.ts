@@ -1,16 +1,13 @@
 /** One true request of an operation and its answer, as test/openapi/examples.test.ts asked a service: ids, secrets and moments are made even. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Route } from '../http/route.ts'
+import { shippedFile } from '../shipped-files.ts'
 
 /** `url` is path and query; `body` is what is sent, of a form its fields; `answer` is what the operation's status brings. */
 export type Example = { url: string; body?: unknown; answer?: unknown }
 
-export const EXAMPLES_FILE = join(import.meta.dirname, 'examples.json')
-
 /** Reads the examples, by operationId. They are read when a document is asked for, and by nothing that serves operations. */
 export function readExamples(): Record<string, Example> {
-  return JSON.parse(readFileSync(EXAMPLES_FILE, 'utf8'))
+  return JSON.parse(shippedFile('API examples'))
 }
 
 const TOKENS = { public: '$TOKEN', operator: '$OPERATOR_TOKEN' } as const

@@ -1,6 +1,4 @@
 /** Figures that are only asked for when somebody reads them: of the process, and of what waits in the store. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { sql } from 'kysely'
 import type { Deps } from '../context.ts'
@@ -8,6 +6,7 @@ import type { Queries } from '../db/db.ts'
 import { droppedLines } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { countUnlinked } from '../outbox/audit-chain.ts'
+import { VERSION } from '../version.ts'
 
 /** A backlog beyond it is not counted to its end. */
 const MOST = 10_000
@@ -20,7 +19,7 @@ const NANO = 1e9
 export function startFigures(deps: Deps): () => void {
   const { metrics } = deps
   const stop = watchProcess(metrics)
-  metrics.gauge('berth_build_info', readVersion(), deps.db.engine, process.versions.node).value = 1
+  metrics.gauge('berth_build_info', VERSION, deps.db.engine, process.versions.node).value = 1
   metrics.beforeTold(() => {
     metrics.counter('berth_log_lines_dropped_total').value = droppedLines(deps.log)
     for (const [state, count] of Object.entries(deps.db.connections?.() ?? {}))
@@ -84,9 +83,4 @@ async function due(db: Queries, table: 'delivery' | 'mail', now: number) {
     .selectFrom(counted.as('some'))
     .select([sql<number>`count(*)`.as('count'), sql<number | null>`min(due_at)`.as('oldest')])
     .executeTakeFirstOrThrow()
-}
-
-function readVersion(): string {
-  const text = readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

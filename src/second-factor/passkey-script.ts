@@ -1,13 +1,7 @@
 /** What a page with a passkey form runs: the library of `@simplewebauthn/browser`, and behind it what asks the browser and sends the form with the answer. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { assetOf } from '../pages/assets/assets.ts'
+import { shippedFile } from '../shipped-files.ts'
 
-const LIBRARY = join(
-  fileURLToPath(import.meta.resolve('@simplewebauthn/browser')),
-  '../../dist/bundle/index.umd.min.js',
-)
 const OWN = `
 {
   const show = () => {
@@ -38,9 +32,4 @@ const OWN = `
 `
 
 /** Both as one file. */
-export const PASSKEY_SCRIPT = assetOf(
-  'passkey',
-  'js',
-  'text/javascript',
-  Buffer.from(readFileSync(LIBRARY, 'utf8') + OWN),
-)
+export const PASSKEY_SCRIPT = assetOf('passkey', 'js', 'text/javascript', Buffer.from(shippedFile('passkeys') + OWN))

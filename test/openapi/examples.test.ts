@@ -10,11 +10,12 @@ import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { docsPage } from '../../src/openapi/docs-page.ts'
-import { curlOf, EXAMPLES_FILE, type Example, readExamples } from '../../src/openapi/examples.ts'
+import { curlOf, type Example, readExamples } from '../../src/openapi/examples.ts'
 import { openApiText } from '../../src/openapi/pages.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { runTimer } from '../../src/timers.ts'
 import { lacking, starts } from '../support/programs.ts'
+import { root } from '../support/root.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { publish } from '../support/worlds/domain-world.ts'
@@ -167,7 +168,7 @@ onBothEngines(
     await askForVariables(ask)
     await askForEnds(world, ask)
     await askForAccess(world, ask)
-    t.assert.fileSnapshot(stableAnswers(examples), EXAMPLES_FILE)
+    t.assert.fileSnapshot(stableAnswers(examples), join(root, 'src', 'openapi', 'examples.json'))
   },
   { BERTH_DNS_SERVERS: dns.address },
 )

@@ -8,8 +8,8 @@ import { root } from '../support/root.ts'
 /** TABLE every folder and file right below src, in the order of imports: what stands in a row imports what stands in it or before it. */
 const ORDER = [
   // Values and words that need nothing.
-  'ids.ts version.ts words.ts clock.ts clock-watch.ts event-loop.ts fair-queue.ts repeat.ts semaphore.ts known-answers.ts limits.ts account-errors.ts errors.ts',
-  'permissions schema refusal.ts events.ts metrics.ts settings settings.ts config.ts log.ts',
+  'ids.ts shipped-files.ts version.ts words.ts clock.ts clock-watch.ts event-loop.ts fair-queue.ts repeat.ts semaphore.ts known-answers.ts limits.ts account-errors.ts errors.ts',
+  'permissions schema refusal.ts events.ts metrics.ts settings settings.ts config.ts log.ts package-types.ts',
   // The machinery: it knows no feature.
   'adapters db memory.ts context.ts limiter secrets access live outbox http pages openapi server',
   // What a row means, and the features.
@@ -17,7 +17,7 @@ const ORDER = [
   'webhooks deliveries drains integrations installations oauth consent links projects empty-lists transfer',
   'accounts members search second-factor sign-in tokens people single-sign-on statistics edge timers.ts operator backup command-line doctor console',
   // The tables that join the features, and the process.
-  'on-project.ts screens.ts routes.ts service.ts start.ts command main.ts',
+  'on-project.ts screens.ts routes.ts service.ts start.ts start-berth.ts command main.ts',
 ].flatMap((row) => row.split(' '))
 
 /** TABLE imports that run back up, each with its reason. */

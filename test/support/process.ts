@@ -12,7 +12,8 @@ import { ENGINES, type Engine, newDatabase } from './world.ts'
 
 /** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, 60 s unless it says: how long it takes is measured elsewhere (docs/bench.md). */
 export type Owner = { after(run: () => void): void; patienceMs?: number }
-export type Home = { folder: string; env: Record<string, string> }
+/** `cwd`: where the program is started; the repository where it is not said. */
+export type Home = { folder: string; env: Record<string, string>; cwd?: string }
 export type Running = {
   child: ChildProcess
   address: string
@@ -40,7 +41,7 @@ export function launch(
   words: string[] = [process.execPath, join(root, 'bin', 'berth.mjs')],
 ): Omit<Running, 'address'> {
   const child = spawn(words[0]!, words.slice(1), {
-    cwd: root,
+    cwd: home.cwd ?? root,
     env: { PATH: process.env.PATH, ...home.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

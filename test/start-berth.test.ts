@@ -1,0 +1,116 @@
+/** Berth within somebody else's process: `startBerth` of the npm package. docs/testing-your-integration.md. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { StartBerth } from '../src/package-types.ts'
+import * as program from '../src/start-berth.ts'
+import { within } from './support/bound.ts'
+import { ENGINES, newDatabase } from './support/world.ts'
+
+/** As the declarations of the package have it. */
+const startBerth: StartBerth = program.startBerth
+
+const authorization = (token: string | undefined) => ({ authorization: `Bearer ${token}` })
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-kept-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A folder for temporary files that nothing else uses. */
+function newTemporaryFolder(t: TestContext): string {
+  const folder = newFolder(t)
+  const { TMPDIR } = process.env
+  process.env.TMPDIR = folder
+  t.after(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+  return folder
+}
+
+async function create(berth: { url: string; token: string | undefined }, name: string): Promise<number> {
+  const headers = { ...authorization(berth.token), 'content-type': 'application/json' }
+  const body = JSON.stringify({ name })
+  return (await fetch(`${berth.url}/v10/projects`, { method: 'POST', headers, body })).status
+}
+
+for (const engine of ENGINES)
+  test(`two services run in one process, each with its own store [${engine}]`, async (t) => {
+    const settings = async () => (engine === 'postgres' ? { DATABASE_URL: await newDatabase() } : {})
+    const [one, two] = await Promise.all([
+      startBerth({ settings: await settings() }),
+      startBerth({ settings: await settings() }),
+    ])
+    t.after(() => Promise.all([one.stop(), two.stop()]))
+    assert.equal(await create(one, 'web'), 200)
+    assert.notEqual(one.url, two.url)
+    for (const [berth, status] of [
+      [one, 200],
+      [two, 404],
+    ] as const) {
+      const answer = await fetch(`${berth.url}/v9/projects/web`, { headers: authorization(berth.token) })
+      assert.equal(answer.status, status)
+    }
+    const foreign = await fetch(`${two.url}/v9/projects/web`, { headers: authorization(one.token) })
+    assert.equal(foreign.status, 401)
+    assert.equal(
+      (await fetch(`${one.url}/operator/v1/users`, { headers: authorization(one.operatorToken) })).status,
+      200,
+    )
+  })
+
+test('a stop leaves no port and no folder, and a second one waits for the first', async (t) => {
+  const folder = newTemporaryFolder(t)
+  const berth = await startBerth()
+  assert.equal(readdirSync(folder).length, 1)
+  assert.equal(await create(berth, 'web'), 200)
+  await Promise.all([berth.stop({ graceMs: 0 }), berth.stop()])
+  assert.deepEqual(readdirSync(folder), [])
+  await assert.rejects(fetch(`${berth.url}/healthz`))
+})
+
+test('a stop takes less than 100 ms, also with connections that are kept open (a bound on time)', async () => {
+  const berth = await startBerth()
+  for (let at = 0; at < 20; at++) await create(berth, `web-${at}`)
+  const since = performance.now()
+  await berth.stop({ graceMs: 0 })
+  within(performance.now() - since, 100)
+})
+
+test('a folder that was said stays, and the next service finds its store there', async (t) => {
+  const dataFolder = newFolder(t)
+  const first = await startBerth({ dataFolder })
+  assert.equal(await create(first, 'web'), 200)
+  await first.stop()
+  const next = await startBerth({ dataFolder })
+  t.after(() => next.stop())
+  assert.equal((await fetch(`${next.url}/v9/projects/web`, { headers: authorization(next.token) })).status, 200)
+})
+
+test('proxies are answered where their port is set, and only there', async (t) => {
+  const berth = await startBerth({ settings: { BERTH_EDGE_PORT: '0' } })
+  t.after(() => berth.stop())
+  assert.equal((await fetch(`${berth.edgeUrl}/edge/v1/ready`)).status, 200)
+  const without = await startBerth()
+  t.after(() => without.stop())
+  assert.equal(without.edgeUrl, undefined)
+})
+
+test('a setting that is wrong, or that Berth does not know, is named, and nothing is left', async (t) => {
+  const folder = newTemporaryFolder(t)
+  await assert.rejects(startBerth({ settings: { BERTH_TIMERS: 'perhaps' } }), /^Error: BERTH_TIMERS/)
+  await assert.rejects(startBerth({ settings: { BERTH_TIMRES: 'off' } }), /BERTH_TIMRES.*BERTH_TIMERS/)
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('a port that is taken rejects, and the store is closed', async (t) => {
+  const first = await startBerth()
+  t.after(() => first.stop())
+  const dataFolder = newFolder(t)
+  await assert.rejects(startBerth({ dataFolder, port: Number(new URL(first.url).port) }), { code: 'EADDRINUSE' })
+  await (await startBerth({ dataFolder })).stop()
+})
