@@ -1,0 +1,55 @@
+/** The whole program as one file of plain JavaScript. */
+import { join, relative } from 'node:path'
+import { type Plugin, rolldown } from 'rolldown'
+import { SHIPPED_FILES, shippedFile } from '../../src/shipped-files.ts'
+
+/** `packages`: the folders of the packages that are in it, from the root. */
+export type Bundle = { code: string; packages: string[] }
+
+/** What the bundle of the npm package gives to others, and what the executable does. */
+export const PACKAGE_ENTRY = `export { main } from './src/main.ts'\nexport { startBerth } from './src/start-berth.ts'\n`
+export const EXECUTABLE_ENTRY = `import { main } from './src/main.ts'\nawait main()\n`
+
+const root = join(import.meta.dirname, '..', '..')
+const ENTRY = join(root, 'entry.ts')
+/** Packages of CommonJS ask for modules of the runtime by `require`, which modules lack. */
+const BANNER = `import { createRequire as requireOf } from 'node:module'\nconst require = requireOf(import.meta.url)\n`
+
+/** Bundles an entry. `version`: what the program says that it is. The same sources give the same bytes, wherever they lie. */
+export async function bundle(entry: string, version: string): Promise<Bundle> {
+  const build = await rolldown({
+    cwd: root,
+    input: ENTRY,
+    platform: 'node',
+    // An optional part of the PostgreSQL driver, which Berth has not.
+    external: ['pg-native'],
+    plugins: [textsInside(entry, version)],
+    logLevel: 'silent',
+  })
+  const { output } = await build.generate({ format: 'esm', codeSplitting: false, banner: BANNER, comments: false })
+  await build.close()
+  const [chunk] = output
+  const inside = chunk.moduleIds.flatMap((path) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(relative(root, path)) ?? [])
+  return { code: chunk.code, packages: [...new Set([...inside, ...BROWSER_PACKAGES])].sort() }
+}
+
+/** Their files are shipped as texts, so no module of them is bundled. */
+const BROWSER_PACKAGES = ['node_modules/@hotwired/turbo', 'node_modules/@simplewebauthn/browser']
+
+/** The entry, and the texts of all shipped files in the place of the module that reads them. */
+function textsInside(entry: string, version: string): Plugin {
+  return {
+    name: 'texts inside',
+    resolveId: (name) => (name === ENTRY ? ENTRY : undefined),
+    load(path) {
+      if (path === ENTRY) return entry
+      if (path !== join(root, 'src', 'shipped-files.ts')) return undefined
+      // Each text in a function: one that nobody asks for takes no memory.
+      const texts = SHIPPED_FILES.map((name) => {
+        const text = name === 'package' ? JSON.stringify({ name: 'berth', version }) : shippedFile(name)
+        return `  ${JSON.stringify(name)}: () => ${JSON.stringify(text)},\n`
+      })
+      return `const TEXTS = {\n${texts.join('')}}\nexport const shippedFile = (name) => TEXTS[name]()\n`
+    },
+  }
+}

@@ -1,0 +1,102 @@
+/** The image: an OCI layout with one layer, which holds the executable and the libraries that it needs, and nothing else. Written without root and without an engine. */
+import { execFileSync } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { archive, compressed, type Entry } from './archive.ts'
+
+/** Of what it was made; `moment`: when that was committed, as ISO 8601. */
+export type Source = { version: string; commit: string; moment: string }
+
+const OWNER = 65_532
+const LAYER = 'application/vnd.oci.image.layer.v1.tar+gzip'
+const CONFIG = 'application/vnd.oci.image.config.v1+json'
+const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
+/** Docker and its kin read it; the OCI format has no word for it. */
+const HEALTH_CHECK = { Test: ['CMD', '/berth', 'ready'], Interval: 30e9, Timeout: 6e9, StartPeriod: 20e9, Retries: 3 }
+
+/** Writes the layout into the folder `to`. `licences`: the text of all licences of what is inside. */
+export function makeImage(executable: string, licences: string, source: Source, to: string): void {
+  const entries = [...librariesOf(executable), ...ownFiles(executable, licences)]
+  const layer = archive([...foldersOf(entries), ...entries])
+  const blob = (bytes: Buffer | string, mediaType: string) => {
+    const digest = hash('sha256', bytes)
+    writeFileSync(join(to, 'blobs', 'sha256', digest), bytes)
+    return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(bytes) }
+  }
+  mkdirSync(join(to, 'blobs', 'sha256'), { recursive: true })
+  const layers = [blob(compressed(layer), LAYER)]
+  const config = blob(JSON.stringify(configOf(source, hash('sha256', layer))), CONFIG)
+  const annotations = annotationsOf(source)
+  const manifest = { schemaVersion: 2, mediaType: MANIFEST, config, layers, annotations }
+  const named = {
+    ...blob(JSON.stringify(manifest), MANIFEST),
+    annotations: { 'org.opencontainers.image.ref.name': source.version },
+    platform: { architecture: 'amd64', os: 'linux' },
+  }
+  writeFileSync(join(to, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: [named] }))
+  writeFileSync(join(to, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }))
+}
+
+function configOf(source: Source, diffId: string): object {
+  const { settings } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'runtime.json'), 'utf8'))
+  const env = { PATH: '/', HOST: '0.0.0.0', BERTH_DATA: '/data', ...settings }
+  return {
+    created: source.moment,
+    architecture: 'amd64',
+    os: 'linux',
+    config: {
+      User: `${OWNER}:${OWNER}`,
+      ExposedPorts: { '3000/tcp': {}, '3001/tcp': {} },
+      Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      Entrypoint: ['/berth'],
+      Volumes: { '/data': {} },
+      WorkingDir: '/data',
+      StopSignal: 'SIGTERM',
+      Healthcheck: HEALTH_CHECK,
+      Labels: annotationsOf(source),
+    },
+    rootfs: { type: 'layers', diff_ids: [`sha256:${diffId}`] },
+    history: [{ created: source.moment, created_by: 'npm run release' }],
+  }
+}
+
+function annotationsOf({ version, commit, moment }: Source): Record<string, string> {
+  return {
+    'org.opencontainers.image.title': 'berth',
+    'org.opencontainers.image.version': version,
+    'org.opencontainers.image.revision': commit,
+    'org.opencontainers.image.created': moment,
+    'org.opencontainers.image.licenses': 'MIT',
+  }
+}
+
+function ownFiles(executable: string, licences: string): Entry[] {
+  return [
+    { name: 'berth', bytes: readFileSync(executable), mode: 0o755 },
+    { name: 'LICENCES.txt', bytes: licences, mode: 0o644 },
+    { name: 'etc/passwd', bytes: `berth:x:${OWNER}:${OWNER}::/data:/\n`, mode: 0o644 },
+    { name: 'etc/group', bytes: `berth:x:${OWNER}:\n`, mode: 0o644 },
+    { name: 'data/', mode: 0o700, owner: OWNER },
+  ]
+}
+
+/** The libraries that the executable is linked with, at the paths where its loader looks: those of this machine. */
+function librariesOf(executable: string): Entry[] {
+  const said = execFileSync('ldd', [executable], { encoding: 'utf8' })
+  const missing = /^\s*(\S+) => not found/m.exec(said)
+  if (missing)
+    throw new Error(`this machine has no ${missing[1]}, which the executable needs: install it (docs/releasing.md)`)
+  const paths = [...said.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!)
+  return paths.map((path) => ({ name: path.slice(1), bytes: readFileSync(path), mode: 0o755 }))
+}
+
+/** The folders above the entries. */
+function foldersOf(entries: readonly Entry[]): Entry[] {
+  const above = entries.flatMap(({ name }) => {
+    const parts = name.split('/').slice(0, -1)
+    return parts.map((_, at) => `${parts.slice(0, at + 1).join('/')}/`)
+  })
+  const made = new Set(entries.map(({ name }) => name))
+  return [...new Set(above)].filter((name) => !made.has(name)).map((name) => ({ name, mode: 0o755 }))
+}

@@ -1,0 +1,68 @@
+/** What is said of the artefacts: what they hold, of what they were made, and what changed. */
+import { execFileSync } from 'node:child_process'
+import { createHash, hash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Source } from './image.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+
+/** Gives the bill of materials (CycloneDX): what npm says of the lock file, without the moment, and with a serial number made of the content. */
+export function billOfMaterials(version: string): string {
+  const words = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only', '--loglevel=error']
+  const said = JSON.parse(execFileSync('npm', words, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }))
+  const { serialNumber: _, metadata, ...rest } = said
+  const { timestamp: __, tools: ___, ...described } = metadata
+  described.component.version = version
+  const bill = { ...rest, metadata: described }
+  const uuid = hash('sha256', JSON.stringify(bill)).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
+  return `${JSON.stringify({ ...bill, serialNumber: `urn:uuid:${uuid}` }, null, 2)}\n`
+}
+
+/** Gives the SHA-256 of every file below a folder, as `sha256sum --check` reads it. */
+export function sumsOf(folder: string): { name: string; sum: string }[] {
+  return globSync('**', { cwd: folder, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+    .map((path) => ({
+      name: path.slice(folder.length + 1),
+      sum: createHash('sha256').update(readFileSync(path)).digest('hex'),
+    }))
+}
+
+/** Gives the statement of what the artefacts were made of (in-toto, SLSA provenance 1). It is not signed. */
+export function provenanceOf(
+  { version, commit, moment }: Source,
+  sums: readonly { name: string; sum: string }[],
+): string {
+  const statement = {
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: sums.map(({ name, sum }) => ({ name, digest: { sha256: sum } })),
+    predicateType: 'https://slsa.dev/provenance/v1',
+    predicate: {
+      buildDefinition: {
+        buildType: 'npm run release',
+        externalParameters: { version },
+        resolvedDependencies: [
+          { name: 'commit', digest: { gitCommit: commit } },
+          {
+            name: 'package-lock.json',
+            digest: { sha256: hash('sha256', readFileSync(join(root, 'package-lock.json'))) },
+          },
+        ],
+      },
+      runDetails: {
+        builder: { id: `node ${process.versions.node}, ${process.platform}-${process.arch}` },
+        metadata: { invocationId: `${commit} of ${moment}` },
+      },
+    },
+  }
+  return `${JSON.stringify(statement, null, 2)}\n`
+}
+
+/** Gives the section of CHANGELOG.md for a version; undefined where there is none. */
+export function changesOf(version: string): string | undefined {
+  const sections = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').split(/^(?=## \[)/m)
+  return sections.find((section) => section.startsWith(`## [${version}]`))?.trimEnd()
+}
