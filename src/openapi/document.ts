@@ -175,13 +175,17 @@ function mediaType(text: true | undefined): string {
 }
 
 function successOf(route: Route, example: Example | undefined): object {
-  if (route.textReply) return { description: 'done', content: { [mediaType(true)]: { schema: { type: 'string' } } } }
-  if (!route.reply) return { description: 'done; no content' }
-  const lines = { 'application/stream+json': { schema: route.reply.items ?? route.reply } }
   const exampleField = example?.answer !== undefined && { example: example.answer }
+  if (route.textReply)
+    return { description: 'done', content: { [mediaType(true)]: { schema: { type: 'string' }, ...exampleField } } }
+  if (!route.reply) return { description: 'done; no content' }
+  const isList = route.reply.items !== undefined
+  const lines = {
+    'application/stream+json': { schema: route.reply.items ?? route.reply, ...(!isList && exampleField) },
+  }
   const json = { 'application/json': { schema: route.reply, ...exampleField } }
   if (!route.lines) return { description: 'done', content: json }
-  return { description: 'done', content: route.reply.items ? { ...json, ...lines } : lines }
+  return { description: 'done', content: isList ? { ...json, ...lines } : lines }
 }
 
 function refusalResponses(route: Route): Record<string, object> {

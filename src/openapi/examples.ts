@@ -2,7 +2,10 @@
 import type { Route } from '../http/route.ts'
 import { shippedFile } from '../shipped-files.ts'
 
-/** `url` is path and query; `body` is what is sent, of a form its fields; `answer` is what the operation's status brings. */
+/**
+ * `url` is path and query; `body` is what is sent, of a form its fields; `answer` is what the operation's status brings: absent where there is
+ * none, and where it differs from run to run.
+ */
 export type Example = { url: string; body?: unknown; answer?: unknown }
 
 /** Reads the examples, by operationId. They are read when a document is asked for, and by nothing that serves operations. */
@@ -13,13 +16,18 @@ export function readExamples(): Record<string, Example> {
 const TOKENS = { public: '$TOKEN', operator: '$OPERATOR_TOKEN' } as const
 
 /** The request as a command for a POSIX shell. `BERTH` is the address of the service; `TOKEN` and `OPERATOR_TOKEN` are who asks. */
-export function curlOf(route: Pick<Route, 'method' | 'auth' | 'formBody'>, { url, body }: Example): string {
+export function curlOf(
+  route: Pick<Route, 'method' | 'auth' | 'formBody' | 'textBody'>,
+  { url, body }: Example,
+): string {
   const method = route.method === 'GET' ? '' : `-X ${route.method} `
   const lines = [`curl ${method}"$BERTH${url}"`]
   if (route.auth !== 'client') lines.push(`-H "Authorization: Bearer ${TOKENS[route.auth]}"`)
   if (body !== undefined && route.formBody) {
     for (const [name, value] of Object.entries(body as Record<string, string>))
       lines.push(`--data-urlencode ${quoted(`${name}=${value}`)}`)
+  } else if (typeof body === 'string' && route.textBody) {
+    lines.push(`-H 'Content-Type: text/plain'`, `--data-binary ${quoted(body)}`)
   } else if (body !== undefined) {
     lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body, null, 2))}`)
   }

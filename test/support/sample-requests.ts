@@ -120,8 +120,9 @@ export async function openSamples(world: World): Promise<Samples> {
   const mate = await world.user('mate')
   await world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${mate.id}`, { role: 'MEMBER' })
   const own = await world.operator('POST', '/operator/v1/tokens', { userId: world.credentials.userId })
-  const apps = await Promise.all(APPS.map(async (slug) => [slug, await makeIntegration(world, { slug })] as const))
-  const byName = Object.fromEntries(apps) as Samples['apps']
+  // One after another, so that lists have them in one order in every run.
+  const byName = {} as Samples['apps']
+  for (const slug of APPS) byName[slug] = await makeIntegration(world, { slug })
   return {
     ...(await install(world, byName.helper, { teamId: undefined })),
     apps: byName,
