@@ -25,6 +25,16 @@ export type Client = {
   overrides?: Record<string, string>
 }
 
+/** What reads the OpenAPI document: linters, and generators of clients. Driven by test/clients/openapi.test.ts, and no column of a table. */
+const READERS: readonly Client[] = [
+  { name: 'openapi-redocly', package: '@redocly/cli', version: '2.77.0' },
+  { name: 'openapi-spectral', package: '@stoplight/spectral-cli', version: '6.16.3' },
+  { name: 'openapi-typescript', package: 'openapi-typescript', version: '7.13.0' },
+  { name: 'openapi-fetch', package: 'openapi-fetch', version: '0.17.0' },
+  // TypeScript 7 has no interface for programs, which it asks for.
+  { name: 'openapi-hey', package: '@hey-api/openapi-ts', version: '0.99.0', overrides: { typescript: '5.9.3' } },
+]
+
 export const CLIENTS: readonly Client[] = [
   ...SDK_VERSIONS.map((version) => ({ name: `sdk-${version}`, package: '@vercel/sdk', version })),
   ...CLI_VERSIONS.map((version) => ({
@@ -35,4 +45,5 @@ export const CLIENTS: readonly Client[] = [
     // The release that it pins was never published.
     ...(version === '64.0.2' && { overrides: { sandbox: '4.5.0' } }),
   })),
+  ...READERS,
 ]
