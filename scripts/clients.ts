@@ -46,4 +46,6 @@ export const CLIENTS: readonly Client[] = [
     ...(version === '64.0.2' && { overrides: { sandbox: '4.5.0' } }),
   })),
   ...READERS,
+  // A server, from which `berth import` copies.
+  { name: 'import-emulate-0.12.2', package: 'emulate', version: '0.12.2' },
 ]

@@ -45,7 +45,7 @@ const seen = readFileSync(ledger, 'utf8')
   .map((line) => JSON.parse(line) as Seen)
 rmSync(scratch, { recursive: true })
 if (ran.status !== 0) process.exit(1)
-// A family of which only some files ran has no whole table, and what reads the OpenAPI document has none.
+// A family of which only some files ran has no whole table. What reads the OpenAPI document, and a server, have none.
 const whole = [...families].filter(
   (family) => family in TITLES && all.every((file) => driven(file) !== family || files.includes(file)),
 )

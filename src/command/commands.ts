@@ -127,6 +127,15 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./import/import.ts')).importAccount,
   },
   {
+    words: 'export',
+    summary: 'Write the projects, variables and domains of an account into a folder of JSON and .env files',
+    takes: [{ name: 'folder', about: 'a new or an empty one', isFile: true }],
+    options: { team: { value: 'id or slug', about: 'whose; without it, the personal account of the token' } },
+    more: `Values are in clear in the .env files, which only you can read (mode 0600). ${TOKEN}`,
+    example: 'berth export acme-2026-11-22 --team acme',
+    load: async () => (await import('./export.ts')).exportAccount,
+  },
+  {
     words: 'completion',
     summary: 'Print the script by which a shell completes these commands',
     takes: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],

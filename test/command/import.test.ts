@@ -1,6 +1,8 @@
 /** `berth import`, from one Berth into another. docs/moving-in.md. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { berth } from '../support/clients/command.ts'
@@ -260,7 +262,8 @@ onBoth(
   },
 )
 
-onBoth('single projects are copied without what belongs to the account', async ({ there, here, run }) => {
+test('single projects are copied without what belongs to the account', async (t) => {
+  const { there, here, run } = await openSides(t, 'sqlite')
   await fill(there)
   const { out, code } = await run('--projects', 'docs', '--yes')
   assert.deepEqual([code, out.counts.project.created, out.counts.webhook.created], [0, 1, 0])
@@ -313,3 +316,37 @@ function addressOf(world: World): string {
 function portOf({ app }: World): string {
   return String((app.server.address() as { port: number }).port)
 }
+
+test('a server that fails, limits and changes meanwhile is copied all the same', async (t) => {
+  const { there, here, run } = await openSides(t, 'sqlite')
+  await fill(there)
+  const team = `teamId=${there.credentials.teamId}`
+  const asked = new Map<string, number>()
+  let readsOfDocs = 0
+  const between = createServer(async ({ url, headers }, response) => {
+    const turn = asked.get(url!) ?? 0
+    asked.set(url!, turn + 1)
+    // Every request fails once and is limited once before it is answered.
+    if (turn % 3 < 2) return void response.writeHead(turn % 3 === 0 ? 503 : 429, { 'retry-after': '0' }).end()
+    // Between the plan and its turn somebody removes a project, and makes another one.
+    if (url!.startsWith('/v9/projects/docs?') && ++readsOfDocs === 2) {
+      await there.call('DELETE', `/v9/projects/docs?${team}`)
+      await there.call('POST', `/v10/projects?${team}`, { name: 'late' })
+    }
+    const answer = await fetch(`${addressOf(there)}${url}`, { headers: { authorization: headers.authorization! } })
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  }).listen(0, '127.0.0.1')
+  t.after(() => void between.close())
+  await new Promise((resolve) => between.once('listening', resolve))
+  const through = `http://127.0.0.1:${(between.address() as AddressInfo).port}`
+  const first = await run('--yes', '--from', through)
+  assert.deepEqual([first.code, first.out.failed, readsOfDocs], [0, [], 2], first.err)
+  const namesHere = async () => {
+    const { body } = await here.call('GET', `/v9/projects?teamId=${here.credentials.teamId}`)
+    return body.projects.map(({ name }) => name).sort()
+  }
+  assert.deepEqual([first.out.counts.project.created, first.out.counts.variable.created], [1, 5])
+  assert.deepEqual(await namesHere(), ['shop'])
+  assert.equal((await run('--yes')).out.counts.project.created, 1)
+  assert.deepEqual(await namesHere(), ['late', 'shop'])
+})

@@ -80,7 +80,7 @@ async function planEndpoints(there: Server, here: Server, names: Names, endpoint
   const plan: Plan = { steps: [], same: {}, todo: [] }
   const present = new Set<string>()
   for await (const one of here.list([endpoints.path], endpoints.list)) present.add(placeOf(endpoints, one, names.here))
-  for await (const one of there.list([endpoints.path], endpoints.list)) {
+  for await (const one of there.list([endpoints.path], endpoints.list, 'absent')) {
     if (one.configurationId || one.source?.kind === 'integration') continue
     const body = endpoints.bodyOf(one)
     if (present.has(placeOf(endpoints, one, names.there))) {

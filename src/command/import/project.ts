@@ -7,7 +7,7 @@ import { differingSettings, differingSwitches, leftByHand, projectChange, projec
 import { planVariables, readVariables, type Slugs, variableSteps } from './variables.ts'
 
 /** A project with all that is copied of it. */
-type Whole = { project: Item; environments: Item[]; variables: Item[]; domains: Item[]; slugs: Slugs }
+export type Whole = { project: Item; environments: Item[]; variables: Item[]; domains: Item[]; slugs: Slugs }
 
 const NOTHING: Whole['slugs'] = new Map()
 
@@ -45,7 +45,7 @@ export async function planProject(there: Server, here: Server, name: string): Pr
 }
 
 /** Undefined where the server has no such project. */
-async function readProject(server: Server, name: string): Promise<Whole | undefined> {
+export async function readProject(server: Server, name: string): Promise<Whole | undefined> {
   const path = `/v9/projects/${encodeURIComponent(name)}`
   const project = (await server.find(path)) as Item | undefined
   if (project === undefined) return undefined

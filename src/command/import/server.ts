@@ -70,7 +70,7 @@ export function openServer({ origin, token, team, fetch: ask = fetch, pause = sl
       const ms = patience(answer)
       if (ms !== undefined) await pause(ms)
       else if (answer instanceof Error) throw new Error(`${origin} does not answer`, { cause: causeOf(answer) })
-      else throw refusedBy(origin, answer)
+      else throw refusedBy(`${origin}${path.replace(/\?.*/, '')}`, answer)
     }
   }
 
@@ -175,9 +175,9 @@ function resetOf(headers: Headers): number | undefined {
   return Number.isFinite(seconds) ? seconds * 1000 : undefined
 }
 
-function refusedBy(origin: string, { status, body }: Answer): Refused {
+function refusedBy(address: string, { status, body }: Answer): Refused {
   const error = (body as { error?: { code?: string; message?: string } } | undefined)?.error ?? {}
-  return new Refused(status, { ...error, message: `${origin}: ${error.message ?? `answered ${status}`}` })
+  return new Refused(status, { ...error, message: `${address}: ${error.message ?? `answered ${status}`}` })
 }
 
 function unlessAbsent(error: unknown): undefined {

@@ -79,7 +79,7 @@ function failuresOf(project: string, answer: unknown): Failure[] {
 }
 
 /** Undefined where nobody reads it. One variable by itself is answered in clear, where nothing says otherwise (Specification: 18). */
-async function readValue(there: Server, project: string, listed: Item): Promise<string | undefined> {
+export async function readValue(there: Server, project: string, listed: Item): Promise<string | undefined> {
   const { type, decrypted, value } = listed
   if (type === 'sensitive') return undefined
   const isOpen = decrypted === true || type === 'plain' || type === 'system'
@@ -116,6 +116,12 @@ function isSame({ type, value, comment }: Draft, here: Item): boolean {
 /** Where a variable counts: no two of a project have the same place. */
 function placeOf(one: Item, slugs: Slugs): string {
   return JSON.stringify([one.key, one.gitBranch ?? '', targetsOf(one).sort(), environmentsOf(one, slugs).sort()])
+}
+
+/** The environments in which a variable counts, each with its branch: what a `.env` file of one is called. */
+export function placesOf(one: Item, slugs: Slugs): string[] {
+  const branch = one.gitBranch ? `@${encodeURIComponent(one.gitBranch)}` : ''
+  return [...targetsOf(one), ...environmentsOf(one, slugs)].map((place) => `${place}${branch}`)
 }
 
 function targetsOf({ target }: Item): string[] {
