@@ -10,8 +10,19 @@ const SHARE = 1 / 4
 /** What an entry takes besides what it holds. */
 const ENTRY_BYTES = 700
 
-/** `bytes`: what the value takes. `owner`: the account whose share it takes. */
-type Remembered = { value: unknown; bytes: number; owner: string; subjects: readonly Subject[] }
+/** A value in fewer bytes, and how to have it back. */
+export type Packed = { bytes: number; unpack: () => unknown }
+/**
+ * `bytes`: what the value takes. `owner`: the account whose share it takes. `pack`: for a value that is worth it; it is packed when it would have to
+ * go for want of room, and goes the next time.
+ */
+type Remembered = {
+  value: unknown
+  bytes: number
+  owner: string
+  subjects: readonly Subject[]
+  pack?: (value: unknown) => Packed
+}
 
 export type Memory = {
   find(key: string): unknown
@@ -23,11 +34,12 @@ export type Memory = {
   bytes(): number
 }
 
-type Entry = Remembered & { key: string; used: boolean }
+/** `taken`: bytes that it takes as it is now. */
+type Entry = Remembered & { key: string; used: boolean; taken: number; packed?: Packed | undefined }
 
 /** Nothing is remembered yet. */
 export function openMemory(changes: Changes, limit = BYTES): Memory {
-  const { entries, bySubject, bytes, add, remove } = openEntries(limit)
+  const { entries, bySubject, bytes, add, remove, read } = openEntries(limit)
   changes.onRaise((changed: Changed) => {
     if (changed === 'all') for (const entry of entries.values()) remove(entry)
     else for (const subject of changed) for (const entry of bySubject.get(subject) ?? []) remove(entry)
@@ -37,14 +49,51 @@ export function openMemory(changes: Changes, limit = BYTES): Memory {
     stamp: changes.stamp,
     find(key) {
       const entry = entries.get(key)
-      if (entry !== undefined) entry.used = true
-      return entry?.value
+      if (entry === undefined) return undefined
+      entry.used = true
+      return read(entry)
     },
     keep(key, since, remembered) {
-      const whole = remembered.bytes + ENTRY_BYTES + 2 * key.length
-      if (whole > limit * SHARE || !changes.unchanged(remembered.subjects, since)) return false
-      add({ ...remembered, key, bytes: whole, used: false })
+      const taken = remembered.bytes + ENTRY_BYTES + 2 * key.length
+      if (taken > limit * SHARE || !changes.unchanged(remembered.subjects, since)) return false
+      add({ ...remembered, key, taken, used: false })
       return true
+    },
+  }
+}
+
+/** Entries that share a bound: all of them, and those of an account. `large`: those that can be packed and are not. */
+type Group = { bound: number; bytes: number; large: Set<Entry>; small: Set<Entry>; smallBytes: number }
+
+function newGroup(bound: number): Group {
+  return { bound, bytes: 0, large: new Set(), small: new Set(), smallBytes: 0 }
+}
+
+/** In which groups an entry is. */
+function openGroups(limit: number) {
+  const all = newGroup(limit)
+  const byOwner = new Map<string, Group>()
+  const of = ({ owner }: Entry) => [byOwner.getOrInsertComputed(owner, () => newGroup(limit * SHARE)), all]
+  return {
+    all,
+    of,
+    add(entry: Entry) {
+      for (const group of of(entry)) {
+        group.bytes += entry.taken
+        if (canBePacked(entry)) group.large.add(entry)
+        else {
+          group.small.add(entry)
+          group.smallBytes += entry.taken
+        }
+      }
+    },
+    remove(entry: Entry) {
+      for (const group of of(entry)) {
+        group.bytes -= entry.taken
+        if (group.small.delete(entry)) group.smallBytes -= entry.taken
+        else group.large.delete(entry)
+        if (group !== all && group.large.size + group.small.size === 0) byOwner.delete(entry.owner)
+      }
     },
   }
 }
@@ -53,8 +102,7 @@ export function openMemory(changes: Changes, limit = BYTES): Memory {
 function openEntries(limit: number) {
   const entries = new Map<string, Entry>()
   const bySubject = new Map<Subject, Set<Entry>>()
-  const byOwner = new Map<string, { bytes: number; entries: Set<Entry> }>()
-  let bytes = 0
+  const groups = openGroups(limit)
   const remove = (entry: Entry) => {
     entries.delete(entry.key)
     for (const subject of entry.subjects) {
@@ -62,44 +110,54 @@ function openEntries(limit: number) {
       among?.delete(entry)
       if (among?.size === 0) bySubject.delete(subject)
     }
-    const owned = byOwner.get(entry.owner)!
-    owned.entries.delete(entry)
-    owned.bytes -= entry.bytes
-    if (owned.entries.size === 0) byOwner.delete(entry.owner)
-    bytes -= entry.bytes
+    groups.remove(entry)
+  }
+  /** Packs the large entry that was not used for longest. Where there is none, or the small ones have more than half of the room, one of them goes. */
+  const shrink = ({ large, small, smallBytes, bound }: Group) => {
+    const entry = leastUsed(false || smallBytes > bound / 2 ? small : large)
+    if (!canBePacked(entry)) return remove(entry)
+    groups.remove(entry)
+    entry.packed = entry.pack(entry.value)
+    entry.value = undefined
+    entry.taken += entry.packed.bytes - entry.bytes
+    groups.add(entry)
+  }
+  /** What the entry holds. It is whole again where there is room for that. */
+  const read = (entry: Entry): unknown => {
+    const { packed } = entry
+    if (packed === undefined) return entry.value
+    const value = packed.unpack()
+    const more = entry.bytes - packed.bytes
+    if (groups.of(entry).some(({ bytes, bound }) => bytes + more > bound)) return value
+    groups.remove(entry)
+    entry.packed = undefined
+    entry.value = value
+    entry.taken += more
+    groups.add(entry)
+    return value
   }
   const add = (entry: Entry) => {
     const former = entries.get(entry.key)
     if (former !== undefined) remove(former)
     entries.set(entry.key, entry)
-    for (const subject of entry.subjects) {
-      const among = bySubject.get(subject)
-      if (among === undefined) bySubject.set(subject, new Set([entry]))
-      else among.add(entry)
-    }
-    const owned = byOwner.get(entry.owner) ?? { bytes: 0, entries: new Set() }
-    byOwner.set(entry.owner, owned)
-    owned.entries.add(entry)
-    owned.bytes += entry.bytes
-    bytes += entry.bytes
-    while (owned.bytes > limit * SHARE) remove(leastUsed(owned.entries))
-    while (bytes > limit) remove(leastUsed(entries))
+    for (const subject of entry.subjects) bySubject.getOrInsertComputed(subject, () => new Set()).add(entry)
+    groups.add(entry)
+    for (const group of groups.of(entry)) while (group.bytes > group.bound) shrink(group)
   }
-  return { entries, bySubject, bytes: () => bytes, add, remove }
+  return { entries, bySubject, bytes: () => groups.all.bytes, add, remove, read }
+}
+
+function canBePacked(entry: Entry): entry is Entry & Required<Pick<Entry, 'pack'>> {
+  return entry.pack !== undefined && entry.packed === undefined
 }
 
 /** The first that was not used since it was last looked at. Those that were go to the end. */
-function leastUsed(all: Set<Entry> | Map<string, Entry>): Entry {
-  for (const entry of all.values()) {
+function leastUsed(all: Set<Entry>): Entry {
+  for (const entry of all) {
     if (!entry.used) return entry
     entry.used = false
-    if (all instanceof Map) {
-      all.delete(entry.key)
-      all.set(entry.key, entry)
-    } else {
-      all.delete(entry)
-      all.add(entry)
-    }
+    all.delete(entry)
+    all.add(entry)
   }
   throw new Error('nothing is remembered')
 }

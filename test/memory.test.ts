@@ -88,3 +88,47 @@ test('a key that is kept again takes the place of the former, in bytes too', () 
   changes.raise(['project two'])
   assert.equal(memory.bytes(), 0)
 })
+
+test('what can be packed is packed before it goes, is found in it, and is whole again where there is room', () => {
+  const { changes, memory, keep } = open()
+  let unpacked = 0
+  const keepLarge = (n: number, owner = `account ${n}`) => {
+    const subjects: Subject[] = [`project large ${n}`]
+    const pack = (value: unknown) => ({
+      bytes: 100,
+      unpack: () => {
+        unpacked++
+        return value
+      },
+    })
+    const since = memory.stamp()
+    memory.keep(`large ${n}`, since, { value: `large ${n}`, owner, subjects, bytes: 20_000, pack })
+  }
+  const found = (from: number, to: number) => {
+    let count = 0
+    for (let n = from; n < to; n++) if (memory.find(`large ${n}`) === `large ${n}`) count++
+    return count
+  }
+  for (let n = 0; n < 20; n++) keepLarge(n)
+  assert.ok(memory.bytes() <= LIMIT)
+  assert.equal(found(0, 20), 20)
+  assert.ok(unpacked >= 16 && unpacked < 20, `some are there as they are, and ${unpacked} are packed`)
+  for (let n = 0; n < 20; n++) if (n !== 3) changes.raise([`project large ${n}`])
+  unpacked = 0
+  assert.equal(found(3, 4) + found(3, 4) + found(3, 4), 3)
+  assert.equal(unpacked, 1, 'it was unpacked once, and then there was room')
+  changes.raise(['project large 3'])
+  assert.deepEqual([found(0, 20), memory.bytes()], [0, 0])
+
+  for (let n = 0; n < 500; n++) keepLarge(n)
+  assert.ok(memory.bytes() <= LIMIT)
+  assert.equal(found(0, 400), 0, 'what is packed goes too, the oldest first')
+  assert.ok(found(450, 500) > 45)
+  for (let n = 0; n < 300; n++) keep(`small ${n}`, `owner ${n}`)
+  assert.ok(memory.bytes() <= LIMIT)
+  assert.ok(found(450, 500) > 0, 'and so do small ones')
+  changes.raise('all')
+  for (let n = 0; n < 100; n++) keepLarge(n, 'one')
+  assert.ok(memory.bytes() <= LIMIT / 4, 'an account has no more than its share')
+  assert.ok(found(0, 100) >= 10 && found(99, 100) === 1, 'which holds more when it is packed')
+})

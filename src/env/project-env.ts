@@ -20,6 +20,8 @@ import { planUpsert, storePlan } from './upsert.ts'
 /** In a list of projects, one whose variables are in more places than this, or weigh more bytes, is answered without `env`: a page stays a page. */
 const MOST_PLACES = 300
 const MOST_BYTES = 48 * 1024
+/** At least what a hidden variable takes besides what people chose: names of fields, ids, moments. */
+const PLAIN_BYTES = 800
 /** Variables of so many places are read at once; then others are let in. */
 const PLACES_AT_ONCE = 200
 
@@ -68,9 +70,22 @@ async function envOfProjects(ctx: Ctx, projectIds: string[]): Promise<Map<string
     const variables = rows.map((row) => showEnv(row, 'hidden'))
     await addLogos(ctx.db, variables)
     for (const [at, row] of rows.entries()) all.get(row.project_id)!.push(variables[at]!)
-    for (const id of ids) if (Buffer.byteLength(JSON.stringify(all.get(id))) > MOST_BYTES) all.delete(id)
+    for (const id of ids) if (isHeavy(all.get(id)!)) all.delete(id)
   })
   return all
+}
+
+/** Whether the variables weigh more than a list bears. They are written out to be weighed only where they could weigh so much. */
+function isHeavy(variables: readonly EnvVar[]): boolean {
+  let most = 0
+  for (const { key, comment = '', gitBranch = '', customEnvironmentIds, ...variable } of variables) {
+    const isPlain =
+      variable.integration === undefined && variable.contentHint === null && variable.edgeConfigId === null
+    // A character is at most six bytes of JSON.
+    most += 6 * (key.length + comment.length + gitBranch.length) + 100 * customEnvironmentIds.length + PLAIN_BYTES
+    if (!isPlain || most > MOST_BYTES) return Buffer.byteLength(JSON.stringify(variables)) > MOST_BYTES
+  }
+  return false
 }
 
 /** The projects in groups that are read at once: as many as have few variables together, and at least one. */
