@@ -2,6 +2,7 @@
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { LimitSettings } from './limits.ts'
+import type { BackupPlace, Keep } from './settings/backups.ts'
 import { withCredentials } from './settings/credentials.ts'
 import { BadSetting, type Kind, type Setting } from './settings/kinds.ts'
 import type { Sender, SmtpSetting } from './settings/mail.ts'
@@ -42,6 +43,11 @@ export type Config = {
   edge: { port: number | undefined; chosen: boolean; token: string | undefined }
   /** The keyring that seals values: a file, or the keyring itself. */
   keys: KeyringSetting
+  /** Of encrypted copies of the keyring, for commands. */
+  keysPassphrase: string | undefined
+  backups: BackupSettings
+  /** Who Berth is at a bucket; undefined where no key is set. */
+  s3: S3Settings | undefined
   /** Of new accounts. */
   defaultPlan: Values['BERTH_DEFAULT_PLAN']
   teamsBy: Values['BERTH_TEAMS_BY']
@@ -68,6 +74,12 @@ export type Config = {
 
 /** How long a session lasts at most, and how long that of an operator lasts without use, in ms. */
 export type SessionRules = { lastMs: number; operatorIdleMs: number }
+
+/** `schedule`: fields of cron, in UTC; undefined: none. docs/backup.md: Scheduled. */
+type BackupSettings = { schedule: string | undefined; to: BackupPlace; keep: Keep }
+
+/** `endpoint`: scheme and host. */
+export type S3Settings = { endpoint: string; region: string; accessKeyId: string; secretAccessKey: string }
 
 /** The files of the certificate (with its chain) and of its key, in PEM. */
 export type TlsSettings = { cert: string; key: string }
@@ -124,6 +136,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     clientToken: values.BERTH_TOKEN,
     edge: edgeOf(values),
     keys: values.BERTH_KEYS ?? { file: join(dataFolder, 'keys.json') },
+    keysPassphrase: values.BERTH_KEYS_PASSPHRASE,
+    backups: backupsOf(values),
+    s3: s3Of(values),
     defaultPlan: values.BERTH_DEFAULT_PLAN,
     teamsBy: values.BERTH_TEAMS_BY,
     logLevel: values.BERTH_LOG_LEVEL,
@@ -188,6 +203,24 @@ function domainsOf(values: Values): DomainSettings {
     edgeCname,
     edgeIpv4: values.BERTH_EDGE_IPV4 ?? [],
   }
+}
+
+function backupsOf(values: Values): BackupSettings {
+  const { BERTH_BACKUP_SCHEDULE: schedule, BERTH_BACKUP_KEEP: keep, BERTH_DATA: dataFolder } = values
+  const to = values.BERTH_BACKUP_TO ?? { folder: join(dataFolder, 'backups') }
+  if ('bucket' in to && s3Of(values) === undefined)
+    throw new BadSetting('BERTH_S3_ACCESS_KEY_ID must be set where BERTH_BACKUP_TO is a bucket')
+  return { schedule, to, keep }
+}
+
+function s3Of(values: Values): S3Settings | undefined {
+  const { BERTH_S3_REGION: region, BERTH_S3_ACCESS_KEY_ID: accessKeyId } = values
+  const { BERTH_S3_SECRET_ACCESS_KEY: secretAccessKey } = values
+  if (accessKeyId === undefined) return undefined
+  if (secretAccessKey === undefined)
+    throw new BadSetting('BERTH_S3_SECRET_ACCESS_KEY must be set where BERTH_S3_ACCESS_KEY_ID is')
+  const endpoint = values.BERTH_S3_ENDPOINT ?? `https://s3.${region}.amazonaws.com`
+  return { endpoint, region, accessKeyId, secretAccessKey }
 }
 
 function mailOf({ BERTH_SMTP_URL: smtp, BERTH_MAIL_FROM: from, BERTH_DATA: dataFolder }: Values): MailSettings {

@@ -144,6 +144,7 @@ export const REFUSALS = {
   method_unknown: [405, 'method_unknown', 'This path does not take that method.'],
   request_timeout: [408, 'request_timeout', 'The request did not arrive in time.'],
   key_in_use: [409, 'conflict', 'The root key is still in use.'],
+  keyring_copy_wrong: [409, 'conflict', 'The copy holds another key under an id of the keyring: make a new copy.'],
   keyring_fixed: [409, 'conflict', 'The keyring cannot be changed from here.'],
   conflict: [409, 'conflict', 'The request conflicts with what is stored.'],
   not_replayable: [409, 'conflict', 'The delivery cannot be sent once more.'],

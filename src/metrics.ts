@@ -33,6 +33,17 @@ export const METRICS = {
   berth_live_told_total: counter('times that an open page was told of changes'),
   berth_audit_lines_dropped_total: counter('audit lines of clear values that were not written'),
   berth_audit_unlinked: gauge('entries of the audit log that are in no chain yet; at most 10000'),
+  berth_store_bytes: gauge('the store on disk, free pages too'),
+  berth_disk_free_bytes: gauge('room on the disk of the data folder'),
+  berth_backup_last_good_timestamp_seconds: gauge(
+    'when the newest backup was begun in which no check found a fault; 0: there is none',
+  ),
+  berth_backup_last_verified_timestamp_seconds: gauge(
+    'when the newest backup was begun that a check found whole; 0: there is none',
+  ),
+  berth_backup_failed: gauge('1 while the last scheduled backup could not be made'),
+  berth_backups_damaged: gauge('backups in which the last check found a fault'),
+  berth_keyring_copy_verified: gauge('1 while an encrypted copy elsewhere was seen to hold every root key'),
   berth_timer_last_run_timestamp_seconds: gauge('when the sweep last ran to its end', 'timer'),
   berth_timer_swept_total: counter('rows that the sweep dealt with', 'timer'),
   berth_timer_failures_total: counter('sweeps that failed', 'timer'),

@@ -8,6 +8,8 @@ import { openLastSeen, startLastSeen } from './access/last-seen.ts'
 import { openAdapters } from './adapters/adapters.ts'
 import { makeFolder } from './adapters/folder.ts'
 import { openBackups } from './backup/kept-backups.ts'
+import { openSchedule } from './backup/runs.ts'
+import { startScheduledBackups } from './backup/scheduled.ts'
 import { openClock } from './clock.ts'
 import { BadSetting, type Config, listenOrigin } from './config.ts'
 import type { Deps } from './context.ts'
@@ -132,7 +134,7 @@ function openParts(
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
   const memory = db.engine === 'sqlite' ? openMemory(db.changes) : undefined
   const adapters = openAdapters(config)
-  const backups = openBackups(config)
+  const backups = openBackups(opened)
   const live = openLive(opened)
   return { adapters, backups, lastSeen: openLastSeen(), live, memory, wakeups, onProject: ON_PROJECT }
 }
@@ -150,7 +152,8 @@ function pagesOf(deps: Deps): (OpenPage | Probe)[] {
 
 /** What works without being asked: figures, and, where this instance does that, timers, deliveries and mail. The answer stops it. */
 function startBackground(deps: Deps): () => Promise<void> {
-  const workers = deps.config.timers ? [startDeliveries, startTimers, startPoster, startIdentityChecks] : []
+  const all = [startDeliveries, startTimers, startPoster, startIdentityChecks, startScheduledBackups]
+  const workers = deps.config.timers ? all : []
   const stops = [startFigures, startLastSeen, ...workers].map((begin) => begin(deps))
   return async () => void (await Promise.all([deps.live.close(), ...stops.map((stop) => stop())]))
 }
@@ -202,6 +205,7 @@ function makeDataFolder({ dataFolder }: Config): void {
 async function openStore(config: Config, log: Logger, store: Omit<SqliteOptions, 'file'>): Promise<Db> {
   mustOwnSuffix(config.domains)
   if (config.tls) readPair(config.tls)
+  if (config.backups.schedule !== undefined) await openSchedule(config.backups.schedule)
   makeDataFolder(config)
   const { database } = config
   if (database.engine === 'sqlite') {

@@ -3,6 +3,7 @@
  * (`npm run settings`). Names never change: people and scripts depend on them.
  */
 
+import { BACKUPS } from './settings/backups.ts'
 import { DOMAIN, DOMAINS, IPV4_ADDRESSES, RESOLVERS } from './settings/domains.ts'
 import {
   Choice,
@@ -84,6 +85,7 @@ export const SETTINGS = {
     secret: true,
     reread: true,
   },
+  ...BACKUPS,
   BERTH_OPERATOR_TOKEN: {
     group: 'Tokens',
     kind: Token(20),

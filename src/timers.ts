@@ -2,6 +2,7 @@
 
 import { forgetLongUnseen } from './access/last-seen.ts'
 import { forgetReservedSlugs } from './accounts/slugs.ts'
+import { makeDueBackup } from './backup/scheduled.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
 import type { Deps, OperatorCtx } from './context.ts'
@@ -81,6 +82,8 @@ export const TIMERS = {
   deliveries: { run: deliverDue },
   /** As deliveries (`startIdentityChecks`). */
   'identity-checks': { run: checkIdentities },
+  /** As deliveries (`startScheduledBackups`). */
+  'scheduled-backups': { run: makeDueBackup },
 } as const satisfies Record<string, Timer>
 
 type Sweep = {

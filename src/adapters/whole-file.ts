@@ -2,7 +2,7 @@
  * The one place that makes files: each is there whole or not at all, also after a power cut, and only its owner reads it. It is
  * written under a name that nobody can guess and that must be new, so that no link or file of somebody else waits there.
  */
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { randomText } from '../ids.ts'
@@ -53,6 +53,33 @@ export async function writeWholeLater(file: string, bytes: Buffer): Promise<void
   }
   const folder = await open(dirname(file), 'r')
   await folder.sync().finally(() => folder.close())
+}
+
+/** As `writeWhole`, of pieces that come one after another: memory stays flat. */
+export async function writeWholePieces(file: string, pieces: AsyncIterable<Buffer>): Promise<void> {
+  const fresh = nameBeside(file)
+  try {
+    const handle = await open(fresh, 'wx', 0o600)
+    try {
+      for await (const piece of pieces) await handle.appendFile(piece)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(fresh, file)
+  } catch (error) {
+    await rm(fresh, { force: true })
+    throw error
+  }
+}
+
+/** Removes what a killed process left of files that begin so, once nothing changed it for `deadMs`. */
+export function removeCutShort(folder: string, begins: string, deadMs: number): void {
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(`.${begins}`) || !/\.part(-journal)?$/.test(name)) continue
+    const stats = statSync(join(folder, name), { throwIfNoEntry: false })
+    if (stats !== undefined && stats.mtimeMs < Date.now() - deadMs) rmSync(join(folder, name), { force: true })
+  }
 }
 
 /** Makes a file beside the one that it is to become, for others to fill, and gives its name. Empty unless `text` is given. */

@@ -11,7 +11,7 @@ import { openSqliteFile } from '../db/sqlite/open.ts'
 import { copyRows } from './copy.ts'
 import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
-import { countAll, type KeyProof, mustBeWhole, proveKeys } from './proof.ts'
+import { type KeyProof, mustBeWhole, proveKeys } from './proof.ts'
 
 export type Backup = { file: string; manifest: Manifest; keys: KeyProof; keysFile?: string }
 
@@ -109,12 +109,12 @@ async function copyPostgres({ database }: Config, half: string, progress: Progre
 }
 
 async function prove(half: string, config: Config) {
+  const rows = await mustBeWhole(half)
   const copy = openSqliteFile(half, true)
   try {
-    await mustBeWhole(copy, half)
     const { applied, unknown } = await schemaOf(copy)
     const migrations = [...applied, ...unknown].sort()
-    return { migrations, rows: await countAll(copy), keys: await proveKeys(copy, config) }
+    return { migrations, rows, keys: await proveKeys(copy, config) }
   } finally {
     await copy.destroy()
   }

@@ -1,10 +1,14 @@
 /** Backups that the running service makes and keeps in its data folder. docs/backup.md: From the console. */
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
 import { VERSION } from '../version.ts'
 import { makeBackup } from './backup.ts'
 import { type Manifest, readManifest } from './manifest.ts'
+import { namesIn } from './place.ts'
+import { noteCheck, noteMade } from './records.ts'
+import { verifyBackup } from './verify.ts'
 
 /** The newest so many are listed. */
 const MOST_LISTED = 100
@@ -16,39 +20,58 @@ export type Backups = {
   state(): { running: number | null; failed: { at: number; message: string } | null }
   /** What is in the folder, newest first: each file with its manifest. */
   list(): { name: string; manifest: Manifest }[]
-  /** Waits for the one that is being made. */
+  /** Waits for the one that is being made or checked. */
   end(): Promise<void>
 }
 
-/** The backups of this instance, in the folder `backups` of its data folder. */
-export function openBackups(config: Config): Backups {
-  const folder = join(config.dataFolder, 'backups')
-  let making = Promise.resolve()
+type Opened = { config: Config; db: Db; clock: Clock }
+
+/** The backups of this instance, in the folder `backups` of its data folder. Each is checked once it is made, and noted in the store. */
+export function openBackups(opened: Opened): Backups {
+  const folder = join(opened.config.dataFolder, 'backups')
+  let ending: Promise<unknown> = Promise.resolve()
   let running: number | null = null
   let failed: { at: number; message: string } | null = null
   return {
     begin(now, onFailure) {
       if (running !== null) return false
       running = now
-      making = makeBackup(config, { to: `${folder}/`, version: VERSION, withKeys: false }, () => {})
-        .then(
-          () => {
-            failed = null
-          },
-          (error) => {
-            failed = { at: now, message: (error as Error).message }
-            onFailure(error)
-          },
-        )
-        .finally(() => {
-          running = null
-        })
+      const fail = (error: unknown) => {
+        failed = { at: now, message: (error as Error).message }
+        onFailure(error)
+      }
+      const made = makeKept(opened, folder).finally(() => {
+        running = null
+      })
+      const checked = made.then((backup) => {
+        failed = null
+        return checkKept(opened, backup)
+      })
+      ending = Promise.all([ending, checked.catch(fail)])
       return true
     },
     state: () => ({ running, failed }),
     list: () => listFolder(folder),
-    end: () => making,
+    end: async () => void (await ending),
   }
+}
+
+type Kept = Parameters<typeof noteCheck>[1]
+
+async function makeKept({ config, db }: Opened, folder: string): Promise<Kept> {
+  const made = await makeBackup(config, { to: `${folder}/`, version: VERSION, withKeys: false }, () => {})
+  const { begunAt, bytes, sha256 } = made.manifest
+  const place = dirname(made.file)
+  const backup = { place, name: basename(made.file), begun_at: Date.parse(begunAt), bytes, sha256 }
+  await db.write((tx) => noteMade(tx, { ...backup, made_by: 'operator' }))
+  return backup
+}
+
+async function checkKept({ config, db, clock }: Opened, backup: Kept): Promise<void> {
+  const checked = await verifyBackup(config, join(backup.place, backup.name), () => {}).catch((error: Error) => error)
+  const fault = checked instanceof Error ? checked.message : null
+  await db.write((tx) => noteCheck(tx, backup, { at: clock.now(), fault }))
+  if (checked instanceof Error) throw checked
 }
 
 function listFolder(folder: string): { name: string; manifest: Manifest }[] {
@@ -65,13 +88,4 @@ function listFolder(folder: string): { name: string; manifest: Manifest }[] {
         return []
       }
     })
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
 }

@@ -29,11 +29,22 @@ export function manifestFile(backup: string): string {
 /** Throws, saying what to do, when there is none or it is not one of ours. */
 export function readManifest(backup: string): Manifest {
   const file = manifestFile(backup)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${file} is missing: it belongs to the backup ${backup}; copy both`, { cause: error })
+  }
+  return parseManifest(file, text)
+}
+
+/** As `readManifest`, of a text. `file`: what it is called. */
+export function parseManifest(file: string, text: string): Manifest {
   let manifest: Partial<Manifest> | null
   try {
-    manifest = JSON.parse(readFileSync(file, 'utf8'))
+    manifest = JSON.parse(text)
   } catch (error) {
-    throw new Error(`${file} is missing or not JSON: it belongs to the backup ${backup}; copy both`, { cause: error })
+    throw new Error(`${file} is not JSON: take another copy of it`, { cause: error })
   }
   const { format, bytes, sha256, rows, migrations } = manifest ?? {}
   if (format !== undefined && format !== 1)

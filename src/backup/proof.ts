@@ -1,27 +1,29 @@
 /** What must hold of a copy before it is believed: it is whole, and its values open with the keyring at hand. */
-import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Queries } from '../db/db.ts'
-import { countRows, tablesOf } from '../db/tables.ts'
+import { inspectFile } from '../db/sqlite/vacuum.ts'
+import { tablesOf } from '../db/tables.ts'
 import { openSecretBox } from '../secrets/data-keys.ts'
 import { type Keyring, openKeyring } from '../secrets/keyring.ts'
 import { keyFits } from '../secrets/root-keys.ts'
+import type { Manifest } from './manifest.ts'
 
-/** Throws when a file of the embedded engine is damaged inside. */
-export async function mustBeWhole(db: Queries, file: string): Promise<void> {
-  const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check(5)`.execute(db)
-  const { rows: strays } = await sql`pragma foreign_key_check`.execute(db)
-  const faults = rows.map((row) => row.integrity_check).join('; ')
-  if (faults !== 'ok' || strays.length > 0)
-    throw new Error(`${file} is damaged: ${faults === 'ok' ? 'rows refer to rows that are not there' : faults}`)
+/** Reads the whole file of a copy. Gives the rows of each table. Throws when the file is damaged inside. */
+export async function mustBeWhole(file: string): Promise<Record<string, number>> {
+  const { faults, strays, rows } = await inspectFile(file).catch((error: Error) => {
+    throw new Error(`${file} is damaged: ${error.message}`, { cause: error })
+  })
+  if (faults.length > 0) throw new Error(`${file} is damaged: ${faults.join('; ')}`)
+  if (strays) throw new Error(`${file} is damaged: rows refer to rows that are not there`)
+  return rows
 }
 
-/** The rows of every table. */
-export async function countAll(db: Queries): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const table of (await tablesOf(db)).keys()) counts[table] = await countRows(db, table)
-  return counts
+/** Throws when the tables of a backup have other rows than its manifest says. */
+export function mustHaveRows(file: string, there: Record<string, number>, { rows }: Pick<Manifest, 'rows'>): void {
+  const odd = Object.keys({ ...rows, ...there }).find((table) => rows[table] !== there[table])
+  if (odd !== undefined)
+    throw new Error(`${file} has ${there[odd] ?? 0} rows in ${odd}, and its manifest says ${rows[odd] ?? 0}`)
 }
 
 export type KeyProof = {

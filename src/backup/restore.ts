@@ -10,7 +10,7 @@ import { hasRows, type Store, tablesOf } from '../db/tables.ts'
 import { copyRows, tablesToCopy } from './copy.ts'
 import { type Manifest, mustBeAsWritten, readManifest, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
-import { countAll, type KeyProof, mustBeWhole, proveKeys } from './proof.ts'
+import { type KeyProof, mustBeWhole, mustHaveRows, proveKeys } from './proof.ts'
 
 export type Restored = {
   manifest: Manifest
@@ -47,20 +47,15 @@ export async function restoreBackup(
 }
 
 /** Gives the migrations that the backup lacks. */
-async function mustBeKnown(backup: string, { rows }: Manifest): Promise<string[]> {
-  return withFile(backup, true, async (file) => {
-    const { applied, pending, unknown } = await schemaOf(file)
-    if (unknown.length > 0)
-      throw new Error(
-        `${backup} is from a newer version of Berth (it has ${unknown.join(', ')}): restore it with that one`,
-      )
-    if (applied.length === 0) throw new Error(`${backup} holds no store of Berth`)
-    const there = await countAll(file)
-    const odd = Object.keys({ ...rows, ...there }).find((table) => rows[table] !== there[table])
-    if (odd !== undefined)
-      throw new Error(`${backup} has ${there[odd] ?? 0} rows in ${odd}, and its manifest says ${rows[odd] ?? 0}`)
-    return pending
-  })
+async function mustBeKnown(backup: string, manifest: Manifest): Promise<string[]> {
+  const { applied, pending, unknown } = await withFile(backup, true, schemaOf)
+  if (unknown.length > 0)
+    throw new Error(
+      `${backup} is from a newer version of Berth (it has ${unknown.join(', ')}): restore it with that one`,
+    )
+  if (applied.length === 0) throw new Error(`${backup} holds no store of Berth`)
+  mustHaveRows(backup, await mustBeWhole(backup), manifest)
+  return pending
 }
 
 async function restoreSqlite(url: string, backup: string, force: boolean) {
@@ -85,11 +80,8 @@ async function copyAndMigrate(backup: string, fresh: string): Promise<string[]> 
   rmSync(fresh, { force: true })
   copyFileSync(backup, fresh, constants.COPYFILE_FICLONE)
   chmodSync(fresh, 0o600)
-  const migrated = await withFile(fresh, false, async (copy) => {
-    const ran = await migrate(copy)
-    await mustBeWhole(copy, fresh)
-    return ran
-  })
+  const migrated = await withFile(fresh, false, (copy) => migrate(copy))
+  await mustBeWhole(fresh)
   syncPath(fresh)
   return migrated
 }

@@ -14,6 +14,16 @@ const gitBranch: Option = { value: 'branch', about: 'the variables of this branc
 const project = { name: 'project', about: 'id or name' }
 const TOKEN = 'The token is BERTH_TOKEN, or the first one, of credentials.json in the data folder.'
 
+const PASSPHRASE = 'The passphrase comes from --passphrase-file, from BERTH_KEYS_PASSPHRASE, or from stdin.'
+const passphrase: Record<string, Option> = {
+  'passphrase-file': { value: 'file', about: 'a file whose first line is the passphrase', isFile: true },
+}
+const keyringCopy = {
+  name: 'copy',
+  about: 'a file that berth keys export wrote, or s3://bucket/key',
+  isFile: true,
+} as const
+
 export const COMMANDS: readonly Command[] = [
   {
     words: 'serve',
@@ -58,9 +68,26 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./backup.ts')).backupCommand,
   },
   {
+    words: 'backup verify',
+    summary: 'Check a backup: every page and row, its audit log, and that the keys at hand open its values',
+    takes: [
+      { name: 'backup', about: 'a file that berth backup wrote, or s3://bucket/key', optional: true, isFile: true },
+    ],
+    options: { newest: { about: 'the newest backup of BERTH_BACKUP_TO' } },
+    more: 'Ends with 65 when the backup is bad, and with 1 when it could not be looked at. The running service notes what was found.',
+    example: 'berth backup verify --newest',
+    load: async () => (await import('./backup.ts')).verifyCommand,
+  },
+  {
     words: 'restore',
     summary: 'Make a backup the store of the settings, on either engine',
-    takes: [{ name: 'backup', about: 'a file that berth backup wrote, with its .json beside it', isFile: true }],
+    takes: [
+      {
+        name: 'backup',
+        about: 'a file that berth backup wrote, with its .json beside it, or s3://bucket/key',
+        isFile: true,
+      },
+    ],
     options: {
       force: { about: 'also when the store holds something: SQLite keeps it under another name, PostgreSQL loses it' },
     },
@@ -74,6 +101,46 @@ export const COMMANDS: readonly Command[] = [
     more: 'Ends with 1 when something is wrong. Works while the service runs and while it does not.',
     example: 'berth doctor',
     load: async () => (await import('../doctor/doctor.ts')).doctorCommand,
+  },
+  {
+    words: 'keys export',
+    summary: 'Write a copy of the keyring that a passphrase encrypts, for another place',
+    options: {
+      to: {
+        value: 'file or s3://bucket/key',
+        about: 'where the copy goes: on another disk than the keyring',
+        required: true,
+        isFile: true,
+      },
+      ...passphrase,
+      'same-disk': {
+        about: 'write it to the disk of the keyring all the same: carry it elsewhere, then verify it there',
+      },
+    },
+    more: `Verify the copy afterwards. ${PASSPHRASE}`,
+    example: 'berth keys export --to s3://my-bucket/keyring.json --passphrase-file passphrase.txt',
+    load: async () => (await import('./keys.ts')).exportKeysCommand,
+  },
+  {
+    words: 'keys verify',
+    summary: 'Open a copy of the keyring, and have the service compare each root key with those in use',
+    takes: [keyringCopy],
+    options: {
+      ...passphrase,
+      'same-disk': { about: 'also on the disk of the keyring, which does not count as verified' },
+    },
+    more: `Ends with 1 when a root key is missing in it. Doctor and the figures worry until it was verified. ${PASSPHRASE}`,
+    example: 'berth keys verify s3://my-bucket/keyring.json < passphrase.txt',
+    load: async () => (await import('./keys.ts')).verifyKeysCommand,
+  },
+  {
+    words: 'keys import',
+    summary: 'Put the keyring back from a copy, where there is none',
+    takes: [keyringCopy],
+    options: passphrase,
+    more: `It is written to BERTH_KEYS, which must not be there. ${PASSPHRASE}`,
+    example: 'berth keys import s3://my-bucket/keyring.json < passphrase.txt',
+    load: async () => (await import('./keys.ts')).importKeysCommand,
   },
   ...operatorCommands,
   {

@@ -40,6 +40,8 @@ import * as edgeNotes from './migrations/0099-edge-notes.ts'
 import * as secondFactors from './migrations/0110-second-factors.ts'
 import * as factorDemand from './migrations/0111-factor-demand.ts'
 import * as identities from './migrations/0115-identities.ts'
+import * as backups from './migrations/0140-backups.ts'
+import * as keyringCopies from './migrations/0141-keyring-copies.ts'
 
 /** The migrations travel with the program; a name, once released, is never changed. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -83,4 +85,6 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0110-second-factors': secondFactors,
   '0111-factor-demand': factorDemand,
   '0115-identities': identities,
+  '0140-backups': backups,
+  '0141-keyring-copies': keyringCopies,
 }

@@ -3,10 +3,10 @@
  * made unique (`clock.ts`); flags are 0 or 1, because SQLite has no boolean; `_json` columns are never filtered on.
  */
 import type { Selectable } from 'kysely'
-import type { AccountTables } from './account-tables.ts'
+import type { AccountTables, SecondFactorTables } from './account-tables.ts'
+import type { BackupTables } from './backup-tables.ts'
 import type { DeploymentTables } from './deployment-tables.ts'
 import type { IntegrationTables } from './integration-tables.ts'
-import type { SecondFactorTables } from './second-factor-tables.ts'
 import type { SharedEnvTables } from './shared-env-tables.ts'
 
 type EnvType = 'system' | 'encrypted' | 'plain' | 'sensitive' | 'secret'
@@ -16,7 +16,8 @@ export type Schema = CoreTables &
   IntegrationTables &
   DeploymentTables &
   SharedEnvTables &
-  SecondFactorTables
+  SecondFactorTables &
+  BackupTables
 
 type CoreTables = {
   /** A project of an account: its settings, and what is asked of it so often that it stands in its row. */

@@ -9,8 +9,10 @@ import type { Config } from '../config.ts'
 import { openKeyring } from '../secrets/keyring.ts'
 import { counted } from '../words.ts'
 import { checkAddress } from './address.ts'
+import { checkBackups } from './backups.ts'
 import { checkCertificate } from './certificate.ts'
 import type { Check, Finding } from './doctor.ts'
+import { checkKeyringCopy } from './keyring-copy.ts'
 import { checkOwnNames } from './own-names.ts'
 import { checkOwnPort, checkPortForProxies } from './port.ts'
 import { checkServer } from './server.ts'
@@ -25,10 +27,12 @@ const ASKED_NAME = 'example.com'
 export const CHECKS: Record<string, Check> = {
   folder: checkFolder,
   keyring: checkKeyring,
+  'keyring copy': checkKeyringCopy,
   database: checkDatabase,
   'database server': checkServer,
   clock: checkClock,
   'disk space': checkSpace,
+  backups: checkBackups,
   certificate: checkCertificate,
   port: checkOwnPort,
   'port for proxies': checkPortForProxies,

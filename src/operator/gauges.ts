@@ -1,11 +1,15 @@
 /** Figures that are only asked for when somebody reads them: of the process, and of what waits in the store. */
+import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { sql } from 'kysely'
+import { type BackupState, backupState } from '../backup/records.ts'
 import type { Deps } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import { droppedLines } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { countUnlinked } from '../outbox/audit-chain.ts'
+import { copyState } from '../secrets/keyring-copy.ts'
+import { storeBytes } from '../statistics/store-size.ts'
 import { VERSION } from '../version.ts'
 
 /** A backlog beyond it is not counted to its end. */
@@ -26,6 +30,7 @@ export function startFigures(deps: Deps): () => void {
       metrics.gauge('berth_db_connections', state).value = count
   })
   metrics.beforeTold(() => readStore(deps))
+  metrics.beforeTold(() => readDisk(deps))
   return stop
 }
 
@@ -55,24 +60,54 @@ function watchProcess(metrics: Metrics): () => void {
   return () => lag.disable()
 }
 
-/** What waits. Where the store does not answer in time, these figures are not told but for `berth_store_up`. */
-async function readStore({ db, clock, metrics }: Deps): Promise<void> {
+/** What waits, and what the store says of itself. Where it does not answer in time, these figures are not told but for `berth_store_up`. */
+async function readStore(deps: Deps): Promise<void> {
+  const { db, clock, metrics } = deps
   const now = clock.now()
   const seconds = (since: number | null) => (since === null ? 0 : Math.max(0, (now - since) / 1000))
-  let patience: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    patience = setTimeout(resolve, LONGEST_MS, undefined)
-  })
-  const queries = Promise.all([due(db.read, 'delivery', now), due(db.read, 'mail', now), countUnlinked(db.read)])
-  const counts = await Promise.race([queries.catch(() => undefined), late])
-  clearTimeout(patience)
+  const counts = await inTime(
+    Promise.all([
+      due(db.read, 'delivery', now),
+      due(db.read, 'mail', now),
+      countUnlinked(db.read),
+      storeBytes({ db: db.read, deps }),
+      backupState(db.read),
+      copyState(db.read),
+    ]),
+  )
   metrics.gauge('berth_store_up').value = counts === undefined ? 0 : 1
-  const [deliveries, mail, entries] = counts ?? []
+  const [deliveries, mail, entries, bytes, backups, copies] = counts ?? []
   metrics.gauge('berth_deliveries_due').value = deliveries?.count ?? Number.NaN
   metrics.gauge('berth_deliveries_oldest_seconds').value = deliveries ? seconds(deliveries.oldest) : Number.NaN
   metrics.gauge('berth_mail_due').value = mail?.count ?? Number.NaN
   metrics.gauge('berth_mail_oldest_seconds').value = mail ? seconds(mail.oldest) : Number.NaN
   metrics.gauge('berth_audit_unlinked').value = entries ?? Number.NaN
+  metrics.gauge('berth_store_bytes').value = bytes ?? Number.NaN
+  metrics.gauge('berth_keyring_copy_verified').value = copies ? Number(copies.missing.length === 0) : Number.NaN
+  tellBackups(metrics, backups)
+}
+
+/** A moment that never was is 0, so that a rule on its age needs no second one. */
+function tellBackups(metrics: Metrics, state: BackupState | undefined): void {
+  const moment = (at: number | null) => (at ?? 0) / 1000
+  metrics.gauge('berth_backup_last_good_timestamp_seconds').value = state ? moment(state.lastGood) : Number.NaN
+  metrics.gauge('berth_backup_last_verified_timestamp_seconds').value = state ? moment(state.lastVerified) : Number.NaN
+  metrics.gauge('berth_backup_failed').value = state ? Number(state.failed !== null) : Number.NaN
+  metrics.gauge('berth_backups_damaged').value = state?.damaged ?? Number.NaN
+}
+
+async function readDisk({ config, metrics }: Deps): Promise<void> {
+  const disk = await inTime(statfs(config.dataFolder))
+  metrics.gauge('berth_disk_free_bytes').value = disk ? disk.bavail * disk.bsize : Number.NaN
+}
+
+/** Undefined where it fails, or takes too long. */
+async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
+  let patience: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    patience = setTimeout(resolve, LONGEST_MS, undefined)
+  })
+  return Promise.race([asked.catch(() => undefined), late]).finally(() => clearTimeout(patience))
 }
 
 async function due(db: Queries, table: 'delivery' | 'mail', now: number) {

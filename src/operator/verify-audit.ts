@@ -1,18 +1,10 @@
 /** Whether the audit log is still what was written: its chain, walked from the first entry to the last. docs/operations.md. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Static } from 'typebox'
-import { STAMPS_PER_MS } from '../clock.ts'
 import type { Input, OperatorCtx } from '../context.ts'
-import type { Queries } from '../db/db.ts'
-import type { Row } from '../db/schema.ts'
-import { countUnlinked, headOf, type Link, linkAfter, START } from '../outbox/audit-chain.ts'
+import { countUnlinked, headOf, type Link } from '../outbox/audit-chain.ts'
+import { walkChain } from '../outbox/audit-walk.ts'
 import { Type } from '../schema/builder.ts'
 import { Nullable, OneOf } from '../schema/fields.ts'
-
-/** Entries that are read at a time; between two slices others have their turn. */
-const SLICE = 1000
-/** No transaction lasts as long, and no two clocks differ by as much: a line that comes later than this was put in, or a clock was set. */
-const LATE = 60_000 * STAMPS_PER_MS
 
 export const VerifyQuery = Type.Object({
   head: Type.Optional(
@@ -48,7 +40,7 @@ export async function verifyAudit(
   // Who changed an entry may have done it behind the back of this process.
   deps.db.renew()
   const head = await headOf(db)
-  const { firstBroken, late } = await walk(db, head, readAnchor(query.head))
+  const { firstBroken, late } = await walkChain(db, head, readAnchor(query.head))
   return {
     verified: firstBroken === null,
     entries: head.position,
@@ -57,52 +49,6 @@ export async function verifyAudit(
     late,
     firstBroken,
   }
-}
-
-async function walk(db: Queries, head: Link, anchor: Link | undefined): Promise<Pick<Answer, 'firstBroken' | 'late'>> {
-  const began = await chainBegan(db)
-  let [last, latest, late] = [START, 0, 0]
-  const broken = (why: 'changed' | 'missing' | 'replaced', stamp: number | null, { position }: Link) => ({
-    late,
-    firstBroken: { position, stamp, why },
-  })
-  const [before] = await beforeStart(db)
-  if (before !== undefined) return broken('changed', before.stamp, before)
-  while (last.position < head.position) {
-    const entries = await nextEntries(db, last.position, head.position)
-    for (const entry of entries) {
-      const link = linkAfter(last, entry)
-      if (entry.position !== link.position) return broken('missing', null, link)
-      if (entry.hash !== link.hash) return broken('changed', entry.stamp, link)
-      if (anchor?.position === link.position && anchor.hash !== link.hash) return broken('replaced', entry.stamp, link)
-      if (entry.stamp >= began && latest - entry.stamp > LATE) late++
-      latest = Math.max(latest, entry.stamp)
-      last = link
-    }
-    if (entries.length === 0) break
-    await nextTurn()
-  }
-  const end = Math.max(head.position, anchor?.position ?? 0)
-  return end > last.position
-    ? broken('missing', null, { ...last, position: last.position + 1 })
-    : { late, firstBroken: null }
-}
-
-function nextEntries(db: Queries, after: number, to: number): Promise<Row<'audit'>[]> {
-  const inChain = db.selectFrom('audit').selectAll().where('position', '>', after).where('position', '<=', to)
-  return inChain.orderBy('position').limit(SLICE).execute()
-}
-
-/** No entry that Berth writes stands at or before the start of the chain: the walk would pass one that was put there. */
-function beforeStart(db: Queries): Promise<(Link & { stamp: number })[]> {
-  const before = db.selectFrom('audit').select(['position', 'hash', 'stamp']).where('position', '<=', START.position)
-  return before.orderBy('position').limit(1).$narrowType<Link>().execute()
-}
-
-/** Entries from before the chain joined it in any order. */
-async function chainBegan(db: Queries): Promise<number> {
-  const fact = db.selectFrom('fact').select('value').where('name', '=', 'audit_chain_began')
-  return Number((await fact.executeTakeFirst())?.value ?? 0)
 }
 
 function readAnchor(text: string | undefined): Link | undefined {

@@ -23,6 +23,8 @@ export type Keyring = {
 }
 
 type Entry = { id: string; key: string }
+/** The keyring as it is written down: the first key is the one that a store without an active key begins with. */
+export type KeyringText = { keys: Entry[] }
 const ID = /^[\w-]{1,64}$/
 
 /**
@@ -41,6 +43,25 @@ export function openKeyring(setting: { file: string } | { text: string }, mayMak
     )
   }
   return ringOf(file, makeFile(file), file)
+}
+
+/** The keyring of the settings with its keys in clear, to be sealed. Throws when there is none. */
+export function readKeyring(setting: { file: string } | { text: string }): KeyringText {
+  if ('text' in setting) return parseKeyring(setting.text, 'in it')
+  const keys = readEntries(setting.file)
+  if (keys === undefined) throw new BadSetting(`BERTH_KEYS: there is no keyring at ${setting.file}`)
+  return { keys }
+}
+
+/** Reads the text of a keyring. Throws, naming the place and what is wrong, and never the text. */
+export function parseKeyring(text: string, place: string): KeyringText {
+  return { keys: parse(text, place) }
+}
+
+/** Writes a keyring where there is none. False: there is one. */
+export function writeKeyring(file: string, { keys }: KeyringText): boolean {
+  makeFolder(dirname(file))
+  return writeFirst(file, textOf(keys))
 }
 
 function ringOf(place: string, first: Entry[], file: string | undefined): Keyring {

@@ -17,6 +17,7 @@ export type Setting = {
   group:
     | 'Listening'
     | 'Storage'
+    | 'Backups'
     | 'Tokens'
     | 'Sign-in'
     | 'Accounts and projects'

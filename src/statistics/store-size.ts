@@ -28,7 +28,7 @@ function dayOf(moment: number): string {
 }
 
 /** The bytes that the store takes on disk, free pages too. */
-async function storeBytes({ db, deps }: Pick<OperatorCtx, 'db' | 'deps'>): Promise<number> {
+export async function storeBytes({ db, deps }: Pick<OperatorCtx, 'db' | 'deps'>): Promise<number> {
   const { rows } = await (deps.db.engine === 'sqlite'
     ? sql<{ bytes: number }>`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`
     : sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`

@@ -7,7 +7,15 @@ import { tablesOf } from '../../src/db/tables.ts'
 import type { World } from '../support/world.ts'
 
 /** A few rows, however much a store holds. */
-export const SMALL = new Set(['root_key', 'fact', 'kysely_migration', 'kysely_migration_lock'])
+export const SMALL = new Set([
+  'root_key',
+  'fact',
+  'backup',
+  'backup_run',
+  'keyring_copy',
+  'kysely_migration',
+  'kysely_migration_lock',
+])
 
 /** Each statement with values that it was given; SQLite plans without. */
 export type Statements = Map<string, readonly unknown[]>

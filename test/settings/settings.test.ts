@@ -22,6 +22,14 @@ const SAMPLES: Record<Name, string> = {
   DATABASE_URL: 'postgres://u:p@localhost/berth',
   BERTH_PG_PREPARED: 'off',
   BERTH_KEYS: '/etc/berth/keys.json',
+  BERTH_BACKUP_SCHEDULE: '0 0 * * *',
+  BERTH_BACKUP_TO: 's3://bucket/prefix',
+  BERTH_BACKUP_KEEP: 'last=1',
+  BERTH_S3_ENDPOINT: 'https://s3.example.net',
+  BERTH_S3_REGION: 'eu-central-1',
+  BERTH_S3_ACCESS_KEY_ID: 'other',
+  BERTH_S3_SECRET_ACCESS_KEY: 'other-secret',
+  BERTH_KEYS_PASSPHRASE: 'a long passphrase',
   BERTH_OPERATOR_TOKEN: 'x'.repeat(20),
   BERTH_METRICS_TOKEN: 'x'.repeat(20),
   BERTH_TOKEN: 'x',
@@ -62,6 +70,8 @@ const TOGETHER: Record<string, string> = {
   BERTH_OIDC_ISSUER: 'https://login.example.com',
   BERTH_OIDC_CLIENT_ID: 'berth',
   BERTH_OIDC_CLIENT_SECRET: 'a-secret',
+  BERTH_S3_ACCESS_KEY_ID: 'key',
+  BERTH_S3_SECRET_ACCESS_KEY: 'secret',
   BERTH_TLS_CERT: '/etc/cert.pem',
   BERTH_TLS_KEY: '/etc/cert.key',
   BERTH_SMTP_URL: 'smtp://localhost',
@@ -69,7 +79,7 @@ const TOGETHER: Record<string, string> = {
 }
 
 /** Every text is one of these: it is checked where it is used. */
-const ANY_TEXT: Name[] = ['HOST', 'BERTH_DATA', 'BERTH_KEYS', 'BERTH_TLS_CERT', 'BERTH_TLS_KEY']
+const ANY_TEXT: Name[] = ['HOST', 'BERTH_BACKUP_TO', 'BERTH_DATA', 'BERTH_KEYS', 'BERTH_TLS_CERT', 'BERTH_TLS_KEY']
 
 test('each setting of the table changes the configuration', () => {
   const before = readConfig(TOGETHER)

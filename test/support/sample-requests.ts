@@ -183,6 +183,8 @@ const BODIES: Record<string, object> = {
   operatorUpdateAccount: { plan: 'enterprise' },
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
+  operatorNoteKeyringCopy: { place: '/copies/keyring.json', keys: [{ id: 'rk_unknown', proof: 'x' }] },
+  operatorReportBackup: { place: '/backups', name: 'berth.db', begunAt: 1, bytes: 1, sha256: 'x' },
   operatorRevokeToken: { token: 'berth_unknown' },
   updateDeploymentExpiration: { expirationErrored: '1w' },
   updateProjectCrons: { enabled: false },

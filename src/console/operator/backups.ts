@@ -1,8 +1,8 @@
 /** Backups in the data folder, and making one. */
 import type { Static } from 'typebox'
-import type { BackupList } from '../../backup/routes.ts'
+import type { BackupList, KnownBackups } from '../../backup/routes.ts'
 import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
+import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../action.ts'
 import { button, heading } from '../controls.ts'
@@ -17,7 +17,7 @@ export const backupScreens: readonly Screen[] = [
     method: 'GET',
     path: LIST,
     name: 'showBackups',
-    asks: ['operatorListBackups'],
+    asks: ['operatorListBackups', 'operatorListKnownBackups'],
     fresh: true,
     run: (ctx) => showBackups(ctx),
   }),
@@ -25,7 +25,7 @@ export const backupScreens: readonly Screen[] = [
     path: LIST,
     name: 'consoleMakeBackup',
     asks: 'operatorMakeBackup',
-    shows: ['operatorListBackups'],
+    shows: ['operatorListBackups', 'operatorListKnownBackups'],
     wish: () => ({}),
     to: () => LIST,
     again: (ctx, _, refused) => showBackups(ctx, refused),
@@ -35,6 +35,7 @@ export const backupScreens: readonly Screen[] = [
 
 async function showBackups(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const { backups, runningSince, failed } = await ctx.ask<Static<typeof BackupList>>('operatorListBackups')
+  const { known, scheduled } = await ctx.ask<Static<typeof KnownBackups>>('operatorListKnownBackups')
   return operatorPage(ctx, 'backups', {
     title: 'Backups',
     body: html`${heading('Backups', runningSince === null && button(ctx, LIST, 'Make a backup', { look: '' }))}
@@ -51,6 +52,29 @@ ${sheet(
   ),
   'table',
   'No backup yet.',
+)}
+<h2>Made and checked</h2>
+${
+  scheduled.schedule === null
+    ? html`<p>None is made by itself: <code>BERTH_BACKUP_SCHEDULE</code> is not set.</p>`
+    : html`<p>By <code>${scheduled.schedule}</code> (UTC) one is made, checked and kept in <code>${scheduled.to}</code>.</p>`
+}
+${scheduled.fault && html`<p class="notice bad">The last scheduled backup could not be made: ${scheduled.fault}</p>`}
+<p>Backups of every instance and of <code>berth backup</code>, wherever they lie, and what the last check of each found.</p>
+${sheet(
+  'Made and checked',
+  ['File', 'Place', 'Made by', 'Begun', 'Size', 'Check'],
+  known.map(
+    (one) =>
+      html`<tr><td><code class="small">${one.name}</code></td><td><code class="small">${one.place}</code></td><td>${one.madeBy}</td><td>${ago(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${checkOf(one, ctx.now)}</td></tr>`,
+  ),
+  'table',
+  'None is known.',
 )}`,
   })
+}
+
+function checkOf({ fault, verifiedAt }: Static<typeof KnownBackups>['known'][number], now: number): Html {
+  if (fault !== null) return html`<strong>bad</strong>: ${fault}`
+  return verifiedAt === null ? html`not checked` : html`whole, ${ago(verifiedAt, now)}`
 }

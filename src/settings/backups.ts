@@ -1,0 +1,130 @@
+/** When backups are made, where they go, and which are kept. docs/backup.md: Scheduled. */
+import { resolve } from 'node:path'
+import { BadSetting, type Kind, ORIGIN, type Setting, Token } from './kinds.ts'
+
+/** `prefix` is empty, or ends with a slash. */
+export type BackupPlace = { folder: string } | { bucket: string; prefix: string }
+
+/** How many good backups are kept: the newest, the newest of a day, and the newest of a week. */
+export type Keep = { last: number; daily: number; weekly: number }
+
+/** The fields of cron. What each may say is checked by the service, which loads the library for it only where this is set. */
+const SCHEDULE: Kind<string> = {
+  values: 'five fields of cron, in UTC',
+  read(name, text) {
+    if (!/^[\d*,/-]+( +[\w*,/#?-]+){4}$/.test(text.trim()))
+      throw new BadSetting(
+        `${name} must be five fields of cron, such as "30 3 * * *" for each day at 3:30 UTC, not "${text}"`,
+      )
+    return text.trim()
+  },
+}
+
+const PLACE: Kind<BackupPlace> = {
+  values: 'a path, or `s3://bucket/prefix`',
+  read(name, text) {
+    if (!text.startsWith('s3:')) return { folder: resolve(text) }
+    const place = readBucket(text)
+    if (place === undefined)
+      throw new BadSetting(
+        `${name} must be a folder, or s3://bucket/prefix of letters, digits, ".", "_", "-" and "/", not "${text}"`,
+      )
+    const { bucket, key } = place
+    return { bucket, prefix: key === '' || key.endsWith('/') ? key : `${key}/` }
+  },
+}
+
+/** Reads `s3://bucket/key`; undefined where it is none. The key may be empty. */
+export function readBucket(text: string): { bucket: string; key: string } | undefined {
+  const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/((?:[\w.-]+\/?)*))?$/.exec(text)
+  if (match === null || text.length > 600) return undefined
+  const [, bucket = '', key = ''] = match
+  return key.split('/').some((part) => part === '.' || part === '..') ? undefined : { bucket, key }
+}
+
+const KEEP: Kind<Keep> = {
+  values: 'counts of `last`, `daily` and `weekly`',
+  read(name, text) {
+    const counts = new Map<string, number>()
+    for (const item of text.split(',')) {
+      const match = /^\s*(last|daily|weekly)=(\d{1,3})\s*$/.exec(item)
+      if (match === null) throw badKeep(name, text)
+      counts.set(match[1]!, Number(match[2]))
+    }
+    const { last = 1, daily = 0, weekly = 0 } = Object.fromEntries(counts)
+    if (last < 1) throw badKeep(name, text)
+    return { last, daily, weekly }
+  },
+}
+
+function badKeep(name: string, text: string): BadSetting {
+  return new BadSetting(`${name} must be like last=3,daily=7,weekly=4, with last at least 1, not "${text}"`)
+}
+
+export const BACKUPS = {
+  BERTH_BACKUP_SCHEDULE: {
+    group: 'Backups',
+    kind: SCHEDULE,
+    unset: 'none: backups are made by hand',
+    meaning:
+      'When the service makes a backup, checks it and removes old ones, such as `30 3 * * *`: [backup.md](backup.md#scheduled).',
+  },
+  BERTH_BACKUP_TO: {
+    group: 'Backups',
+    kind: PLACE,
+    unset: '`<BERTH_DATA>/backups`',
+    meaning: 'Where scheduled backups go: a folder, best on another disk, or a bucket.',
+  },
+  BERTH_BACKUP_KEEP: {
+    group: 'Backups',
+    kind: KEEP,
+    default: 'last=3,daily=7,weekly=4',
+    meaning: 'Which scheduled backups are kept: so many of the newest, and the newest of so many days and weeks.',
+  },
+  BERTH_S3_ENDPOINT: {
+    group: 'Backups',
+    kind: ORIGIN,
+    unset: '`https://s3.<BERTH_S3_REGION>.amazonaws.com`',
+    meaning: 'The server that speaks the S3 protocol, for `s3://`.',
+  },
+  BERTH_S3_REGION: {
+    group: 'Backups',
+    kind: {
+      values: 'letters, digits and `-`',
+      read(name: string, text: string): string {
+        if (!/^[A-Za-z0-9-]{1,63}$/.test(text))
+          throw new BadSetting(`${name} must be like "eu-central-1", not "${text}"`)
+        return text
+      },
+    },
+    default: 'us-east-1',
+    meaning: 'The region of the bucket; what the server calls it, where it has none.',
+  },
+  BERTH_S3_ACCESS_KEY_ID: {
+    group: 'Backups',
+    kind: Token(1),
+    unset: 'none',
+    meaning: 'The id of the key by which Berth reads and writes the bucket.',
+  },
+  BERTH_S3_SECRET_ACCESS_KEY: {
+    group: 'Backups',
+    kind: Token(1),
+    unset: 'none',
+    meaning: 'The secret of that key.',
+    secret: true,
+  },
+  BERTH_KEYS_PASSPHRASE: {
+    group: 'Backups',
+    kind: {
+      values: '12 to 1000 characters',
+      read(name: string, text: string): string {
+        if (text.length < 12 || text.length > 1000) throw new BadSetting(`${name} must be 12 to 1000 characters`)
+        return text
+      },
+    },
+    unset: 'asked of a file or of stdin',
+    meaning:
+      'The passphrase of encrypted copies of the keyring, for `berth keys`: [variables.md](variables.md#an-encrypted-copy).',
+    secret: true,
+  },
+} as const satisfies Record<string, Setting>
