@@ -86,3 +86,6 @@ const SUBJECTS: Record<keyof Schema, Rule | string> = {
 export const RULES: readonly (readonly [table: string, rule: Rule])[] = Object.entries(SUBJECTS).flatMap(
   ([table, rule]) => (typeof rule === 'string' ? [] : [[table, rule] as const]),
 )
+
+/** Every table of the schema, by name. */
+export const TABLES = Object.keys(SUBJECTS) as readonly (keyof Schema)[]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { becomes } from '../support/becomes.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 import { type App, exchange, formOf, install, makeIntegration } from '../support/worlds/integration-world.ts'
 
@@ -103,6 +104,7 @@ for (const [what, { end, later }] of Object.entries(ENDS)) {
         if (performance.now() > ended) break
       }
     })
+    // In the middle of them, on most machines.
     await sleep(30)
     const answer = await end(world, person)
     ended = performance.now()
@@ -125,11 +127,14 @@ async function keysOf({ deps }: World): Promise<string[]> {
  */
 async function endDuring(world: World, projectId: string, write: () => Promise<Answer>, end: () => Promise<Answer>) {
   const release = Promise.withResolvers<void>()
+  const writes = countWrites(world)
   const held = holdProject(world, projectId, release.promise)
   await held.begun
   const written = write()
-  await underWay(world)
+  await becomes(() => writes.count === 2)
+  await untilItWaits(world)
   const ended = end().then(async ({ status }) => ({ status, stored: await keysOf(world) }))
+  // For as long as this it must wait.
   await sleep(100)
   release.resolve()
   await held.done
@@ -138,13 +143,22 @@ async function endDuring(world: World, projectId: string, write: () => Promise<A
   return { written: (await written).status, stored }
 }
 
-/** Until the write waits for the project. The embedded store runs one after another: there it is enough that it has its turn next. */
-async function underWay({ deps: { db } }: World): Promise<void> {
-  await sleep(100)
+/** Counts the transactions that were asked for. */
+function countWrites({ deps: { db } }: World): { count: number } {
+  const writes = { count: 0 }
+  const { write } = db
+  db.write = (work, owner) => {
+    writes.count++
+    return write(work, owner)
+  }
+  return writes
+}
+
+/** Until the write waits for the project. The embedded store runs one after another: there it is enough that it was asked for. */
+async function untilItWaits({ deps: { db } }: World): Promise<void> {
   if (db.engine === 'sqlite') return
   const waiting = sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  const end = performance.now() + 10_000
-  while ((await waiting.execute(db.read)).rows.length === 0) assert.ok(performance.now() < end, 'no write waits')
+  await becomes(async () => (await waiting.execute(db.read)).rows.length > 0)
 }
 
 /** Keeps writes to the project under way until it is told to let go. */

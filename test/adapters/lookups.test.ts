@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openDns } from '../../src/adapters/dns.ts'
 import { openEgress } from '../../src/adapters/egress.ts'
+import { becomes } from '../support/becomes.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { receiver } from '../support/servers/receiver.ts'
 import { onBothEngines } from '../support/world.ts'
@@ -44,7 +46,8 @@ test('an account with 48 endpoints of silent names leaves room for the deliverie
     dns.zones.set(`sink${at}.org`, { silent: true })
     return post('many', `sink${at}.org`)
   })
-  while (asked() < 16) await new Promise((resolve) => setTimeout(resolve, 10))
+  await becomes(() => asked() >= 16)
+  // No more are asked for meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 200))
   assert.equal(asked(), 16, 'IPv4 and IPv6 of each name are one question each')
   dns.zones.set('prompt.org', { a: ['127.0.0.1'] })
@@ -69,8 +72,8 @@ test('connections are kept for the next delivery of an account, shared with no o
     egress.post({ url: hook.url, headers: {}, body: '', accountId }, new AbortController().signal)
   for (const accountId of ['one', 'one', 'other']) {
     assert.equal('error' in (await post(accountId)), false)
-    // The connection is free for the next request a moment after the answer.
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    // The connection is free for the next request once all that has come was read.
+    for (let turn = 0; turn < 10; turn++) await nextTurn()
   }
   assert.equal(ports[0], ports[1])
   assert.notEqual(ports[1], ports[2])

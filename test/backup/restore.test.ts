@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { makeBackup } from '../../src/backup/backup.ts'
 import { restoreBackup } from '../../src/backup/restore.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { migratePostgres } from '../../src/db/postgres/open.ts'
+import { becomes } from '../support/becomes.ts'
 import { makeProject } from '../support/projects.ts'
 import { ENGINES, type Engine, newDatabase, openWorld } from '../support/world.ts'
 
@@ -69,7 +69,7 @@ for (const [what, held, comes, wanted] of [
       (error: Error) => error.message,
     )
     const waits = "select 1 from pg_locks where relation = 'account'::regclass and not granted"
-    while ((await other.query(waits)).rows.length === 0) await sleep(5)
+    await becomes(async () => (await other.query(waits)).rows.length > 0)
     await comes(t, config)
     await other.query('commit')
     assert.match(await restored, wanted)

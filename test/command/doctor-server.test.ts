@@ -9,12 +9,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { askServer } from '../../src/db/postgres/needs.ts'
+import { becomes } from '../support/becomes.ts'
 import { berth } from '../support/clients/command.ts'
-import { freePort } from '../support/postgres.ts'
+import { freePort } from '../support/free-port.ts'
 import { newHome } from '../support/process.ts'
 import { lacking, starts } from '../support/programs.ts'
 import { newDatabase } from '../support/world.ts'
-import { becomes } from '../support/worlds/edge-world.ts'
 
 const BIN = '/usr/lib/postgresql/15/bin'
 
@@ -143,13 +143,11 @@ async function startDebian(t: TestContext): Promise<string> {
     rmSync(folder, { recursive: true, force: true })
   })
   const url = `postgres://berth@127.0.0.1:${port}/postgres`
-  await becomes(
-    () =>
-      countOwn(url).then(
-        () => true,
-        () => false,
-      ),
-    30_000,
+  await becomes(() =>
+    countOwn(url).then(
+      () => true,
+      () => false,
+    ),
   )
   return url
 }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { cutConnections } from '../support/cut-connections.ts'
 import { newDatabase, openWorld } from '../support/world.ts'
-import { becomes } from '../support/worlds/edge-world.ts'
 
 type Names = { database: string; login: string }
 const LACKS = {
@@ -25,23 +25,18 @@ const LACKS = {
 }
 
 for (const [what, { begin, end, reads }] of Object.entries(LACKS)) {
-  test(`${what} is a 503 until it is over [postgres]`, { timeout: 30_000 }, async (t) => {
+  test(`${what} is a 503 until it is over [postgres]`, { timeout: 120_000 }, async (t) => {
     const { names, url, say } = await openDatabase(t)
     const world = await openWorld('postgres', { DATABASE_URL: url })
     try {
       const create = (name: string) => world.call('POST', '/v10/projects', { name })
       assert.equal((await create('one')).status, 200)
-      /** What it is told next comes from connections that it opens from now on. */
-      const change = async (statement: string) => {
-        await say(statement)
-        await becomes(async () => world.deps.db.connections!().open === 0, 5000)
-      }
-      await change(begin(names))
+      await say(begin(names))
       const refused = await create('two')
       assert.deepEqual([refused.status, refused.body.error?.code], [503, 'unavailable'], refused.text)
       const read = await world.call('GET', '/v9/projects/one')
       assert.equal(read.status, reads ? 200 : 503, read.text)
-      await change(end(names))
+      await say(end(names))
       const again = await create('two')
       assert.equal(again.status, 200, again.text)
     } finally {
@@ -67,10 +62,7 @@ test('a standby is not read from: what was acknowledged may not have reached it 
     // From now on the server says of itself what a standby says.
     await client.query('create function pg_is_in_recovery() returns boolean language sql as $$ select true $$')
     await client.query(`alter database ${database} set search_path = public, pg_catalog`)
-    await client.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    )
-    await becomes(async () => world.deps.db.connections!().open === 0, 5000)
+    await cutConnections(client, database)
     const read = async () => seen(await world.call('GET', '/v9/projects/one'))
     const write = async () => seen(await world.call('POST', '/v10/projects', { name: 'two' }))
     assert.deepEqual(await read(), [503, 'unavailable'])
@@ -102,9 +94,10 @@ async function openDatabase(t: TestContext) {
   await client.query(`alter database ${database} owner to ${login}`)
   url.username = login
   url.password = encodeURIComponent('its own')
+  /** Says it past the service. What the service is told next comes from connections that it opens from then on. */
   const say = async (statement: string) => {
     await client.query(statement)
-    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database])
+    await cutConnections(client, database)
   }
   return { names: { database, login }, url: url.href, say }
 }

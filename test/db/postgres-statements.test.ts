@@ -5,8 +5,8 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { type Db, prepared, type Queries } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres/open.ts'
+import { becomes } from '../support/becomes.ts'
 import { newDatabase } from '../support/world.ts'
-import { becomes } from '../support/worlds/edge-world.ts'
 
 const readFact = prepared<{ name: string }, { name: string; value: string }>((db, value) =>
   db.selectFrom('fact').selectAll().where('name', '=', value.name),
@@ -153,11 +153,11 @@ test('one read that fails does not fail those that share its connection [postgre
 test('reads go on over a new connection when the server ended those that were shared [postgres]', async (t) => {
   const { db } = await openStore(t)
   const waiting = Array.from({ length: 8 }, () => sleep(db.read, { seconds: 30 }).catch((error) => error))
-  await becomes(async () => db.connections!().open === 4, 5000)
+  await becomes(async () => db.connections!().open === 4)
   const end = sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()`
   await end.execute(db.read).catch(() => {})
   const errors = await Promise.all(waiting)
   for (const error of errors) assert.equal(db.refusalOf(error), 'unavailable', String(error))
-  await becomes(async () => db.connections!().open === 0, 5000)
+  await becomes(async () => db.connections!().open === 0)
   assert.deepEqual(await readFact(db.read, { name: 'none' }), [])
 })

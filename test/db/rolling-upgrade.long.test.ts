@@ -12,10 +12,11 @@ import { checkAll, mustBeAnswers, untilWritten } from '../faults/kill.ts'
 import { openLedger } from '../faults/ledger.ts'
 import { openLine } from '../faults/line.ts'
 import { startLoad } from '../faults/load.ts'
-import { freePort, newFolder, run, withProgram } from '../support/clients/proxies.ts'
+import { becomes } from '../support/becomes.ts'
+import { newFolder, run, withProgram } from '../support/clients/proxies.ts'
+import { freePort } from '../support/free-port.ts'
 import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
-import { becomes } from '../support/worlds/edge-world.ts'
 
 /** How long the load goes on between two instances. */
 const BETWEEN_MS = 1000
@@ -45,10 +46,7 @@ withProgram('haproxy', 'haproxy', () => {
       assert.equal(await instances[place]!.kill('SIGTERM'), 0, instances[place]!.err())
       instances[place] = await begin(root, ports[place]!)
       await proxy.say(`set server berth/b${place} state ready`)
-      await becomes(
-        async () => (await proxy.say('show stat')).includes(`berth,b${place},`) && proxy.isUp(place),
-        20_000,
-      )
+      await becomes(async () => (await proxy.say('show stat')).includes(`berth,b${place},`) && proxy.isUp(place))
       await sleep(BETWEEN_MS)
     }
     load.stop()
@@ -126,7 +124,7 @@ async function startProxy(t: TestContext, ports: number[]) {
     assert.ok(alive(), said())
     const up = await Promise.all(ports.map((_, at) => isUp(at).catch(() => false)))
     return up.every((one) => one)
-  }, 20_000)
+  })
   return { address: `http://127.0.0.1:${port}`, say, isUp }
 }
 

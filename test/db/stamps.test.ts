@@ -10,12 +10,13 @@ import pg from 'pg'
 import type { Changed } from '../../src/db/changes.ts'
 import type { Queries } from '../../src/db/db.ts'
 import { RULES } from '../../src/db/subjects.ts'
+import { becomes } from '../support/becomes.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
 import { setUpCodes } from '../support/clients/second-factor.ts'
+import { untilItListens } from '../support/heard-changes.ts'
 import { openSamples } from '../support/sample-requests.ts'
 import { LATE_MS, openLateProxy } from '../support/servers/late-proxy.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
-import { becomes } from '../support/worlds/edge-world.ts'
 import { sweepAll, writeAll } from '../support/write-all.ts'
 
 type Rows = Record<string, Record<string, unknown>[]>
@@ -130,7 +131,7 @@ onBothEngines('every write of the table and every sweep raises the stamps of wha
   const heard = listen(world)
   await changeAll(world, async ({ what, began, subjects }) => {
     const left = () => lacking(subjects, heard, began)
-    if (world.engine === 'postgres') await becomes(async () => left().length === 0, 5000).catch(() => {})
+    if (world.engine === 'postgres') await becomes(() => left().length === 0).catch(() => {})
     assert.deepEqual(left(), [], `after ${what}`)
   })
 })
@@ -151,7 +152,7 @@ for (const [what, cuts] of [
       const heard = listen(other)
       const changes = await changeAll(one, async () => {})
       const left = () => changes.flatMap(({ subjects, began }) => lacking(subjects, heard, began))
-      await becomes(async () => left().length === 0, 4 * LATE_MS).catch(() => {})
+      await becomes(() => left().length === 0).catch(() => {})
       assert.deepEqual(left(), [])
       assert.ok(proxy.held() > 0)
       assert.equal(
@@ -173,14 +174,15 @@ test('what another program writes is heard, and what is very much is heard as ev
   try {
     const { id } = (await world.call('POST', '/v10/projects', { name: 'web' })).body
     const { userId } = world.credentials
+    await untilItListens(world)
     const heard = listen(world)
     const since = performance.now()
     await client.query('update project set paused_at = 1 where id = $1', [id])
-    await becomes(async () => lacking([`project ${id}`, `projects ${userId}`], heard, since).length === 0, 5000)
+    await becomes(async () => lacking([`project ${id}`, `projects ${userId}`], heard, since).length === 0)
     assert.ok(!heard.some(({ changed }) => changed === 'all'))
     const many = `insert into member (team_id, user_id, role, created_stamp) select 'team_' || n, $1, 'VIEWER', n from generate_series(1, 1500) n`
     await client.query(many, [userId])
-    await becomes(async () => heard.some(({ changed }) => changed === 'all'), 5000)
+    await becomes(async () => heard.some(({ changed }) => changed === 'all'))
     t.diagnostic(`${heard.length} times`)
   } finally {
     await client.end()
@@ -192,11 +194,11 @@ test('a transaction that changes very much raises everything, and one that is un
   const world = await openWorld('postgres')
   try {
     const { userId } = world.credentials
-    // What the start wrote is told first.
-    await world.call('POST', '/v10/projects', { name: 'web' })
+    await untilItListens(world)
     const heard = listen(world)
-    // Lists are told last.
-    await becomes(async () => heard.some(({ changed }) => changed.toString().startsWith('projects ')), 5000)
+    // What the start wrote is told first, and lists are told last.
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    await becomes(async () => heard.some(({ changed }) => changed.toString().startsWith('projects ')))
     heard.length = 0
     const many = (tx: Queries) =>
       sql`insert into member (team_id, user_id, role, created_stamp) select 'team_' || n, ${userId}, 'VIEWER', n from generate_series(1, 1500) n`.execute(
@@ -208,7 +210,7 @@ test('a transaction that changes very much raises everything, and one that is un
     })
     await assert.rejects(undone, /undone/)
     await world.deps.db.write(many)
-    await becomes(async () => heard.length > 0, 5000)
+    await becomes(async () => heard.length > 0)
     assert.deepEqual(
       heard.map(({ changed }) => changed),
       ['all'],

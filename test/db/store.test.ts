@@ -1,9 +1,12 @@
 /** Stores directly: what a transaction keeps, undoes, runs again, and says when the disk or the server is away. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { groupCommit, type Writer } from '../../src/db/sqlite/group-commit.ts'
+import { becomes } from '../support/becomes.ts'
+import { cutConnections } from '../support/cut-connections.ts'
 import { ENGINES, type Engine, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 const fact = (name: string) => ({ name, value: 'x' })
@@ -159,9 +162,16 @@ test('requests whose PostgreSQL connection is cut answer 200 or 503, never 500, 
   await inWorld('postgres', async (world) => {
     const { call } = world
     assert.equal((await call('POST', '/v10/projects', { name: 'web' })).status, 200)
-    const cutter = new pg.Client({ connectionString: databaseOf(world) })
-    await cutter.connect()
-    t.after(() => cutter.end())
+    const url = databaseOf(world)
+    const cutter = new pg.Client({ connectionString: url })
+    const holder = new pg.Client({ connectionString: url })
+    for (const client of [cutter, holder]) {
+      await client.connect()
+      t.after(() => client.end())
+    }
+    // In the first round all writes wait, so that some are cut.
+    await holder.query('begin; lock table project in exclusive mode')
+    const waits = "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
     const acknowledged: string[] = []
     let cut = 0
     for (let round = 0; round < 6; round++) {
@@ -175,10 +185,10 @@ test('requests whose PostgreSQL connection is cut answer 200 or 503, never 500, 
           cut++
         }
       })
-      await new Promise((resolve) => setTimeout(resolve, 5 + round * 4))
-      await cutter.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth' and datname = current_database()",
-      )
+      if (round > 0) await sleep(5 + round * 4)
+      else await becomes(async () => (await cutter.query(waits)).rows.length > 0)
+      await cutConnections(cutter, new URL(url).pathname.slice(1), 'berth')
+      if (round === 0) await holder.query('rollback')
       await Promise.all(load)
     }
     assert.ok(cut > 0, 'nothing was cut')

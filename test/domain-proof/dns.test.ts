@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openDns } from '../../src/adapters/dns.ts'
+import { becomes } from '../support/becomes.ts'
 import { within } from '../support/bound.ts'
+import { freePort } from '../support/free-port.ts'
 import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { onBothEngines, type World } from '../support/world.ts'
@@ -182,27 +182,15 @@ onBothEngines(
   { BERTH_DNS_SERVERS: dns.address },
 )
 
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createSocket('udp4').bind(0, '127.0.0.1', () => {
-      const { port } = probe.address()
-      probe.close(() => resolve(port))
-    })
-  })
-}
-
 async function answering(server: string, name: string): Promise<void> {
   const resolver = new Resolver({ timeout: 200, tries: 1 })
   resolver.setServers([server])
-  for (let attempt = 0; attempt < 100; attempt++) {
-    try {
-      await resolver.resolveTxt(name)
-      return
-    } catch {
-      await sleep(50)
-    }
-  }
-  throw new Error('dnsmasq did not come up')
+  await becomes(() =>
+    resolver.resolveTxt(name).then(
+      () => true,
+      () => false,
+    ),
+  )
 }
 
 function ended(server: ChildProcess): Promise<void> {

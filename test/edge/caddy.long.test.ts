@@ -1,10 +1,10 @@
 /** Behind a real Caddy with on-demand TLS by its internal CA, with deploy/Caddyfile as it is. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { becomes } from '../support/becomes.ts'
 import {
   answers,
   arrived,
-  freePort,
   newFolder,
   ONE,
   openUpstream,
@@ -13,10 +13,11 @@ import {
   visitOverTls,
   withProgram,
 } from '../support/clients/proxies.ts'
+import { freePort } from '../support/free-port.ts'
 import { root } from '../support/root.ts'
 import { onBothEngines } from '../support/world.ts'
 import { SETTINGS } from '../support/worlds/deploy-world.ts'
-import { becomes, openSite } from '../support/worlds/edge-world.ts'
+import { openSite } from '../support/worlds/edge-world.ts'
 
 const TOKEN = { BERTH_EDGE_TOKEN: 'token-of-the-proxies-at-the-edge' }
 
@@ -79,7 +80,7 @@ withProgram('caddy', 'caddy', () => {
       }
       // A domain that is there no more has its certificate still, and no site.
       await world.call('DELETE', `/v9/projects/web/domains/${ONE}`)
-      await becomes(async () => (await visit(ONE)).status === 404, 1000)
+      await becomes(async () => (await visit(ONE)).status === 404)
       assert.equal((await visit('d1.host.test')).status, 200, web.id)
     },
     { ...SETTINGS, ...TOKEN },

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { becomes } from '../support/becomes.ts'
 import {
   adapt,
   answers,
   arrived,
-  freePort,
   newFolder,
   ONE,
   openUpstream,
@@ -15,11 +15,10 @@ import {
   TWO,
   withProgram,
 } from '../support/clients/proxies.ts'
+import { freePort } from '../support/free-port.ts'
 import { newHome, processOnBothEngines } from '../support/process.ts'
 import { root } from '../support/root.ts'
-import { askAt, becomes } from '../support/worlds/edge-world.ts'
-
-const FELT_MS = 3000
+import { askAt } from '../support/worlds/edge-world.ts'
 
 withProgram('haproxy', 'haproxy', () => {
   processOnBothEngines(
@@ -51,7 +50,7 @@ withProgram('haproxy', 'haproxy', () => {
       const visit = (host: string, path = '/', headers = {}) => askAt(origin, path, { host, ...headers })
       const status = async (host: string) => (await visit(host)).status
 
-      await becomes(async () => (await status(ONE)) === 200, FELT_MS)
+      await becomes(async () => (await status(ONE)) === 200)
       const first = await visit(`${ONE.toUpperCase()}:80`, '/a?b=c', {
         'x-edge-status': '1',
         'x-forwarded-for': '6.6.6.6',
@@ -61,20 +60,20 @@ withProgram('haproxy', 'haproxy', () => {
       assert.equal(arrived(first).headers['x-forwarded-for'], '127.0.0.1')
       for (const code of [301, 302, 307, 308]) {
         await site.call('PATCH', `/v9/projects/web/domains/${TWO}`, { redirect: ONE, redirectStatusCode: code })
-        await becomes(async () => (await status(TWO)) === code, FELT_MS)
+        await becomes(async () => (await status(TWO)) === code)
         assert.equal((await visit(TWO, '/x?y=1')).headers.location, `http://${ONE}/x?y=1`)
       }
       assert.equal(await status('nobody.com'), 404)
       await site.turn('pause')
-      await becomes(async () => (await status(ONE)) === 503, FELT_MS)
+      await becomes(async () => (await status(ONE)) === 503)
       const paused = await visit(ONE)
       assert.deepEqual([paused.headers['retry-after'], paused.headers['x-edge-error']], ['300', 'DEPLOYMENT_PAUSED'])
       await site.turn('unpause')
-      await becomes(async () => (await status(ONE)) === 200, FELT_MS)
+      await becomes(async () => (await status(ONE)) === 200)
       assert.match(readFileSync(join(folder, 'state.map'), 'utf8'), new RegExp(`^${ONE} live$`, 'm'))
 
       await site.kill('SIGKILL')
-      await becomes(async () => following.said().includes('not in step'), FELT_MS)
+      await becomes(async () => following.said().includes('not in step'))
       assert.deepEqual([await status(ONE), await status(TWO)], [200, 308])
     },
   )

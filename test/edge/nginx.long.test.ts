@@ -1,11 +1,11 @@
 /** Behind a real nginx with deploy/nginx.conf: what it says, and that known sites stay up when the control plane is killed. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { becomes } from '../support/becomes.ts'
 import {
   adapt,
   answers,
   arrived,
-  freePort,
   makeFolders,
   newFolder,
   ONE,
@@ -15,11 +15,9 @@ import {
   TWO,
   withProgram,
 } from '../support/clients/proxies.ts'
+import { freePort } from '../support/free-port.ts'
 import { newHome, processOnBothEngines } from '../support/process.ts'
-import { askAt, becomes } from '../support/worlds/edge-world.ts'
-
-/** What is known of a host stands for at most two seconds. */
-const KEPT_MS = 4000
+import { askAt } from '../support/worlds/edge-world.ts'
 
 withProgram('nginx', 'nginx', () => {
   processOnBothEngines(
@@ -53,22 +51,22 @@ withProgram('nginx', 'nginx', () => {
       assert.deepEqual([arrived(first).headers.host, arrived(first).headers['x-forwarded-host']], [ONE, ONE])
       for (const code of [301, 302, 307, 308]) {
         await site.call('PATCH', `/v9/projects/web/domains/${TWO}`, { redirect: ONE, redirectStatusCode: code })
-        await becomes(async () => (await status(TWO)) === code, KEPT_MS)
+        await becomes(async () => (await status(TWO)) === code)
         assert.equal((await visit(TWO, '/x?y=1')).headers.location, `http://${ONE}/x?y=1`)
       }
       const unknown = await visit('nobody.com', '/', {}, 'POST')
       assert.equal(unknown.status, 404)
       assert.match(unknown.text, /There is no site here/)
       await site.turn('pause')
-      await becomes(async () => (await status(ONE)) === 503, KEPT_MS)
+      await becomes(async () => (await status(ONE)) === 503)
       const paused = await visit(ONE)
       assert.match(paused.text, /This site is paused/)
       assert.equal(paused.headers['retry-after'], '300')
       await site.turn('unpause')
-      await becomes(async () => (await status(ONE)) === 200, KEPT_MS)
+      await becomes(async () => (await status(ONE)) === 200)
 
       await protect(site, { deploymentType: 'all', password: 'open sesame' })
-      await becomes(async () => (await status(ONE)) === 401, KEPT_MS)
+      await becomes(async () => (await status(ONE)) === 401)
       assert.match((await visit(ONE)).headers['www-authenticate']!, /^Basic realm=/)
       const basic = (password: string) => ({ authorization: `Basic ${btoa(`me:${password}`)}` })
       assert.equal((await visit(ONE, '/in', basic('open sesame'))).status, 200)
@@ -76,7 +74,7 @@ withProgram('nginx', 'nginx', () => {
       await protect(site, null)
       // What is kept of the host must be younger than that.
       await sleep(2500)
-      await becomes(async () => (await status(ONE)) === 200, KEPT_MS)
+      await becomes(async () => (await status(ONE)) === 200)
 
       await site.kill('SIGKILL')
       await sleep(2500)

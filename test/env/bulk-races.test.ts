@@ -70,6 +70,7 @@ test('a transaction that lost three races runs alone: no other begins meanwhile,
     untilWon('other', async () => {
       running++
       if (loserRuns) met++
+      // It takes a while, as a transaction does.
       await sleep(2)
       running--
     })
@@ -85,6 +86,7 @@ test('a transaction that lost three races runs alone: no other begins meanwhile,
     if (!alone) throw Object.assign(new Error('lost'), { code: '40001' })
     loserRuns = true
     met += running
+    // Long enough for others to begin, if they might.
     await sleep(50)
     loserRuns = false
     return 'done'
@@ -113,6 +115,7 @@ test('whoever lost a race waits for losers of the same account, and for those of
   await first.began
   const [second, other] = [openLoser(races, 'one', 1), openLoser(races, 'another', 1)]
   await other.began
+  // Long enough for the second one to begin, if it might.
   await sleep(200)
   assert.equal(second.attempts(), 1)
   first.end()
@@ -128,6 +131,7 @@ test('of many accounts that lost three races one runs alone at a time', async ()
     races(owner, async (alone) => {
       if (!alone) throw Object.assign(new Error('lost'), { code: '40001' })
       most = Math.max(most, ++running)
+      // Long enough for others to begin, if they might.
       await sleep(20)
       running--
     })

@@ -1,7 +1,7 @@
 /** Name servers, mail server and receivers that are down and come back: nobody else waits, and nothing that was to leave is lost. docs/spec/reliability.md F16 to F18. */
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../support/postgres.ts'
+import { freePort } from '../support/free-port.ts'
 import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { LOCAL } from '../support/servers/receiver.ts'

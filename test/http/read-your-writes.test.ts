@@ -61,6 +61,7 @@ async function insist(...[ask, method, url, body]: [Ask, ...Parameters<Ask>]): R
   for (let left = 20; ; left--) {
     const answer = await ask(method, url, body)
     if (answer.status !== 503 || left === 0) return answer
+    // A cut connection is replaced meanwhile.
     await new Promise((done) => setTimeout(done, 100))
   }
 }

@@ -1,7 +1,7 @@
 /** Disabled: the owner leaves or is demoted, nothing acts, and an owner of the team takes over. Specification: States and transitions. */
 
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { becomes } from '../support/becomes.ts'
 import { within } from '../support/bound.ts'
 import { lettersOf } from '../support/letters.ts'
 import { openSamples, PUBLIC, sampleOf } from '../support/sample-requests.ts'
@@ -48,7 +48,7 @@ onBothEngines(
       await setRole(world, user.id, 'OWNER')
       assert.deepEqual(await configurationNow(world, on.configuration.id), now)
       // Going again does not begin the 30 days anew.
-      await sleep(2)
+      world.deps.clock.set(world.deps.clock.now() + 1000)
       await leave(world, user.id)
       assert.deepEqual(await configurationNow(world, on.configuration.id), now)
     }
@@ -126,7 +126,7 @@ onBothEngines(
       }
       const storm = Promise.all(Array.from({ length: 12 }, (_, lane) => writer(lane)))
       // Under way in every lane.
-      while (made.size < 12) await sleep(1)
+      await becomes(() => made.size >= 12)
       const path = `/operator/v1/teams/${world.credentials.teamId}/members/${ada.id}` as const
       const began = performance.now()
       assert.equal((await world.operator('PUT', path, { role: 'VIEWER' })).status, 200)

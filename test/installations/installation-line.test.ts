@@ -1,8 +1,8 @@
 /** An end of what an installation may do waits for its writes under way, and lets none begin before it stands. PostgreSQL: on SQLite writes run one after another anyway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { becomes } from '../support/becomes.ts'
 import { openWorld, type World } from '../support/world.ts'
 import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
@@ -41,10 +41,10 @@ for (const [what, end] of Object.entries(ENDS)) {
       void asked.then(() => {
         answered = true
       })
-      while ((await other.query(WAITS)).rows.length === 0) {
+      await becomes(async () => {
         assert.equal(answered, false, 'it did not wait')
-        await sleep(2)
-      }
+        return (await other.query(WAITS)).rows.length > 0
+      })
     }
     // As a write of the installation holds it until its commit.
     await other.query('begin')
@@ -71,7 +71,7 @@ test('a write of an installation waits for an end that is under way', { timeout:
   await other.query('begin')
   await other.query(`select pg_advisory_xact_lock(${LINE})`, [installationId])
   const writing = call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'waits' })
-  while ((await other.query(WAITS)).rows.length === 0) await sleep(2)
+  await becomes(async () => (await other.query(WAITS)).rows.length > 0)
   await other.query('update configuration set scopes_json = $1', ['["read:project"]'])
   await other.query('commit')
   assert.equal((await writing).status, 403)

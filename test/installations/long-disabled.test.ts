@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { openClockWatch } from '../../src/clock-watch.ts'
 import { readConfig } from '../../src/config.ts'
 import { disableInstallationsOf } from '../../src/installations/disable.ts'
 import { openService } from '../../src/service.ts'
 import { runTimer, startTimers } from '../../src/timers.ts'
+import { becomes } from '../support/becomes.ts'
 import { callWith } from '../support/call.ts'
 import { addRows, disableInstallation } from '../support/states.ts'
 import { type Call, newDatabase, onBothEngines, type World } from '../support/world.ts'
@@ -232,13 +232,21 @@ onBothEngines(
   async (world) => {
     const { ada, call } = await openTeam(world)
     await leave(world, ada.id)
-    await sleep(2500)
-    world.deps.clock.set(Date.now() + 31 * DAY)
-    await sleep(3500)
+    const { clock, metrics, wakeups } = world.deps
+    /** Has the sweep of disabled installations come to its turn, and then one that runs whatever the clock says. */
+    const sweepAll = async () => {
+      const told = metrics.gauge('berth_timer_last_run_timestamp_seconds', 'audit-chain')
+      told.value = 0
+      wakeups.timer('disabled-configurations')
+      wakeups.timer('audit-chain')
+      await becomes(() => told.value > 0)
+    }
+    clock.set(Date.now() + 31 * DAY)
+    await sweepAll()
     assert.equal((await call('GET', '/v9/projects')).body.error.code, 'integration_configuration_disabled')
     assert.match(world.logged(), /the clock jumped/)
-    world.deps.clock.set(undefined)
-    await sleep(1500)
+    clock.set(undefined)
+    await sweepAll()
     assert.deepEqual(await eventsOf(world, 'integration-configuration.'), [])
     assert.deepEqual(await sweep(world, Date.now() + 31 * DAY), { swept: 1 })
   },
@@ -250,9 +258,7 @@ onBothEngines('what became due while the service was down is done soon after it 
   await leave(world, ada.id)
   await disableInstallation(world, installed.configuration.id, null, Date.now() - 31 * DAY)
   const stop = startTimers(world.deps)
-  const until = Date.now() + 20_000
-  while ((await configurationNow(world, installed.configuration.id)).deleted_at === null && Date.now() < until)
-    await sleep(50)
+  await becomes(async () => (await configurationNow(world, installed.configuration.id)).deleted_at !== null)
   await stop()
   assert.equal((await eventsOf(world, 'integration-configuration.removed')).length, 1)
 })

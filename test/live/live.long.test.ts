@@ -1,12 +1,12 @@
 /** Live pages in a real Chromium: what is written elsewhere is on the open page, and what a person does there stays. docs/console.md: Live pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { becomes } from '../support/becomes.ts'
 import { within } from '../support/bound.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow } from '../support/clients/chromium.ts'
 import { lacking } from '../support/programs.ts'
 import { ENGINES, openWorld } from '../support/world.ts'
-import { becomes } from '../support/worlds/edge-world.ts'
 
 const chromium = findChromium()
 const SEE = (state: string) =>
@@ -30,14 +30,14 @@ for (const engine of ENGINES) {
       const openPages = async () =>
         Number(/^berth_live_pages (\d+)$/m.exec((await world.operator('GET', '/metrics')).text)?.[1])
       const textOf = () => page.textContent('main').then((text) => text ?? '')
-      const shows = (text: string) => becomes(async () => (await textOf()).includes(text), 10_000)
+      const shows = (text: string) => becomes(async () => (await textOf()).includes(text))
       const add = async (key: string) => {
         const variable = { key, value: 'v', type: 'encrypted', target: ['preview'] }
         assert.equal((await world.call('POST', '/v10/projects/web/env', variable)).status, 201)
       }
 
       await page.goto(`${origin}${home}/projects/web/variables`)
-      await becomes(async () => (await openPages()) === 1, 10_000)
+      await becomes(async () => (await openPages()) === 1)
       await page.evaluate('window.mark = "not loaded again"')
       await add('FIRST')
       within(await shows('FIRST'), 1000)
@@ -63,15 +63,15 @@ for (const engine of ENGINES) {
 
       // A hidden tab costs nothing. When it is seen again, it is as the store is.
       await page.evaluate(SEE('hidden'))
-      await becomes(async () => (await openPages()) === 0, 10_000)
+      await becomes(async () => (await openPages()) === 0)
       await add('FIFTH')
       await page.evaluate(SEE('visible'))
       await shows('FIFTH')
 
       // From page to page the stream goes with the person.
       await page.click(`a[href="${home}/projects/web"]`)
-      await becomes(async () => (await page.textContent('h1')) === 'web', 10_000)
-      await becomes(async () => (await openPages()) === 1, 10_000)
+      await becomes(async () => (await page.textContent('h1')) === 'web')
+      await becomes(async () => (await openPages()) === 1)
       assert.equal((await world.call('POST', '/v1/projects/web/pause', {})).status, 200)
       await shows('Bring it back')
       assert.equal(await page.evaluate('window.mark'), 'not loaded again')

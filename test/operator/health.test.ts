@@ -15,6 +15,7 @@ import { onBothEngines, type World } from '../support/world.ts'
 const KEPT_MS = 600
 
 async function readiness(world: World): Promise<[status: number, failing: string[]]> {
+  // It asks the store itself.
   await sleep(KEPT_MS)
   const { status, text } = await world.as(undefined)('GET', '/readyz')
   const body = JSON.parse(text)

@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from '../support/call.ts'
 import { newHome, processOnBothEngines, start } from '../support/process.ts'
@@ -220,15 +219,16 @@ for (const [kind, code] of Object.entries(FAULTS)) {
     timeout: 60_000,
   }, async (t) => {
     const hook = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(code)}})`
-    const { child, ready, ended } = await launch(t, 'pipe', { NODE_OPTIONS: `--import "${hook}"` })
+    const { child, ready } = await launch(t, 'pipe', { NODE_OPTIONS: `--import "${hook}"` })
     let out = ''
     child.stdout!.on('data', (chunk) => {
       out += chunk
     })
     await ready()
+    // Then all of the log was read.
+    const closed = once(child, 'close')
     child.kill('SIGUSR2')
-    assert.deepEqual(await ended, [1, null])
-    await sleep(50)
+    assert.deepEqual(await closed, [1, null])
     const lines = out.trimEnd().split('\n')
     const last = JSON.parse(lines.find((line) => line.startsWith('{"level":60')) ?? '{}')
     assert.deepEqual([last.level, last.err?.message], [60, 'boom'], out.slice(-500))

@@ -10,6 +10,7 @@ import { openMetrics } from '../../src/metrics.ts'
 import type { Entry } from '../../src/outbox/audit-chain.ts'
 import { openReveals } from '../../src/outbox/reveals.ts'
 import { ROUTES } from '../../src/routes.ts'
+import { becomes } from '../support/becomes.ts'
 import { withQuery } from '../support/call.ts'
 import { MIGRATED } from '../support/postgres.ts'
 import { makeProject } from '../support/projects.ts'
@@ -47,13 +48,9 @@ async function linesOf(world: World, types?: readonly string[]) {
   return rows.filter(({ type }) => (types ?? GIVING).includes(type))
 }
 
-/** Waits until so many lines are written, for a second at most on a machine that does nothing else. */
-async function linesWithin(world: World, count: number): Promise<Awaited<ReturnType<typeof linesOf>>> {
-  for (let tries = 0; tries < 100; tries++) {
-    const lines = await linesOf(world)
-    if (lines.length >= count) return lines
-    await sleep(100)
-  }
+/** Waits until so many lines are written. */
+async function linesOnce(world: World, count: number): Promise<Awaited<ReturnType<typeof linesOf>>> {
+  await becomes(async () => (await linesOf(world)).length >= count)
   return linesOf(world)
 }
 
@@ -82,7 +79,7 @@ onBothEngines(
         if (answer.text.includes(CANARY)) gave.push(route.operationId)
       }
     }
-    const lines = await linesWithin(world, gave.length)
+    const lines = await linesOnce(world, gave.length)
     assert.deepEqual(lines.map(({ type }) => type).sort(), gave.toSorted())
     assert.deepEqual([...new Set(gave)].sort(), GIVING)
     const [line] = lines.filter(({ type }) => type === 'getProjectEnv')
@@ -120,7 +117,8 @@ onBothEngines('what is not given leaves no line', async (world) => {
   await world.call('GET', '/v1/projects/web/env/none')
   await narrow('GET', `/v1/projects/web/env/${ids[0]}`)
   await world.call('GET', `/v1/projects/web/env/${ids[0]}`)
-  const lines = await linesWithin(world, 1)
+  const lines = await linesOnce(world, 1)
+  // Long enough for another one to be written, if there is one.
   await sleep(600)
   assert.equal((await linesOf(world)).length, lines.length)
   assert.deepEqual(
@@ -137,7 +135,7 @@ onBothEngines('many reads at once leave as many lines, in one chain, also while 
   const write = (at: number) => world.call('POST', '/v10/projects', { name: `other-${at}` })
   for (let round = 0; round < 4; round++)
     await Promise.all(Array.from({ length: 175 }, (_, at) => (at % 25 === 0 ? write(round * 175 + at) : read())))
-  assert.equal((await linesWithin(world, 672)).length, 672)
+  assert.equal((await linesOnce(world, 672)).length, 672)
   await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
   const { body } = await world.operator('GET', '/operator/v1/audit/verify')
   assert.deepEqual([body.verified, body.firstBroken], [true, null])
@@ -154,10 +152,11 @@ onBothEngines(
       throw Object.assign(new Error('database or disk is full'), { code: '53100', errcode: 13 })
     }
     for (let at = 0; at < 30; at++) assert.equal((await world.call('GET', url)).status, 200)
+    // Long enough for a write to be tried.
     await sleep(700)
     assert.equal((await linesOf(world)).length, 0)
     world.deps.db.write = write
-    assert.equal((await linesWithin(world, 30)).length, 30)
+    assert.equal((await linesOnce(world, 30)).length, 30)
   },
 )
 
@@ -183,7 +182,8 @@ onBothEngines(
     let taken = 0
     world.deps.clock.stamp = () => (taken++ === 0 ? before.stamp : stamp())
     for (let at = 0; at < 5; at++) assert.equal((await world.call('GET', url)).status, 200)
-    await linesWithin(world, 5)
+    await linesOnce(world, 5)
+    // Long enough for them to be written once more, if they might.
     await sleep(1500)
     const lines = await linesOf(world)
     assert.ok(lost >= 2)

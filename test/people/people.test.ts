@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { writeLastSeen } from '../../src/access/last-seen.ts'
 import { rowsOf, type Store, tablesOf } from '../../src/db/tables.ts'
 import { postDue } from '../../src/mail/poster.ts'
+import { becomes } from '../support/becomes.ts'
 import { givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { makeProject } from '../support/projects.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
@@ -167,11 +168,12 @@ onBothEngines(
       }
     }
     const storm = Array.from({ length: 6 }, (_, worker) => write(worker))
-    while (made < 12) await new Promise((resolve) => setTimeout(resolve, 5))
+    await becomes(() => made >= 12)
     assert.equal((await world.operator('PATCH', '/operator/v1/users/ada', { suspended: true })).status, 200)
     const count = async () =>
       (await world.deps.db.read.selectFrom('project').select('id').where('account_id', '=', ada.id).execute()).length
     const atAnswer = await count()
+    // The storm goes on.
     await new Promise((resolve) => setTimeout(resolve, 100))
     over = true
     await Promise.all(storm)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { within } from '../support/bound.ts'
 import { ask, credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
 
@@ -33,8 +33,11 @@ processOnBothEngines(
       answered++
       return answer.slice(0, 'HTTP/1.1 200'.length)
     })
-    // What came after them is answered, so all of them were read: what is not read 300 ms after the stop is cut off.
-    await ask(running, token, 'GET', '/v9/projects')
+    // What came after them is answered, so all of them were read: what is not read 300 ms after the stop is cut off. A kept connection would overtake them.
+    const last = connect(Number(port), hostname)
+    last.write(`GET /healthz HTTP/1.1\r\nhost: ${hostname}\r\nconnection: close\r\n\r\n`)
+    last.resume()
+    await once(last, 'close')
     const before = Date.now()
     const inFlight = 40 - answered
     const code = await running.kill('SIGTERM')
@@ -46,7 +49,17 @@ processOnBothEngines(
   },
 )
 
-test('after the listener is closed, an open connection gets its first request answered', async (t) => {
+test('after the listener is closed, an open connection gets its first request answered', {
+  timeout: 300_000,
+}, async (t) => {
+  let said: string | undefined
+  while (said === undefined) said = await askOnceClosed(t)
+  assert.match(said, /^HTTP\/1\.1 200 OK\r\n/)
+  assert.match(said, /\r\nconnection: close\r\n/i)
+})
+
+/** Asks on an open connection when the listener is closed. Undefined where this machine was too busy for it: such a request has 300 ms. */
+async function askOnceClosed(t: TestContext): Promise<string | undefined> {
   const home = await newHome(t, 'sqlite')
   const running = await start(t, home)
   const { hostname, port } = new URL(running.address)
@@ -61,11 +74,12 @@ test('after the listener is closed, an open connection gets its first request an
       const knocking = connect(Number(port), hostname, () => resolve(knocking.destroy().destroyed))
       knocking.on('error', () => resolve(false))
     })
-  while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 2))
+  let openAt = performance.now()
+  for (let at = openAt; await isOpen(); at = performance.now()) openAt = at
   inside.write(`GET /v9/projects HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${token}\r\n\r\n`)
   let answer = ''
   for await (const chunk of inside) answer += chunk
-  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
-  assert.match(answer, /\r\nconnection: close\r\n/i)
+  const tookMs = performance.now() - openAt
   assert.equal(await ended, 0)
-})
+  return answer === '' && tookMs > 250 ? undefined : answer
+}

@@ -14,10 +14,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { freePort } from '../support/free-port.ts'
 import { root } from '../support/root.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 
@@ -57,15 +57,6 @@ function repository(folder: string): string {
   git('add', '-A')
   git('commit', '-qm', 'all')
   return made
-}
-
-/** Ours, so that the `3000` of the pages is free. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** A terminal: a shell in a folder that ends at the first line that fails. `curl` fails where the service refuses. */
@@ -128,6 +119,7 @@ test('what the pages tell people to type works in order, from a fresh clone in a
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const dns = await startDnsServer()
   t.after(() => dns.close())
+  // Ours, so that the `3000` of the pages is free.
   const port = await freePort()
   const env = { HOME: folder, PORT: String(port), BERTH_EDGE_PORT: '0', BERTH_DNS_SERVERS: dns.address }
   const clone = join(folder, 'berth')

@@ -34,6 +34,18 @@ test('no test of `npm test` asserts how long something takes', () => {
   assert.equal(measured('ASSERT(Date.now() - before < 1500)'.replace('ASSERT', 'assert.ok')).length, 1)
 })
 
+const FIXED_WAIT = /^\s*await (?:sleep\(|new Promise\(\(\w+\) => setTimeout\()/
+
+test('a test waits for a state: where it waits for a time, the line before says why', () => {
+  const waits = files.flatMap(({ path, text }) => {
+    const lines = text.split('\n')
+    return lines.flatMap((line, at) => (FIXED_WAIT.test(line) ? [{ path, line, before: lines[at - 1]!.trim() }] : []))
+  })
+  assert.ok(waits.length > 10)
+  for (const { path, line, before } of waits)
+    assert.match(before, /^\/\/ /, `${path}: ${line.trim()}: say \`becomes\` of test/support/becomes.ts, or why not`)
+})
+
 test('a test with a bound on time says so in its name, so that test:attacks finds it', () => {
   for (const { path, text } of files) {
     for (const one of text.split(/^ *(?=(?:onBothEngines|processOnBothEngines|test)\()/m)) {

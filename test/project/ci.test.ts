@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Part, runParts } from '../../scripts/ci/parts.ts'
+import { becomes } from '../support/becomes.ts'
 
 /** A part that is a line of JavaScript. */
 function part(name: string, line: string): Part {
@@ -59,7 +59,7 @@ test('a signal ends what runs, begins nothing more, and what was said so far is 
     `console.log('said waits'); require('node:fs').writeFileSync(${JSON.stringify(mark)}, ''); setTimeout(() => {}, 60_000)`,
   )
   const ran = run([waits, part('next', "console.log('said next')")])
-  while (!existsSync(mark)) await sleep(10)
+  await becomes(() => existsSync(mark))
   process.emit('SIGTERM', 'SIGTERM')
   const { code, said } = await ran
   assert.equal(code, 1)

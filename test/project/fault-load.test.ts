@@ -33,6 +33,7 @@ test('an answer that nobody expects stops the load, and is heard by whoever wait
   await assert.rejects(untilWritten(load, Number.POSITIVE_INFINITY), TypeError)
   await assert.rejects(load.ended, TypeError)
   const before = asked
+  // Long enough for a lane to ask, if one goes on.
   await sleep(50)
   assert.equal(asked, before, 'every lane has stopped')
 })

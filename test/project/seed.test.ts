@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { withQuery } from '../support/call.ts'
-import { freePort } from '../support/postgres.ts'
+import { freePort } from '../support/free-port.ts'
 import { callerAt, credentialsOf, launch, newHome, processOnBothEngines, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
 

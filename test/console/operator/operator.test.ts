@@ -1,7 +1,7 @@
 /** The pages of the operator: who may see them, and what is done by them. docs/console.md: Operator. */
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { operatorScreens } from '../../../src/console/operator/screens.ts'
+import { becomes } from '../../support/becomes.ts'
 import { openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
 import { endDeliveries, tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
@@ -164,10 +164,10 @@ onBothEngines('a backup is made and listed, one at a time', async (world) => {
   const begun = await Promise.all([1, 2, 3].map(() => client.post(`${ROOT}/backups`)))
   assert.deepEqual(begun.map(({ status }) => status).sort(), [303, 409, 409])
   let page = ''
-  for (let tries = 0; tries < 300 && !/berth-[\w.-]+\.db/.test(page); tries++) {
-    await sleep(100)
+  await becomes(async () => {
     page = (await client.get(`${ROOT}/backups`)).text
-  }
+    return /berth-[\w.-]+\.db/.test(page)
+  })
   assert.match(page, /berth-[\w.-]+\.db/)
   assert.doesNotMatch(page, /could not be made/)
   const { body } = await world.operator('GET', '/operator/v1/backups')

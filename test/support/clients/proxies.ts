@@ -4,14 +4,15 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { request } from 'node:https'
-import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { becomes } from '../becomes.ts'
 import { credentialsOf, type Home, start } from '../process.ts'
 import { lacking, starts, WITH_SBIN } from '../programs.ts'
 import { root } from '../root.ts'
-import { askAt, becomes, type Said } from '../worlds/edge-world.ts'
+import { askAt, type Said } from '../worlds/edge-world.ts'
 
 export const ONE = 'one.apps.example.net'
 export const TWO = 'two.apps.example.net'
@@ -73,7 +74,7 @@ export async function answers(origin: string, proxy: { said(): string; alive(): 
       () => true,
       () => false,
     )
-  }, 10_000)
+  })
 }
 
 /** A site that says which request arrived. */
@@ -92,14 +93,6 @@ export async function openUpstream(t: TestContext): Promise<string> {
 
 export function arrived(answer: Said): { method: string; url: string; headers: IncomingHttpHeaders } {
   return JSON.parse(answer.text)
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createSocketServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }
 
 /** One request over TLS to `host`, whoever signed its certificate. Throws when there is no handshake. */

@@ -5,6 +5,9 @@ import type { TestContext } from 'node:test'
 /** How late notifications come. */
 export const LATE_MS = 5000
 
+/** The kind of a message is its first byte, and the length of the rest follows in four. */
+const NOTIFICATION = 0x41
+
 export type LateProxy = {
   url: string
   /** How many times notifications were held up. */
@@ -22,12 +25,20 @@ export async function openLateProxy(t: TestContext, target: URL, cuts: boolean):
       listens ||= data.includes('listen berth')
       upstream.write(data)
     })
+    let rest: Buffer = Buffer.alloc(0)
     upstream.on('data', (data) => {
-      // A notification begins with its kind.
-      if (!listens || data[0] !== 0x41) return void client.write(data)
-      held++
-      if (cuts) return void client.destroy()
-      setTimeout(() => client.write(data), LATE_MS).unref()
+      if (!listens) return void client.write(data)
+      const { messages, begun } = messagesIn(Buffer.concat([rest, data]))
+      rest = begun
+      for (const message of messages) {
+        if (message[0] !== NOTIFICATION) {
+          client.write(message)
+          continue
+        }
+        held++
+        if (cuts) return void client.destroy()
+        setTimeout(() => client.write(message), LATE_MS).unref()
+      }
     })
     for (const [one, other] of [
       [client, upstream],
@@ -47,4 +58,16 @@ export async function openLateProxy(t: TestContext, target: URL, cuts: boolean):
   url.hostname = '127.0.0.1'
   url.port = String((server.address() as { port: number }).port)
   return { url: url.href, held: () => held }
+}
+
+/** The messages of a server that are whole, and what has come of the next one. On a busy machine several come at once. */
+function messagesIn(bytes: Buffer): { messages: Buffer[]; begun: Buffer } {
+  const messages: Buffer[] = []
+  let begun = bytes
+  while (begun.length >= 5 && begun.length > begun.readInt32BE(1)) {
+    const end = 1 + begun.readInt32BE(1)
+    messages.push(begun.subarray(0, end))
+    begun = begun.subarray(end)
+  }
+  return { messages, begun }
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { World } from '../world.ts'
 import { openWeb } from './deploy-world.ts'
 
@@ -37,14 +36,4 @@ export async function openSite(world: World, upstream: string, labels = ['one', 
     assert.equal(answer.status, 200, answer.text)
   }
   return { web, deploymentId, ...edge, pause: () => turn('pause'), unpause: () => turn('unpause') }
-}
-
-/** Asks until it is so, for at most `withinMs`; gives how long it took. */
-export async function becomes(what: () => Promise<boolean>, withinMs: number): Promise<number> {
-  const start = performance.now()
-  for (;;) {
-    if (await what()) return performance.now() - start
-    assert.ok(performance.now() - start < withinMs, `not so within ${withinMs} ms`)
-    await sleep(2)
-  }
 }
