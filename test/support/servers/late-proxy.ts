@@ -26,7 +26,7 @@ export async function openLateProxy(t: TestContext, target: URL, cuts: boolean):
       upstream.write(data)
     })
     let rest: Buffer = Buffer.alloc(0)
-    upstream.on('data', (data) => {
+    upstream.on('data', (data: Buffer) => {
       if (!listens) return void client.write(data)
       const { messages, begun } = messagesIn(Buffer.concat([rest, data]))
       rest = begun
