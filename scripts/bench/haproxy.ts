@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../test/support/free-port.ts'
+import { freePort } from '../../test/support/servers/free-port.ts'
 
 const PATIENCE_MS = 10_000
 const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` }

@@ -1,6 +1,6 @@
 /** Users, teams and members through the operator API, and what the person behind a token sees of them. docs/spec/operator-api.md. */
 import assert from 'node:assert/strict'
-import { digest } from '../support/digest.ts'
+import { digest } from '../support/stores/digest.ts'
 import { type Answer, onBothEngines } from '../support/world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]

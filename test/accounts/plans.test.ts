@@ -1,8 +1,8 @@
 /** What an account's plan, its debts and a transfer allow. Specification: Errors; docs/spec/decisions.md: Plans and billing, Transfer. */
 import assert from 'node:assert/strict'
-import { digest } from '../support/digest.ts'
 import { makeProject } from '../support/projects.ts'
 import { endTransfer, setInTransfer } from '../support/states.ts'
+import { digest } from '../support/stores/digest.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 
 const IPS = { deploymentType: 'all', addresses: [{ value: '10.0.0.1', note: 'office' }], protectionMode: 'exclusive' }

@@ -1,10 +1,10 @@
 /** Aliases by the routes of the CLI and the SDKs: assigned by hand, listed, found, taken away, and followed by the edge. docs/deployments.md: Assigning by hand. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { digest } from '../support/digest.ts'
 import { makeDeployment } from '../support/projects.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { setInTransfer } from '../support/states.ts'
+import { digest } from '../support/stores/digest.ts'
 import { type Call, onBothEngines, type World } from '../support/world.ts'
 import { leads, openWeb, SETTINGS } from '../support/worlds/deploy-world.ts'
 import { events, holder, refused, withDomains } from '../support/worlds/domain-world.ts'

@@ -13,8 +13,8 @@ import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { withQuery } from '../support/call.ts'
 import { type Client, openClient, signedIn } from '../support/clients/browser-client.ts'
-import { digest } from '../support/digest.ts'
 import { type Asked, OPERATORS, openSamples, PUBLIC, sampleOf, teamQuery } from '../support/sample-requests.ts'
+import { digest } from '../support/stores/digest.ts'
 import { onBothEngines, openWorld, type World } from '../support/world.ts'
 
 /** A token is asked about itself there, and a session has none. */

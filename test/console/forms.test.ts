@@ -15,7 +15,7 @@ import {
   signedIn,
 } from '../support/clients/browser-client.ts'
 import { TYPED } from '../support/clients/typed-texts.ts'
-import { digest } from '../support/digest.ts'
+import { digest } from '../support/stores/digest.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 import { CONSOLE_FORMS, FORMS } from './form-table.ts'
 import { openForms, routeOf } from './form-world.ts'

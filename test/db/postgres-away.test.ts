@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { cutConnections } from '../support/cut-connections.ts'
+import { cutConnections } from '../support/stores/cut-connections.ts'
 import { newDatabase, openWorld } from '../support/world.ts'
 
 type Names = { database: string; login: string }

@@ -14,9 +14,9 @@ import { openLine } from '../faults/line.ts'
 import { startLoad } from '../faults/load.ts'
 import { becomes } from '../support/becomes.ts'
 import { newFolder, run, withProgram } from '../support/clients/proxies.ts'
-import { freePort } from '../support/free-port.ts'
 import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 /** How long the load goes on between two instances. */
 const BETWEEN_MS = 1000

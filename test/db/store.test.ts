@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { groupCommit, type Writer } from '../../src/db/sqlite/group-commit.ts'
 import { becomes } from '../support/becomes.ts'
-import { cutConnections } from '../support/cut-connections.ts'
+import { cutConnections } from '../support/stores/cut-connections.ts'
 import { ENGINES, type Engine, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 const fact = (name: string) => ({ name, value: 'x' })

@@ -9,9 +9,9 @@ import { after, test } from 'node:test'
 import { openDns } from '../../src/adapters/dns.ts'
 import { becomes } from '../support/becomes.ts'
 import { within } from '../support/bound.ts'
-import { freePort } from '../support/free-port.ts'
 import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const dns = await startDnsServer()

@@ -13,8 +13,8 @@ import {
   visitOverTls,
   withProgram,
 } from '../support/clients/proxies.ts'
-import { freePort } from '../support/free-port.ts'
 import { root } from '../support/root.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { onBothEngines } from '../support/world.ts'
 import { SETTINGS } from '../support/worlds/deploy-world.ts'
 import { openSite } from '../support/worlds/edge-world.ts'

@@ -15,9 +15,9 @@ import {
   TWO,
   withProgram,
 } from '../support/clients/proxies.ts'
-import { freePort } from '../support/free-port.ts'
 import { newHome, processOnBothEngines } from '../support/process.ts'
 import { root } from '../support/root.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { askAt } from '../support/worlds/edge-world.ts'
 
 withProgram('haproxy', 'haproxy', () => {

@@ -1,9 +1,9 @@
 /** Name servers, mail server and receivers that are down and come back: nobody else waits, and nothing that was to leave is lost. docs/spec/reliability.md F16 to F18. */
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../support/free-port.ts'
 import { credentialsOf, type Home, newHome, type Running, start } from '../support/process.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { LOCAL } from '../support/servers/receiver.ts'
 import { openSmtp } from '../support/servers/smtp.ts'
 import { openClockOf } from './clock.ts'

@@ -1,7 +1,7 @@
 /** Bad input: the documented error, with a sentence that names the culprit; nothing written. docs/spec/decisions.md: Errors, limits, versions. */
 import assert from 'node:assert/strict'
-import { digest } from '../support/digest.ts'
 import { makeProject } from '../support/projects.ts'
+import { digest } from '../support/stores/digest.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 /** The answer is this refusal, its sentence names the culprit and is short enough to read. */

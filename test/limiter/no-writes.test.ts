@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { cutConnections } from '../support/cut-connections.ts'
 import { makeProject } from '../support/projects.ts'
+import { cutConnections } from '../support/stores/cut-connections.ts'
 import { callerOf, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 const FEW = { BERTH_RATE_LIMITS: '{"env-read": {"total": 20, "seconds": 600}}' }

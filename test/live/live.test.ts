@@ -8,7 +8,7 @@ import { becomes } from '../support/becomes.ts'
 import { within } from '../support/bound.ts'
 import { type Client, openClient, signedIn } from '../support/clients/browser-client.ts'
 import { follow, type Stream, stampOf } from '../support/clients/event-client.ts'
-import { untilItListens } from '../support/heard-changes.ts'
+import { untilItListens } from '../support/stores/heard-changes.ts'
 import { newDatabase, onBothEngines, openWorld, type World } from '../support/world.ts'
 
 const VARIABLE = { key: 'SECRET_KEY', type: 'encrypted', target: ['production'] }

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { postDue } from '../../src/mail/poster.ts'
 import { withQuery } from '../support/call.ts'
 import { type Client, openClient, pathOf, signedIn } from '../support/clients/browser-client.ts'
-import { digest } from '../support/digest.ts'
 import { makeProject } from '../support/projects.ts'
 import { openSamples, PUBLIC, sampleOf } from '../support/sample-requests.ts'
 import { openSmtp } from '../support/servers/smtp.ts'
 import { addRows } from '../support/states.ts'
+import { digest } from '../support/stores/digest.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
 
 // It ends with the process.

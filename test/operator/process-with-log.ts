@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { becomes } from '../support/becomes.ts'
-import { freePort } from '../support/free-port.ts'
 import { credentialsOf, newHome } from '../support/process.ts'
 import { root } from '../support/root.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 /** Starts the program with this stdout, and waits until it is ready. */
 export async function launch(t: TestContext, stdout: 'pipe' | number, env: Record<string, string> = {}) {

@@ -1,6 +1,6 @@
 /** What a write adds in its own transaction: its events and its audit entry. A refused write adds nothing. */
 import assert from 'node:assert/strict'
-import { digest } from '../support/digest.ts'
+import { digest } from '../support/stores/digest.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 async function events({ deps }: World) {

@@ -17,9 +17,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freePort } from '../support/free-port.ts'
 import { root } from '../support/root.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 const PAGES = [
   'README.md',

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { withQuery } from '../support/call.ts'
-import { freePort } from '../support/free-port.ts'
 import { callerAt, credentialsOf, launch, newHome, processOnBothEngines, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
+import { freePort } from '../support/servers/free-port.ts'
 
 processOnBothEngines(
   'seed fills the first team once, through the API, and a second run changes nothing',

@@ -1,7 +1,7 @@
 /** Operations 6 and 7. Specification: Project pause. */
 import assert from 'node:assert/strict'
-import { digest } from '../support/digest.ts'
 import { makeProject } from '../support/projects.ts'
+import { digest } from '../support/stores/digest.ts'
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines('pause and unpause follow the table, by id and by name, and repeating either is 200', async (world) => {

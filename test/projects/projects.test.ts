@@ -1,6 +1,6 @@
 /** Names, deletes and races of projects: operations 1, 3, 4 and 5, as the specification and docs/spec/decisions.md say them. */
 import assert from 'node:assert/strict'
-import { digest } from '../support/digest.ts'
+import { digest } from '../support/stores/digest.ts'
 import { onBothEngines } from '../support/world.ts'
 
 onBothEngines('a created project is answered whole and can be read by id and by name', async ({ call }) => {

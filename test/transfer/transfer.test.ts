@@ -1,9 +1,9 @@
 /** Transfer of a project to another account: code, acceptance, lock, move. docs/spec/decisions.md: Transfer; docs/transfer.md. */
 import assert from 'node:assert/strict'
 import { refusalsOf } from '../../src/http/route.ts'
-import { digest } from '../support/digest.ts'
 import { ON_PROJECT, openSamples, sampleOf } from '../support/sample-requests.ts'
 import { removeAccount } from '../support/states.ts'
+import { digest } from '../support/stores/digest.ts'
 import { type Answer, onBothEngines } from '../support/world.ts'
 import { openSides, toldOf } from '../support/worlds/transfer-world.ts'
 

@@ -1,7 +1,7 @@
 /** The forms of a team's pages: nobody without the right does anything by them, and no id of another account opens anything. docs/console.md: Forms. */
 import assert from 'node:assert/strict'
 import { type Fields, signedIn } from '../../support/clients/browser-client.ts'
-import { digest } from '../../support/digest.ts'
+import { digest } from '../../support/stores/digest.ts'
 import { onBothEngines, type World } from '../../support/world.ts'
 import { makeInstallation } from '../../support/worlds/integration-world.ts'
 import { FORMS, formsBelow } from '../form-table.ts'

@@ -1,8 +1,8 @@
 /** A digest of all that is stored: what a refused request must leave as it was. */
 import { createHash } from 'node:crypto'
-import { TABLES } from '../../src/db/subjects.ts'
-import { ROUTES } from '../../src/routes.ts'
-import type { World } from './world.ts'
+import { TABLES } from '../../../src/db/subjects.ts'
+import { ROUTES } from '../../../src/routes.ts'
+import type { World } from '../world.ts'
 
 /** Refused requests are written here too: when somebody was seen, and how often somebody asked. */
 const NOTES: readonly string[] = ['seen', 'rate_limit']
