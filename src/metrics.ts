@@ -83,6 +83,8 @@ export type Metrics = {
   counter(name: Named<'counter'>, ...labels: string[]): Figure
   gauge(name: Named<'gauge'>, ...labels: string[]): Figure
   histogram(name: Named<'histogram'>, ...labels: string[]): Spread
+  /** What was counted so far of a counter with one label, by the label. */
+  countsOf(name: Named<'counter'>): [label: string, count: number][]
   /** Calls `read` before each telling, to set what is only asked then. */
   beforeTold(read: () => void | Promise<void>): void
   /** All figures as text. */
@@ -115,6 +117,11 @@ export function openMetrics(): Metrics {
       const { bounds } = METRICS[name]
       return find(name, labels, () => ({ bounds, counts: Array(bounds.length + 1).fill(0) as number[], sum: 0 }))
     },
+    countsOf: (name) =>
+      [...(all.get(name) ?? [])].map(([labels, figure]) => [
+        labels.replace(/^\w+="(.*)"$/, '$1'),
+        (figure as Figure).value,
+      ]),
     beforeTold: (read) => void reads.push(read),
     async tell() {
       await Promise.all(reads.map((read) => read()))

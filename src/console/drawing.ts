@@ -1,5 +1,6 @@
 /** Drawings as SVG, made on the server, each with a table behind it. docs/console.md: Drawings. */
 import { type Html, html } from '../pages/html.ts'
+import { sheet } from './fields.ts'
 
 /** One column: its name, and how much of each kind is in it. */
 export type Column = { name: string; title: string; counts: readonly number[] }
@@ -29,12 +30,31 @@ export function drawColumns(
   })
   return html`<figure class="drawing">
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}, at most ${tell(highest)}" preserveAspectRatio="none">${bars}</svg>
+<p class="ends"><span>${columns[0]!.name}</span>${columns.length > 1 && html`<span>${columns.at(-1)!.name}</span>`}</p>
 <figcaption>${kinds.map(({ words, look }) => html`<span class="key ${look}">${words}</span> `)}<span class="soft">at most ${tell(highest)}</span></figcaption>
 <details><summary>${title} as a table</summary>
 <div class="sheet" tabindex="0" role="region" aria-label="${title}"><table><thead><tr><th scope="col">When</th>${kinds.map(({ words }) => html`<th scope="col">${words}</th>`)}</tr></thead><tbody>
 ${columns.map(({ name, title: about, counts }) => html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td>${tell(count)}</td>`)}</tr>`)}
 </tbody></table></div></details>
 </figure>`
+}
+
+/** A bar: its name, and how long it is. */
+export type Bar = { name: string; count: number; told?: string }
+
+/** Bars below each other, in a table that says the same in numbers. `none`: what is said where there is no bar. */
+export function drawBars(title: string, what: string, bars: readonly Bar[], none: string): Html {
+  const longest = Math.max(1, ...bars.map(({ count }) => count))
+  return sheet(
+    title,
+    [what, 'Share', 'Count'],
+    bars.map(
+      ({ name, count, told }) => html`<tr><td>${name}</td>
+<td class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="main" width="${round((count / longest) * 100)}" height="8"/></svg></td><td>${told ?? count}</td></tr>`,
+    ),
+    'table',
+    none,
+  )
 }
 
 function round(value: number): number {

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import { STAMPS_PER_MS } from '../clock.ts'
 import type { OperatorCtx } from '../context.ts'
+import type { Schema } from '../db/schema.ts'
 import { LOOKED_THROUGH } from '../http/page.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, OneOf } from '../schema/fields.ts'
@@ -14,6 +15,11 @@ const HOURS = 24
 const DAYS = 90
 /** More than so many are not counted to the end. */
 const MOST = 10_000
+
+/** Rows of history are not counted further. */
+const MOST_HISTORY = 100_000
+/** So many kinds of refusals are told, the most frequent. */
+const MOST_REFUSALS = 12
 
 const Count = Type.Integer({ description: 'of the newest 10000 accounts' })
 export const Statistics = Type.Object({
@@ -26,6 +32,18 @@ export const Statistics = Type.Object({
   projects: Type.Integer({ description: 'at most 10000' }),
   store: Type.Array(Type.Object({ day: Type.String({ description: 'in UTC' }), bytes: Type.Integer() }), {
     description: 'the last 90 days on which the service ran, oldest first',
+  }),
+  history: Type.Object(
+    {
+      auditLines: Type.Integer(),
+      events: Type.Integer(),
+      deliveries: Type.Integer(),
+      variableVersions: Type.Integer(),
+    },
+    { description: 'rows of what is kept of the past, each at most 100000' },
+  ),
+  refusals: Type.Array(Type.Object({ key: Type.String(), count: Type.Integer() }), {
+    description: 'of this instance since it started, the 12 most frequent',
   }),
   deliveries: Type.Array(
     Type.Object({
@@ -44,9 +62,10 @@ type Statistics = Static<typeof Statistics>
 
 export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
   const { db, deps } = ctx
-  const [accounts, projects, store, deliveries] = await Promise.all([
+  const [accounts, projects, history, store, deliveries] = await Promise.all([
     countAccounts(ctx),
     countProjects(ctx),
+    countHistory(ctx),
     db.selectFrom('store_size').selectAll().orderBy('day', 'desc').limit(DAYS).execute(),
     deliveriesByHour(ctx),
   ])
@@ -58,6 +77,12 @@ export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
     ...accounts,
     projects,
     store: store.reverse(),
+    history,
+    refusals: deps.metrics
+      .countsOf('berth_refusals_total')
+      .map(([key, count]) => ({ key, count }))
+      .sort((one, two) => two.count - one.count)
+      .slice(0, MOST_REFUSALS),
     deliveries,
   }
 }
@@ -81,6 +106,24 @@ async function countProjects({ db }: OperatorCtx): Promise<number> {
     .select(sql<number>`count(*)`.as('count'))
     .executeTakeFirstOrThrow()
   return Number(count)
+}
+
+/** How much is kept of the past. */
+async function countHistory(ctx: OperatorCtx): Promise<Statistics['history']> {
+  const [auditLines, events, deliveries, variableVersions] = await Promise.all([
+    countRows(ctx, 'audit', 'stamp'),
+    countRows(ctx, 'event', 'id'),
+    countRows(ctx, 'delivery', 'id'),
+    countRows(ctx, 'env_history', 'project_id'),
+  ])
+  return { auditLines, events, deliveries, variableVersions }
+}
+
+/** The rows of a table, which is walked through in the order of an index and not to its end. */
+async function countRows({ db }: OperatorCtx, table: keyof Schema, by: string): Promise<number> {
+  const rowsOfTable = sql`select 1 as one from ${sql.table(table)} order by ${sql.ref(by)} limit ${sql.lit(MOST_HISTORY)}`
+  const { rows } = await sql<{ count: number }>`select count(*) as count from (${rowsOfTable}) as counted`.execute(db)
+  return Number(rows[0]!.count)
 }
 
 /** Of the newest deliveries: a store that sends millions a day is not counted through for a page. */

@@ -1,10 +1,10 @@
 /** The operator's first page: what runs, and the service in numbers. */
 import type { Static } from 'typebox'
-import { html } from '../../pages/html.ts'
+import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import type { Statistics } from '../../statistics/statistics.ts'
 import { heading } from '../controls.ts'
-import { drawColumns } from '../drawing.ts'
+import { type Bar, drawBars, drawColumns } from '../drawing.ts'
 import { ago } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
 
@@ -21,6 +21,7 @@ export const overviewScreens: readonly Screen[] = [
 
 /** As the route counts: what is more is not counted to its end. */
 const MOST = 10_000
+const MOST_HISTORY = 100_000
 
 async function showOverview(ctx: ConsoleCtx) {
   const numbers = await ctx.ask<Static<typeof Statistics>>('operatorGetStatistics')
@@ -41,19 +42,7 @@ async function showOverview(ctx: ConsoleCtx) {
 <dt>Projects</dt><dd>${projects >= MOST ? `${projects} or more` : projects}</dd>
 </dl></section>
 <section class="card"><h2>Deliveries of the last 24 hours</h2>
-${drawColumns(
-  'Deliveries by hour',
-  [
-    { words: 'delivered', look: 'good' },
-    { words: 'failed', look: 'bad' },
-    { words: 'dropped', look: 'soft' },
-    { words: 'waiting', look: 'main' },
-  ],
-  deliveries.map(({ hour, delivered, failed, dropped, pending }) => {
-    const at = new Date(hour).toISOString()
-    return { name: `${at.slice(11, 16)} UTC`, title: at, counts: [delivered, failed, dropped, pending] }
-  }),
-)}
+${drawDeliveries(deliveries)}
 </section>
 <section class="card"><h2>Size of the store</h2>
 ${drawColumns(
@@ -62,6 +51,47 @@ ${drawColumns(
   store.map(({ day, bytes: size }) => ({ name: day, title: day, counts: [size] })),
   bytes,
 )}
-</section>`,
+</section>
+<h2>History that is kept</h2>
+${drawBars('History that is kept', 'Of what', historyBars(numbers.history), '')}
+<h2>Requests that were refused</h2>
+<p class="soft">By this instance since it started, the most frequent.</p>
+${drawBars(
+  'Requests that were refused',
+  'Why',
+  numbers.refusals.map(({ key, count }) => ({ name: key.replaceAll('_', ' '), count })),
+  'Nothing was refused.',
+)}`,
+  })
+}
+
+function drawDeliveries(deliveries: Static<typeof Statistics>['deliveries']): Html {
+  return drawColumns(
+    'Deliveries by hour',
+    [
+      { words: 'delivered', look: 'good' },
+      { words: 'failed', look: 'bad' },
+      { words: 'dropped', look: 'soft' },
+      { words: 'waiting', look: 'main' },
+    ],
+    deliveries.map(({ hour, delivered, failed, dropped, pending }) => {
+      const at = new Date(hour).toISOString()
+      return { name: `${at.slice(11, 16)} UTC`, title: at, counts: [delivered, failed, dropped, pending] }
+    }),
+  )
+}
+
+/** TABLE the words for what is kept of the past. */
+const HISTORY = {
+  auditLines: 'Lines of the audit log',
+  events: 'Events',
+  deliveries: 'Deliveries',
+  variableVersions: 'Versions of variables',
+} as const
+
+function historyBars(history: Static<typeof Statistics>['history']): Bar[] {
+  return Object.entries(HISTORY).map(([key, name]) => {
+    const count = history[key as keyof typeof HISTORY]
+    return { name, count, told: count >= MOST_HISTORY ? `${count} or more` : String(count) }
   })
 }

@@ -1,19 +1,21 @@
 /** What the console adds to the stylesheet of every page: a wide frame, navigation, tables. Steps of a quarter of a rem, one accent colour. */
 export const CONSOLE_STYLESHEET = `
-.console > header { max-width: 76rem; padding: .75rem 1rem; border-bottom: 1px solid var(--line); background: var(--paper); margin: 0 }
-.console { --radius: 8px }
-.console > header { max-width: none }
-.console .bar { display: flex; flex: 1; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
+.console > header { max-width: none; padding: .75rem 1rem; border-bottom: 1px solid var(--line); background: var(--paper); margin: 0 }
+.console { --radius: 8px; --wide: 73rem }
+.console .bar { display: flex; flex: 1; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; max-width: var(--wide); margin: 0 auto }
 .console .bar .search { flex: 1 1 12rem; max-width: 24rem; margin-left: auto }
 .console .bar .search input { padding: .35rem .7rem; min-height: 2.25rem }
 .console nav ul { list-style: none; display: flex; gap: .25rem; margin: 0; padding: 0; overflow-x: auto; scrollbar-width: thin }
-.console nav.tabs { border-bottom: 1px solid var(--line); background: var(--paper); padding: 0 .5rem }
+.console nav.tabs { border-bottom: 1px solid var(--line); background: var(--paper); padding: 0 .25rem }
+.console nav.tabs ul { max-width: calc(var(--wide) + 1.5rem); margin: 0 auto }
+.console nav.tabs a[aria-current] { scroll-initial-target: nearest }
 .console nav.tabs a { display: block; padding: .7rem .75rem; color: var(--soft); text-decoration: none; white-space: nowrap; border-bottom: 2px solid transparent }
 .console nav.tabs a:hover { color: var(--ink) }
 .console nav.tabs a[aria-current] { color: var(--ink); border-color: var(--main); font-weight: 600 }
-.console main { max-width: 76rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; background: transparent; border: 0; border-radius: 0 }
+.console main { max-width: calc(var(--wide) + 3rem); margin: 0 auto; padding: 1.5rem 1rem 4rem; background: transparent; border: 0; border-radius: 0 }
 .console .top { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; justify-content: space-between; margin-bottom: 1.25rem }
 .console .top h1 { margin: 0 }
+.console .top > .state { margin-right: auto }
 .console .crumbs { font-size: .9rem; color: var(--soft); margin: 0 0 .25rem }
 .console .card { background: var(--paper); border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.25rem; margin: 0 0 1rem }
 .console .card > :last-child { margin-bottom: 0 }
@@ -23,8 +25,13 @@ export const CONSOLE_STYLESHEET = `
 .console table { width: 100%; border-collapse: collapse; background: var(--paper); font-size: .95rem }
 .console .sheet { overflow-x: auto; border: 1px solid var(--line); border-radius: var(--radius); margin: 0 0 1rem; background: var(--paper) }
 .console th { text-align: left; font-weight: 600; font-size: .85rem; color: var(--soft); white-space: nowrap }
-.console th, .console td { padding: .6rem .9rem; border-bottom: 1px solid var(--line); vertical-align: top }
+.console th, .console td { padding: .6rem .9rem; border-bottom: 1px solid var(--line); vertical-align: baseline }
 .console tr:last-child > td { border-bottom: 0 }
+.console td { overflow-wrap: break-word }
+.console td code, .console td a, .console td.long { overflow-wrap: anywhere }
+.console td code { display: inline-block; min-width: 11rem }
+.console td time { white-space: nowrap }
+.console dd > code, .console td code { user-select: all }
 .console td.act, .console th.act { text-align: right; white-space: nowrap }
 .console td form { display: inline }
 .console code, .console pre { font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
@@ -43,7 +50,9 @@ export const CONSOLE_STYLESHEET = `
 .console select, .console textarea, .console input[type=email], .console input[type=url], .console input[type=number], .console input[type=date] { width: 100%; padding: .6rem .7rem;
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 6px }
 .console textarea { min-height: 8rem; font: .9rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; resize: vertical }
-.console .stack { max-width: 40rem }
+.console .stack > * { max-width: 38rem }
+.console .stack > .danger-zone, .console .stack > details { max-width: none }
+.console .stack > h2 { max-width: none }
 .console .stack > input[type=hidden] + * { margin-top: 0 }
 .console label + .small { margin: 0 0 .4rem }
 .console fieldset { min-width: 0; margin: 1.25rem 0 0 }
@@ -98,17 +107,25 @@ export const CONSOLE_STYLESHEET = `
 .console .secret { white-space: pre-wrap; user-select: all }
 .console .page-links { display: flex; gap: 1rem; justify-content: flex-end }
 @media (max-width: 40rem) {
-  .console .sheet table { min-width: 38rem }
+  .console dl.facts { grid-template-columns: 1fr; gap: 0 }
+  .console dl.facts dd { margin: 0 0 .5rem }
+  .console .bar .search { order: 1; flex: 1 0 100%; max-width: none; margin: 0 }
+  .console .sheet table { min-width: 46rem }
   .console .sheet.rows table { min-width: 0 }
   .console .sheet.rows thead { position: absolute; clip-path: inset(50%) }
   .console .sheet.rows tr { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; padding: .75rem 1rem; border-bottom: 1px solid var(--line) }
   .console .sheet.rows tr:last-child { border-bottom: 0 }
   .console .sheet.rows td { padding: 0; border: 0 }
   .console .sheet.rows td:first-child { flex: 1 0 100% }
+  .console .sheet.rows td code { min-width: 0 }
 }
 
 .console .drawing { margin: 0 }
+.console td.bar { width: 60% }
+.console td.bar svg { display: block; width: 100%; height: .75rem }
+.console td.bar .main { fill: var(--main) }
 .console .drawing svg { display: block; width: 100%; height: 10rem; border-bottom: 1px solid var(--soft) }
+.console .drawing .ends { display: flex; justify-content: space-between; gap: 1rem; margin: .25rem 0 0; font-size: .875rem; color: var(--soft) }
 .console .drawing figcaption { display: flex; flex-wrap: wrap; gap: .25rem 1rem; font-size: .875rem; margin: .5rem 0 }
 .console .drawing .key::before { content: ''; display: inline-block; width: .75rem; height: .75rem; margin-right: .35rem; background: currentColor }
 .console .drawing .key { color: var(--ink) }
@@ -116,5 +133,5 @@ export const CONSOLE_STYLESHEET = `
 .console .drawing .bad { fill: var(--bad) } .console .drawing .key.bad::before { background: var(--bad) }
 .console .drawing .main { fill: var(--main) } .console .drawing .key.main::before { background: var(--main) }
 .console .drawing .soft { fill: var(--soft) } .console .drawing .key.soft::before { background: var(--soft) }
-@media (min-width: 48rem) { .console > header { padding: .75rem 1.5rem } .console nav.tabs { padding: 0 1.25rem } .console main { padding: 2rem 1.5rem 5rem } }
+@media (min-width: 48rem) { .console > header { padding: .75rem 1.5rem } .console nav.tabs { padding: 0 .75rem } .console main { padding: 2rem 1.5rem 5rem } }
 `

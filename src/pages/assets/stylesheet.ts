@@ -48,6 +48,7 @@ button, .button { font: inherit; font-weight: 600; padding: .6rem 1.1rem; min-he
 .danger { background: var(--bad); border-color: var(--bad); color: var(--paper) }
 header .quiet { padding: .25rem .7rem; min-height: 2rem; font-weight: 400; font-size: .9rem }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.5rem 0 0; align-items: center }
+form + p.small { margin-top: 1rem }
 .search { display: flex; gap: .5rem; align-items: center }
 .notice { padding: .75rem 1rem; border-radius: 8px; background: var(--note); margin: 0 0 1rem; border-left: 4px solid var(--main) }
 .notice.bad { border-color: var(--bad) }

@@ -110,7 +110,18 @@ onBothEngines(
 
     assert.equal((await client.post(`${ROOT}/timers/store-size/run`)).location, `${ROOT}/timers`)
     assert.equal((await client.post(`${ROOT}/timers/no-such/run`)).status, 404)
-    assert.match((await client.get(ROOT)).text, /Size of the store by day as a table/)
+    assert.equal((await world.call('GET', '/v9/projects/nobody')).status, 404)
+    const overview = (await client.get(ROOT)).text
+    assert.match(overview, /Size of the store by day as a table/)
+    assert.match(overview, /<td>Versions of variables<\/td>[\s\S]*?<td>1<\/td>/)
+    assert.match(overview, /<td>not found<\/td>[\s\S]*?<td>\d+<\/td>/)
+    const { history, refusals } = (await world.operator('GET', '/operator/v1/statistics')).body
+    assert.ok(history.auditLines > 5 && history.events > 0, JSON.stringify(history))
+    assert.equal(history.variableVersions, 1)
+    assert.ok(
+      refusals.some(({ key, count }) => key === 'not_found' && count >= 1),
+      JSON.stringify(refusals),
+    )
 
     const app = await makeIntegration(world, { slug: 'sentinel', name: 'Sentinel' })
     assert.match((await client.get(`${ROOT}/integrations`)).text, /Sentinel/)
