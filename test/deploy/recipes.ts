@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
+import { METRICS } from '../../src/metrics.ts'
 import { root } from '../support/root.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a manifest is walked as JSON
@@ -28,4 +29,16 @@ export function unitOf(file: string): [name: string, text: string][] {
     const [, name, text] = /^(\w+)=(.*)$/.exec(line) ?? []
     return name === undefined ? [] : [[name, text!] as [string, string]]
   })
+}
+
+/** The figures that an expression of Prometheus asks for. Throws where Berth has none of that name. */
+export function metricsIn(expr: string): string[] {
+  const bare = expr.replaceAll(/"[^"]*"/g, '')
+  const names = bare.match(/\b(berth|process|nodejs)_\w+|\bup\b/g) ?? []
+  for (const name of names) {
+    const known =
+      name === 'up' || Object.hasOwn(METRICS, name.replace(/_(bucket|sum|count)$/, '')) || Object.hasOwn(METRICS, name)
+    if (!known) throw new Error(`${name} is no figure of src/metrics.ts: ${expr}`)
+  }
+  return names
 }
