@@ -13,7 +13,7 @@ runs; \`npm start --silent -- <words>\` leaves stdout to the command, and \`npx 
   \`PORT\`. The operator's show \`BERTH_OPERATOR_TOKEN\`, \`env\` shows \`BERTH_TOKEN\`; without these, what is in \`credentials.json\` of \`BERTH_DATA\`.
 - \`--json\`: the answer is JSON on stdout, also when it is an error (\`{"error": {"message", "exitCode"}}\`). Everything else is on stderr.
 - Long work shows a bar on stderr, on a terminal only.
-- Exit codes: 0 done; 1 refused, failed, or something is wrong; 64 the words say nothing (the nearest ones are told); 78 a bad setting.
+- Exit codes: 0 done; 1 refused, failed, or something is wrong; 64 the words say nothing (the nearest ones are told); 65 a backup is bad; 78 a bad setting.
 
 ## Completion
 

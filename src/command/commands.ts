@@ -102,6 +102,7 @@ export const COMMANDS: readonly Command[] = [
     example: 'berth doctor',
     load: async () => (await import('../doctor/doctor.ts')).doctorCommand,
   },
+  ...operatorCommands,
   {
     words: 'keys export',
     summary: 'Write a copy of the keyring that a passphrase encrypts, for another place',
@@ -142,7 +143,18 @@ export const COMMANDS: readonly Command[] = [
     example: 'berth keys import s3://my-bucket/keyring.json < passphrase.txt',
     load: async () => (await import('./keys.ts')).importKeysCommand,
   },
-  ...operatorCommands,
+  {
+    words: 'audit export',
+    summary: 'Write the audit log to a file, as lines of JSON with every link of its chain',
+    takes: [{ name: 'file', about: 'the file; one that is there is replaced once the new one is whole', isFile: true }],
+    options: {
+      since: { value: 'moment', about: 'from then on, such as 2026-11-01T00:00:00Z; without it from the first entry' },
+      until: { value: 'moment', about: 'up to then' },
+    },
+    more: 'The file can be checked without Berth: docs/operations.md: Audit log.',
+    example: 'berth audit export audit.jsonl --since 2026-11-01',
+    load: async () => (await import('./audit.ts')).exportAuditCommand,
+  },
   {
     words: 'env import',
     summary: 'Put the variables of a .env file into a project',
@@ -207,6 +219,6 @@ export const COMMANDS: readonly Command[] = [
     summary: 'Print the script by which a shell completes these commands',
     takes: [{ name: 'shell', about: 'bash, zsh or fish', oneOf: ['bash', 'zsh', 'fish'] }],
     example: 'berth completion bash > ~/.local/share/bash-completion/completions/berth',
-    load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
+    load: async () => (await import('../command-line/completion.ts')).completionOf(COMMANDS),
   },
 ]

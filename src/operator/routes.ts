@@ -23,6 +23,7 @@ import { removeIdentity } from '../single-sign-on/identities.ts'
 import { Statistics, showStatistics } from '../statistics/statistics.ts'
 import { createToken, endToken, findToken } from '../tokens/tokens.ts'
 import { AuditList, AuditQuery, listAudit } from './audit.ts'
+import { AuditExport, ExportQuery, exportAudit } from './export-audit.ts'
 import { listTimers, RunTimer, sweepNow, TimerList } from './sweeps.ts'
 import { Verified, VerifyQuery, verifyAudit } from './verify-audit.ts'
 
@@ -172,6 +173,18 @@ export const operatorRoutes = [
     run: verifyAudit,
     status: 200,
     reply: Verified,
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/operator/v1/audit/export',
+    operationId: 'operatorExportAudit',
+    summary: 'Read the audit log in the order of its chain, with every link, from one moment to another',
+    tag,
+    query: ExportQuery,
+    run: exportAudit,
+    list: { rows: 1000, rowBytes: 16 * 1024 },
+    status: 200,
+    reply: AuditExport,
   }),
   operatorRoute({
     method: 'GET',

@@ -1,6 +1,6 @@
 /** The scripts by which shells complete commands: made from the table, and whole in themselves, so that a Tab starts nothing. */
-import { type Argument, COMMON, type Command, type Option, type Run } from '../command-line/command.ts'
-import { nextWords } from '../command-line/parse.ts'
+import { type Argument, COMMON, type Command, type Option, type Run } from './command.ts'
+import { nextWords } from './parse.ts'
 
 /** What can be typed behind some words: further words, options and values; `files` where a path is meant. */
 type Position = { words: string; next: { word: string; about: string }[]; files: boolean }
@@ -26,7 +26,13 @@ function placesOf(commands: readonly Command[]): Position[] {
     const next = nextWords(commands, parts).map((word) => ({ word, about: aboutWord(commands, [...parts, word]) }))
     return { words, next, files: false }
   })
-  return [...inner, ...commands.map(placeOf)]
+  // A word may be a command and begin others, as backup does.
+  const byWords = Map.groupBy([...inner, ...commands.map(placeOf)], ({ words }) => words)
+  return [...byWords].map(([words, places]) => ({
+    words,
+    next: places.flatMap(({ next }) => next),
+    files: places.some(({ files }) => files),
+  }))
 }
 
 /** A command says what it does; a word before others, what may follow it. */
