@@ -10,7 +10,7 @@ import { quoted, writeDotenv } from '../env-files/dotenv.ts'
 import { counted } from '../words.ts'
 import { clientToken } from './ask.ts'
 import { projectsIn, readProject, type Whole } from './import/project.ts'
-import { type Item, openServer, type Server } from './import/server.ts'
+import { type Item, openServer, type Server, segment } from './import/server.ts'
 import { placesOf, readValue } from './import/variables.ts'
 
 /** Writes into a folder that is new or empty, project by project. Every file is for its owner alone (mode 0600). */
@@ -74,7 +74,7 @@ async function readAccount(here: Server): Promise<object> {
     return items
   }
   const members =
-    here.team === undefined ? [] : await all(`/v2/teams/${encodeURIComponent(here.team)}/members?limit=100`, 'members')
+    here.team === undefined ? [] : await all(`/v2/teams/${segment(here.team)}/members?limit=100`, 'members')
   return { webhooks: await all('/v1/webhooks', 'webhooks'), drains: await all('/v1/drains', 'drains'), members }
 }
 

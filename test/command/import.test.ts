@@ -1,11 +1,15 @@
 /** `berth import`, from one Berth into another. docs/moving-in.md. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { berth } from '../support/clients/command.ts'
+import { lacking, starts } from '../support/programs.ts'
+import { root } from '../support/root.ts'
 import { ENGINES, type Engine, openWorld, type World } from '../support/world.ts'
 
 const SETTINGS = {
@@ -35,6 +39,8 @@ const DOMAINS = [
   { name: 'next.example.org', gitBranch: 'next' },
   { name: 'staging.example.org', customEnvironmentId: 'staging' },
 ]
+/** Variables of `docs`: more than a page and a request hold. */
+const MANY = 130
 const DRAIN = {
   name: 'logs',
   projects: 'all',
@@ -84,6 +90,13 @@ async function fill({ call, operator, credentials }: World): Promise<void> {
   await make(`/v9/projects/shop/custom-environments?${team}`, environment)
   await make(`/v10/projects/shop/env?${team}`, VARIABLES)
   for (const one of DOMAINS.toReversed()) await make(`/v10/projects/shop/domains?${team}`, one)
+  const many = Array.from({ length: MANY }, (_, at) => ({
+    key: `K${at}`,
+    value: `${at}`,
+    type: 'plain',
+    target: ['preview'],
+  }))
+  await make(`/v10/projects/docs/env?${team}`, many)
   await make(`/v9/projects/shop/link?${team}`, { type: 'github', repo: 'acme/shop' })
   const expiration = { expiration: '1w', expirationProduction: '1y' }
   const kept = await call('PATCH', `/v9/projects/shop/deployment-expiration?${team}`, expiration)
@@ -156,14 +169,14 @@ onBoth(
     const planned = await run('--dry-run')
     assert.deepEqual([planned.code, planned.out.done, await auditOf(here)], [0, false, before])
     const { created } = planned.out.counts.variable
-    assert.equal(created, VARIABLES.length - 1)
+    assert.equal(created, VARIABLES.length - 1 + MANY)
 
     const copied = await run('--yes')
     assert.deepEqual([copied.out.failed, copied.code], [[], 0], copied.err)
     assert.match(copied.err, /would be created/)
     const counts = Object.entries(copied.out.counts).map(([kind, { created }]: [string, Ran['out']]) => [kind, created])
     assert.deepEqual(Object.fromEntries(counts), {
-      ...{ project: 2, environment: 1, variable: 5, domain: 4 },
+      ...{ project: 2, environment: 1, variable: 5 + MANY, domain: 4 },
       ...{ webhook: 2, drain: 1, member: 1 },
     })
     const [wanted, made] = [await contentOf(there), await contentOf(here)]
@@ -188,7 +201,7 @@ onBoth(
       failed,
     ])
     assert.deepEqual([changes.filter((count) => count > 0), await auditOf(here)], [[], after])
-    assert.equal(again.out.counts.variable.unchanged, 5)
+    assert.equal(again.out.counts.variable.unchanged, 5 + MANY)
     // What a person still has to do is told again.
     assert.match(again.out.todo.join('\n'), /HIDDEN[\s\S]*TXT record/)
   },
@@ -228,6 +241,9 @@ onBoth(
     // By hand, as the report said.
     const hidden = { key: 'HIDDEN', value: 'set by hand', target: ['production'], type: 'sensitive' }
     await here.call('POST', `/v10/projects/shop/env?${ofTeam(here)}`, hidden)
+    // Made sensitive here: what cannot be compared is left.
+    const made = { key: 'EMPTY', value: 'x', target: ['preview'], type: 'sensitive' }
+    await here.call('POST', `/v10/projects/shop/env?upsert=true&${ofTeam(here)}`, made)
     // A name that another project here has.
     await here.call('POST', `/v10/projects?${ofTeam(here)}`, { name: 'other' })
     await here.call('POST', `/v10/projects/other/domains?${ofTeam(here)}`, { name: 'taken.example.org' })
@@ -307,6 +323,83 @@ test('an import says what is missing before it asks anybody', async (t) => {
     '--dry-run',
   ]
   assert.equal((await berth(byFile, { ...env, PORT: portOf(here) })).code, 0)
+})
+
+test('a server that calls a project by a path, or says what a terminal obeys, reaches nothing', async (t) => {
+  const { here, run } = await openSides(t, 'sqlite')
+  const before = await auditOf(here)
+  const evil = { name: '..', env: [] }
+  const variable = { id: 'env_1', key: 'A\u001b[2J', value: 'x', type: 'plain', target: ['production'] }
+  let listed: object[] = [evil]
+  const server = createServer(({ url }, response) => {
+    const { pathname } = new URL(url!, 'http://stand-in')
+    const answers: Record<string, object> = {
+      '/v2/teams/team': { id: 'team_1' },
+      '/v9/projects': { projects: listed, pagination: { next: null } },
+      '/v9/projects/web': { id: 'prj_1', name: 'web' },
+      '/v9/projects/Bad--Name': { id: 'prj_2', name: 'Bad--Name' },
+      '/v9/projects/web/env': { envs: [variable] },
+      '/v9/projects/Bad--Name/env': { envs: [{ ...variable, key: 'B' }] },
+      '/v9/projects/web/domains': { domains: [] },
+      '/v9/projects/Bad--Name/domains': { domains: [{ name: 'www.example.org' }] },
+    }
+    const answer = answers[pathname]
+    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(answer ?? { error: { code: 'not_found', message: 'not here' } }))
+  }).listen(0, '127.0.0.1')
+  t.after(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const from = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const refused = await run('--yes', '--from', from)
+  assert.deepEqual([refused.code, /"\.\.", which is no name/.test(refused.err), await auditOf(here)], [1, true, before])
+
+  // A project whose name is refused here, with all that is in it, keeps no other from being copied.
+  listed = [
+    { id: 'prj_2', name: 'Bad--Name' },
+    { id: 'prj_1', name: 'web' },
+  ]
+  const env = { BERTH_DATA: here.folder, BERTH_TOKEN: here.credentials.token, PORT: portOf(here) }
+  const words = ['import', '--from', from, '--token', 't', '--team', 'team', '--yes']
+  const { code, out } = await berth(words, env)
+  assert.equal(code, 1)
+  assert.match(out, /^2 projects: created 1, changed 0, unchanged 0, refused 1$/m)
+  assert.match(out, /^1 domain: created 0, changed 0, unchanged 0, refused 1$/m)
+  assert.match(out, /web: A\?\[2J/)
+  assert.equal(out.includes('\u001b'), false)
+})
+
+test('on a terminal the plan is shown and a person is asked: only yes changes something', async (t) => {
+  if (!starts('script', '--version')) return t.skip(lacking('script', 'bsdutils', 'the question of an import'))
+  const { there, here } = await openSides(t, 'sqlite')
+  await there.call('POST', `/v10/projects?teamId=${there.credentials.teamId}`, { name: 'web' })
+  const words = ['import', '--from', addressOf(there), '--token', there.credentials.token, '--team', 'team']
+  const line = [process.execPath, join(root, 'bin', 'berth.mjs'), ...words].map((word) => `'${word}'`).join(' ')
+  const env = {
+    PATH: process.env.PATH,
+    BERTH_DATA: here.folder,
+    BERTH_TOKEN: here.credentials.token,
+    PORT: portOf(here),
+  }
+  const answered = async (answer: string) => {
+    const child = spawn('script', ['-qec', line, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+    t.after(() => child.kill('SIGKILL'))
+    let said = ''
+    child.stdout.on('data', (piece) => {
+      const isAsked = said.includes('Do this?')
+      said += piece
+      if (!isAsked && said.includes('Do this?')) child.stdin.write(answer)
+    })
+    const [code] = await once(child, 'close')
+    const { body } = await here.call('GET', `/v9/projects?teamId=${here.credentials.teamId}`)
+    return { code, said, names: body.projects.map(({ name }) => name) }
+  }
+  const refused = await answered('\n')
+  assert.deepEqual([refused.code, refused.names], [1, []], refused.said)
+  assert.match(refused.said, /1 project: would be created 1,[\s\S]*Do this\? \[y\/N\][\s\S]*nothing was changed/)
+  const ended = await answered('\x04')
+  assert.deepEqual([ended.code, ended.names], [1, []], ended.said)
+  const done = await answered('y\n')
+  assert.deepEqual([done.code, done.names], [0, ['web']], done.said)
 })
 
 function addressOf(world: World): string {

@@ -1,7 +1,7 @@
 /** What belongs to an account rather than to a project: webhooks, log drains, members. docs/moving-in.md: Accounts. */
 import { type Plan, type Report, type Step, tried } from './plan.ts'
 import { projectsIn } from './project.ts'
-import type { Item, Server } from './server.ts'
+import { type Item, type Server, segment } from './server.ts'
 
 /** Projects by the id that they have there and here: their names. */
 type Names = { there: ReadonlyMap<string, string>; here: ReadonlyMap<string, string> }
@@ -122,7 +122,7 @@ function endpointStep(here: Server, endpoints: Endpoints, body: Item, projects: 
 }
 
 async function idOf(here: Server, name: string): Promise<string | undefined> {
-  const project = (await here.find(`/v9/projects/${encodeURIComponent(name)}`)) as Item | undefined
+  const project = (await here.find(`/v9/projects/${segment(name)}`)) as Item | undefined
   return project?.id
 }
 
@@ -130,7 +130,7 @@ async function idOf(here: Server, name: string): Promise<string | undefined> {
 async function planMembers(there: Server, here: Server): Promise<Plan> {
   const plan: Plan = { steps: [], same: {}, todo: [] }
   if (there.team === undefined) return plan
-  const path = ({ team }: Server) => `/v2/teams/${encodeURIComponent(team!)}/members?limit=100`
+  const path = ({ team }: Server) => `/v2/teams/${segment(team!)}/members?limit=100`
   const present = new Set<string>()
   if (here.team !== undefined)
     for await (const { email } of here.list([path(here)], 'members')) present.add(String(email).toLowerCase())
@@ -146,7 +146,7 @@ async function planMembers(there: Server, here: Server): Promise<Plan> {
 
 function invitation(here: Server, email: string, role: string): Step {
   const run = async (report: Report) => {
-    const path = `/v1/teams/${encodeURIComponent(here.team!)}/members`
+    const path = `/v1/teams/${segment(here.team!)}/members`
     const invited = await tried(() => here.write('POST', path, { email, role }))
     if (!('answer' in invited)) return [{ what: `member ${email}`, message: invited.message }]
     const { inviteUrl } = invited.answer as Item

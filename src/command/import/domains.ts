@@ -1,7 +1,7 @@
 /** The domains of a project, and the record that proves each. docs/moving-in.md: Domains. */
 import { isDeepStrictEqual } from 'node:util'
 import { type Failure, type Plan, type Report, type Step, tried } from './plan.ts'
-import type { Item, Server } from './server.ts'
+import { type Item, type Server, segment } from './server.ts'
 import type { Slugs } from './variables.ts'
 
 type Side = { domains: readonly Item[]; slugs: Slugs }
@@ -15,7 +15,7 @@ type Routing = {
 
 export async function readDomains(server: Server, project: string): Promise<Item[]> {
   const domains: Item[] = []
-  const path = `/v9/projects/${encodeURIComponent(project)}/domains?limit=100`
+  const path = `/v9/projects/${segment(project)}/domains?limit=100`
   for await (const one of server.list([path], 'domains')) domains.push(one)
   return domains
 }
@@ -37,7 +37,7 @@ export function planDomains(here: Server, project: string, from: Side, to: Side)
 }
 
 function creation(here: Server, project: string, name: string, wanted: Routing): Step {
-  const path = `/v10/projects/${encodeURIComponent(project)}/domains`
+  const path = `/v10/projects/${segment(project)}/domains`
   const set = Object.entries(wanted).filter(([, value]) => value !== null)
   return stepOf('create', project, name, async (report) => {
     const made = await here.write('POST', path, { name, ...Object.fromEntries(set) })
@@ -46,7 +46,7 @@ function creation(here: Server, project: string, name: string, wanted: Routing):
 }
 
 function change(here: Server, project: string, name: string, wanted: Routing): Step {
-  const path = `/v9/projects/${encodeURIComponent(project)}/domains/${encodeURIComponent(name)}`
+  const path = `/v9/projects/${segment(project)}/domains/${segment(name)}`
   return stepOf('change', project, name, () => here.write('PATCH', path, wanted))
 }
 

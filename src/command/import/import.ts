@@ -8,7 +8,7 @@ import { clientToken, Refused } from '../ask.ts'
 import { planAccount } from './account.ts'
 import { addPlan, KINDS, newReport, type Plan, type Report, runPlan } from './plan.ts'
 import { planProject, projectsIn } from './project.ts'
-import { type Item, openServer, type Server } from './server.ts'
+import { type Item, openServer, type Server, segment } from './server.ts'
 
 /** Lines of a plan or a report that a person is shown of one sort; `--json` has all of them. */
 const MOST_LINES = 500
@@ -54,15 +54,15 @@ async function walk(
   progress.show(part, names.length, names.length)
 }
 
-async function openSides({ value, settings }: Invocation): Promise<Sides> {
+async function openSides({ value, settings, say }: Invocation): Promise<Sides> {
   const config = settings()
   const team = value('team')
   const teamHere = value('to-team') ?? team
   if (value('to-team') === undefined && team?.startsWith('team_'))
     throw new BadUsage('--team names a team by an id that only the other server knows: say the team here by --to-team')
-  const there = openServer({ origin: originOf(value('from')!), token: tokenOf(value), team })
+  const there = openServer({ origin: originOf(value('from')!), token: tokenOf(value), team, say })
   const origin = config.publicUrl ?? listenOrigin(config)
-  const here = openServer({ origin, token: clientToken(config), team: teamHere, fetch: await openFetch(config) })
+  const here = openServer({ origin, token: clientToken(config), team: teamHere, say, fetch: await openFetch(config) })
   return { there, here }
 }
 
@@ -93,7 +93,7 @@ async function mustLetIn({ there, here }: Sides): Promise<void> {
     const { origin, team } = server
     try {
       if (team === undefined) await server.get('/v2/user')
-      else await server.get(`/v2/teams/${encodeURIComponent(team)}`)
+      else await server.get(`/v2/teams/${segment(team)}`)
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       const what = team === undefined ? 'the token' : `the token, or the team "${team}"`
@@ -116,7 +116,7 @@ async function projectNames(there: Server, { value }: Invocation): Promise<strin
   }
   const found: string[] = []
   for (const name of wanted) {
-    const project = (await there.find(`/v9/projects/${encodeURIComponent(name)}`)) as Item | undefined
+    const project = (await there.find(`/v9/projects/${segment(name)}`)) as Item | undefined
     if (project === undefined || name === '') throw new BadUsage(`there is no project "${name}" at ${there.origin}`)
     found.push(project.name)
   }
@@ -138,7 +138,7 @@ function textOf({ counts, failed, todo, changes }: Report, would: string): strin
   const listed = (title: string, rows: readonly string[]) => {
     if (rows.length === 0) return []
     const more = rows.length > MOST_LINES ? [`  … and ${rows.length - MOST_LINES} more: see --json`] : []
-    return ['', title, ...rows.slice(0, MOST_LINES).map((row) => `  ${row}`), ...more]
+    return ['', title, ...rows.slice(0, MOST_LINES).map((row) => `  ${printable(row)}`), ...more]
   }
   return [
     ...lines,
@@ -149,4 +149,9 @@ function textOf({ counts, failed, todo, changes }: Report, would: string): strin
     ),
     ...listed('To do by hand:', todo),
   ].join('\n')
+}
+
+/** What another server says could move the cursor of a terminal, or hide a line. */
+function printable(text: string): string {
+  return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, '?')
 }

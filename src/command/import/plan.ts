@@ -39,11 +39,17 @@ export function addPlan(report: Report, { steps, same, todo }: Plan): void {
   addSame(report, same, todo)
 }
 
-/** Does what a plan says, step by step, and counts what came about. */
+/** Does what a plan says, step by step, and counts what came about. Of a project that could not be made nothing else is tried. */
 export async function runPlan(report: Report, { steps, same, todo }: Plan): Promise<void> {
   addSame(report, same, todo)
+  let isAbsent = false
   for (const step of steps) {
+    if (isAbsent) {
+      report.counts[step.kind].failed += step.names.length
+      continue
+    }
     const failed = await step.run(report)
+    isAbsent = step.kind === 'project' && step.action === 'create' && failed.length > 0
     const counts = report.counts[step.kind]
     counts[step.action === 'create' ? 'created' : 'changed'] += step.names.length - failed.length
     counts.failed += failed.length

@@ -2,7 +2,7 @@
 import { Refused } from '../ask.ts'
 import { planDomains, readDomains } from './domains.ts'
 import { type Plan, type Report, type Step, tried } from './plan.ts'
-import type { Item, Server } from './server.ts'
+import { type Item, type Server, segment } from './server.ts'
 import { differingSettings, differingSwitches, leftByHand, projectChange, projectCreation } from './settings.ts'
 import { planVariables, readVariables, type Slugs, variableSteps } from './variables.ts'
 
@@ -46,7 +46,7 @@ export async function planProject(there: Server, here: Server, name: string): Pr
 
 /** Undefined where the server has no such project. */
 export async function readProject(server: Server, name: string): Promise<Whole | undefined> {
-  const path = `/v9/projects/${encodeURIComponent(name)}`
+  const path = `/v9/projects/${segment(name)}`
   const project = (await server.find(path)) as Item | undefined
   if (project === undefined) return undefined
   try {
@@ -70,7 +70,7 @@ export function projectsIn(server: Server): AsyncGenerator<Item> {
 
 async function readEnvironments(server: Server, name: string): Promise<Item[]> {
   const environments: Item[] = []
-  const path = `/v9/projects/${encodeURIComponent(name)}/custom-environments`
+  const path = `/v9/projects/${segment(name)}/custom-environments`
   for await (const one of server.list([path], 'environments', 'absent')) environments.push(one)
   return environments
 }
@@ -83,7 +83,7 @@ function environmentStep(here: Server, project: string, { slug, description, bra
     action: 'create',
     names: [what],
     run: async (_: Report) => {
-      const path = `/v9/projects/${encodeURIComponent(project)}/custom-environments`
+      const path = `/v9/projects/${segment(project)}/custom-environments`
       const done = await tried(() => here.write('POST', path, body))
       return 'answer' in done ? [] : [{ what, message: done.message }]
     },

@@ -1,6 +1,7 @@
 /** A server that speaks this API, as an import asks it: the one where things are, or this one. docs/moving-in.md: How it asks. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isNoName } from '../../command-line/command.ts'
 import { Refused } from '../ask.ts'
 
 /** An answer that takes longer than this, from the first byte to the last, is given up. */
@@ -14,6 +15,7 @@ const FIRST_PAUSE_MS = 500
 /** A server that wants a longer pause than this is told to the person, who runs the import again later. */
 const LONGEST_PAUSE_MS = 15 * 60_000
 const MOST_PAUSES = 30
+const NOTICED_MS = 5000
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer of any server; whoever reads a field looks what it is
 export type Item = Record<string, any>
@@ -41,12 +43,25 @@ export type ServerOptions = {
   /** Id or slug. */
   team?: string | undefined
   fetch?: typeof fetch
+  /** Tells a person of a pause that they would notice. */
+  say?: (text: string) => void
   /** Waits; a test counts instead. */
   pause?: (ms: number) => Promise<unknown>
 }
 
 /** Opens no connection yet. */
-export function openServer({ origin, token, team, fetch: ask = fetch, pause = sleep }: ServerOptions): Server {
+export function openServer({
+  origin,
+  token,
+  team,
+  fetch: ask = fetch,
+  pause: wait = sleep,
+  say,
+}: ServerOptions): Server {
+  const pause = (ms: number) => {
+    if (ms >= NOTICED_MS) say?.(`waiting ${Math.ceil(ms / 1000)} s for ${origin}`)
+    return wait(ms)
+  }
   /** No request is sent before this moment: the server said how many more it takes. */
   let resumesAt = 0
 
@@ -197,4 +212,14 @@ function addTeam(path: string, team: string | undefined): string {
 /** The path with more in its query. */
 export function withQuery(path: string, more: Record<string, string>): string {
   return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(more)}`
+}
+
+/**
+ * A name as one segment of a path. Throws for what a server must not call anything: `..` would lead the request to another path, with the
+ * token of whoever imports.
+ */
+export function segment(name: string): string {
+  if (typeof name !== 'string' || isNoName(name))
+    throw new Error(`a server calls something ${JSON.stringify(name)}, which is no name`)
+  return encodeURIComponent(name)
 }

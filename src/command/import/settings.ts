@@ -4,7 +4,7 @@ import { keepDeclared } from '../../http/parse-request.ts'
 import { validate } from '../../http/validate.ts'
 import { SettingsBody } from '../../model/project-settings.ts'
 import { type Failure, type Report, type Step, sendHalves, tried } from './plan.ts'
-import type { Item, Server } from './server.ts'
+import { type Item, type Server, segment } from './server.ts'
 
 /** TABLE settings that are not copied: they name people and things of the other server. */
 const NOT_COPIED = new Set([
@@ -59,7 +59,7 @@ type Switch = { name: string; send(here: Server, id: string): Promise<unknown> }
 export function differingSwitches(project: Item, present: Item | undefined): Switch[] {
   const switches: Switch[] = []
   const add = (name: string, method: 'POST' | 'PATCH', path: (id: string) => string, body?: object) =>
-    switches.push({ name, send: (here, id) => here.write(method, path(encodeURIComponent(id)), body) })
+    switches.push({ name, send: (here, id) => here.write(method, path(segment(id)), body) })
   const { link, crons } = project
   if (link && !present?.link)
     add('link', 'POST', (id) => `/v9/projects/${id}/link`, { type: link.type, repo: repoOf(link) })
@@ -138,7 +138,7 @@ export function projectChange(here: Server, { name, id }: Item, { settings, swit
 
 /** All at once, or as many as are taken. */
 function putSettings(here: Server, project: string, settings: Settings): Promise<Failure[]> {
-  const path = `/v9/projects/${encodeURIComponent(project)}`
+  const path = `/v9/projects/${segment(project)}`
   const what = ([name]: [string, unknown]) => `${project}: ${name}`
   return sendHalves(Object.entries(settings), what, async (sent) => {
     await here.write('PATCH', path, Object.fromEntries(sent))

@@ -1,6 +1,6 @@
 /** The variables of a project: which are to be written here, and which a person has to set by hand. docs/moving-in.md: Variables. */
 import { type Failure, type Report, type Step, sendHalves } from './plan.ts'
-import { type Item, type Server, withQuery } from './server.ts'
+import { type Item, type Server, segment, withQuery } from './server.ts'
 
 /** Variables of one request, and their bytes: the service takes 1 MiB. */
 const MOST_SENT = 100
@@ -24,9 +24,7 @@ type VariablesPlan = { create: Draft[]; change: Draft[]; same: number; unread: s
 
 /** The variables of a project, values in clear where the server gives them. */
 export async function readVariables(server: Server, project: string): Promise<Item[]> {
-  const paths = ['v9', 'v10'].map(
-    (version) => `/${version}/projects/${encodeURIComponent(project)}/env?decrypt=true&limit=100`,
-  )
+  const paths = ['v9', 'v10'].map((version) => `/${version}/projects/${segment(project)}/env?decrypt=true&limit=100`)
   const variables: Item[] = []
   for await (const one of server.list(paths, 'envs')) variables.push(one)
   return variables
@@ -54,7 +52,7 @@ export async function planVariables(there: Server, project: string, from: Side, 
 
 /** The steps that write variables of a project here, which may be made by an earlier step. */
 export function variableSteps(here: Server, project: string, { create, change }: VariablesPlan): Step[] {
-  const path = withQuery(`/v10/projects/${encodeURIComponent(project)}/env`, { upsert: 'true' })
+  const path = withQuery(`/v10/projects/${segment(project)}/env`, { upsert: 'true' })
   const step = (action: Step['action'], drafts: readonly Draft[]): Step => ({
     kind: 'variable',
     action,
@@ -85,7 +83,7 @@ export async function readValue(there: Server, project: string, listed: Item): P
   const isOpen = decrypted === true || type === 'plain' || type === 'system'
   if (isOpen && decrypted !== false && typeof value === 'string') return value
   for (const version of ['v1', 'v10']) {
-    const path = `/${version}/projects/${encodeURIComponent(project)}/env/${encodeURIComponent(listed.id)}?decrypt=true`
+    const path = `/${version}/projects/${segment(project)}/env/${segment(listed.id)}?decrypt=true`
     const alone = (await there.find(path)) as Item | undefined
     if (alone === undefined) continue
     const isClear = alone.decrypted === true || (alone.decrypted === undefined && alone.value !== '')
