@@ -237,6 +237,14 @@ onBoth(
       type: 'sensitive',
     })
     await edit('PATCH', '/v9/projects/shop', { framework: 'astro' })
+    const plain = {
+      key: 'PLAIN',
+      value: 'in clear',
+      type: 'plain',
+      target: ['production', 'preview'],
+      comment: 'other',
+    }
+    await edit('POST', '/v10/projects/shop/env', plain)
     await edit('PATCH', '/v9/projects/shop/domains/next.example.org', { gitBranch: 'later' })
     // By hand, as the report said.
     const hidden = { key: 'HIDDEN', value: 'set by hand', target: ['production'], type: 'sensitive' }
@@ -252,6 +260,7 @@ onBoth(
     assert.deepEqual(planned.out.changes, [
       'project shop (framework)',
       'variable shop: SEALED (production)',
+      'variable shop: PLAIN (production, preview)',
       'domain shop: next.example.org',
     ])
     const { code, out } = await run('--yes')
@@ -265,7 +274,7 @@ onBoth(
       changed.filter(([, count]) => Number(count) > 0),
       [
         ['project', 1],
-        ['variable', 1],
+        ['variable', 2],
         ['domain', 1],
       ],
     )
@@ -290,6 +299,17 @@ test('single projects are copied without what belongs to the account', async (t)
   )
   const absent = await run('--projects', 'docs,absent', '--yes')
   assert.deepEqual([absent.code, /no project "absent"/.test(absent.err)], [64, true])
+})
+
+test('settings that the plan here does not allow are refused by themselves', async (t) => {
+  const { there, here, run } = await openSides(t, 'sqlite')
+  await fill(there)
+  await here.operator('PATCH', `/operator/v1/accounts/${here.credentials.teamId}`, { plan: 'hobby' })
+  const { code, out } = await run('--projects', 'shop', '--yes')
+  assert.deepEqual(out.failed.map(({ what }: { what: string }) => what).sort(), ['shop: trustedIps'])
+  assert.deepEqual([code, out.counts.project.created, out.counts.variable.created], [1, 1, 5])
+  const { body } = await here.call('GET', `/v9/projects/shop?teamId=${here.credentials.teamId}`)
+  assert.deepEqual([body.framework, body.trustedIps, body.nodeVersion], ['nextjs', null, '22.x'])
 })
 
 test('an import says what is missing before it asks anybody', async (t) => {

@@ -1,7 +1,7 @@
 /** Three instances behind HAProxy on one PostgreSQL get another version under load, one by one: no request is refused. docs/scaling.md: Upgrade without a refusal. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -18,16 +18,28 @@ import { credentialsOf, type Home, newHome, type Running, start } from '../suppo
 import { root } from '../support/root.ts'
 import { freePort } from '../support/servers/free-port.ts'
 
+const NEWEST = `src/db/migrations/${Object.keys(MIGRATIONS).at(-1)}.ts`
 /** How long the load goes on between two instances. */
 const BETWEEN_MS = 1000
 
+/** TABLE from where is upgraded: the commit, and what it is called. */
+const EARLIER: Readonly<Record<string, () => string>> = {
+  'the commit before the newest migration': () =>
+    `${git('log', '--diff-filter=A', '-1', '--format=%H', '--', NEWEST)}^`,
+  'the newest version whose store is kept': newestKept,
+}
+
 withProgram('haproxy', 'haproxy', () => {
-  test('three instances get a newer version under load, and restart under load: no request is refused [postgres]', {
+  for (const [what, commitOf] of Object.entries(EARLIER)) rollFrom(what, commitOf)
+})
+
+function rollFrom(what: string, commitOf: () => string): void {
+  test(`three instances get a newer version under load, from ${what}, and restart under load: no request is refused [postgres]`, {
     timeout: 300_000,
   }, async (t) => {
     const home = await newHome(t, 'postgres')
     const ports = [await freePort(), await freePort(), await freePort()]
-    const older = unpackOlder(t)
+    const older = unpackOlder(t, what, commitOf)
     const words = (folder: string) => [process.execPath, join(folder, 'bin', 'berth.mjs')]
     const begin = (folder: string, port: number) =>
       start(t, home, { PORT: String(port), BERTH_EDGE_PORT: 'off', BERTH_LOG_LEVEL: 'error' }, words(folder))
@@ -79,26 +91,30 @@ withProgram('haproxy', 'haproxy', () => {
     assert.deepEqual([...found.broken, ...refused], [])
     assert.ok(ledger.acknowledged > 100, `${ledger.acknowledged}`)
   })
-})
+}
 
-/** The program as it was before the newest migration; undefined where the history is not here. */
-function unpackOlder(t: TestContext): string | undefined {
-  const newest = `src/db/migrations/${Object.keys(MIGRATIONS).at(-1)}.ts`
-  const git = (...words: string[]) => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim()
+/** The program as it was at a commit; undefined where the history is not here. */
+function unpackOlder(t: TestContext, what: string, commitOf: () => string): string | undefined {
   const folder = newFolder(t)
   try {
-    const commit = git('log', '--diff-filter=A', '-1', '--format=%H', '--', newest)
-    execFileSync('sh', ['-c', `git -C '${root}' archive '${commit}^' | tar -x -C '${folder}'`], { stdio: 'pipe' })
+    execFileSync('sh', ['-c', `git -C '${root}' archive '${commitOf()}' | tar -x -C '${folder}'`], { stdio: 'pipe' })
   } catch {
-    if (process.env.CI === 'true') throw new Error(`the history has no commit before ${newest}: clone all of it`)
-    console.error(
-      `\n*** SKIPPED: the history has no commit before ${newest}: nothing is known of an upgrade from there ***\n`,
-    )
+    if (process.env.CI === 'true') throw new Error(`the history does not have ${what}: clone all of it`)
+    console.error(`\n*** SKIPPED: the history does not have ${what}: nothing is known of an upgrade from there ***\n`)
     return undefined
   }
-  assert.equal(existsSync(join(folder, newest)), false)
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return folder
+}
+
+/** Of the commits whose stores are kept as fixtures, the last. */
+function newestKept(): string {
+  const kept = readdirSync(join(root, 'test', 'fixtures', 'stores'))
+  return git('rev-list', '--no-walk=sorted', '--max-count=1', ...kept)
+}
+
+function git(...words: string[]): string {
+  return execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim()
 }
 
 /** HAProxy in front of the instances, as docs/scaling.md has it, and a way to its commands. */
