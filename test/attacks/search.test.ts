@@ -1,24 +1,27 @@
 /** One account with very much in it searches without a pause: what a search takes, that it says what it left out, and what another account feels. docs/console.md: Search. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { projectName, seedStore, tokenOf } from '../../scripts/bench/seed.ts'
+import { FIRST_STAMP, projectName, seedStore, tokenOf } from '../../scripts/bench/seed.ts'
+import { addRows } from '../support/states.ts'
 import { ENGINES, openWorld, type World } from '../support/world.ts'
 import { sayFigure } from './form.ts'
 
 const PROJECTS = 41_000
-const VARIABLES_EACH = 6
+/** The projects that changed last have so many variables each: more than one search looks at, in more projects than it looks into. */
+const [RECENT, VARIABLES_EACH] = [1100, 24]
 const SEARCHES = 40
 /** On a machine that others use: what is measured is measured again, and the bound stays. */
 const ATTEMPTS = 4
 const MOST_P99_MS = 100
 
 for (const engine of ENGINES) {
-  test(`an account of 41,000 projects and 246,000 variables that searches all the time makes no other wait [${engine}]`, async (t) => {
+  test(`an account of 41,000 projects and as many domains that searches all the time makes no other wait [${engine}]`, async (t) => {
     const world = await openWorld(engine)
     t.after(() => world.close())
     const { teamId, token } = world.credentials
     const large = { accountId: teamId, projects: PROJECTS }
-    await seedStore(world.deps.db, { accounts: 1, projectsEach: 20, variables: VARIABLES_EACH, hosts: true, large })
+    await seedStore(world.deps.db, { accounts: 1, projectsEach: 20, variables: 0, hosts: true, large })
+    await addVariables(world)
     const search = (q: string) => ask(world, token, `/v1/search?teamId=${teamId}&q=${q}`)
 
     const last = (await search(projectName(PROJECTS - 1))).results
@@ -36,6 +39,40 @@ for (const engine of ENGINES) {
     for (let attempt = 0; attempt < ATTEMPTS && p99 >= MOST_P99_MS; attempt++) p99 = await beside(world, search)
     assert.ok(p99 < MOST_P99_MS, `${p99} ms`)
   })
+}
+
+async function addVariables(world: World): Promise<void> {
+  const recent = await world.deps.db.read
+    .selectFrom('project')
+    .select('id')
+    .where('account_id', '=', world.credentials.teamId)
+    .orderBy('updated_stamp', 'desc')
+    .limit(RECENT)
+    .execute()
+  const numbers = Array.from({ length: VARIABLES_EACH }, (_, n) => n)
+  const rows = recent.flatMap(({ id }) =>
+    numbers.map((n) => ({
+      project_id: id,
+      id: `env_${id}${n}`,
+      key: `VARIABLE_${n}`,
+      type: 'encrypted' as const,
+      targets: 'production',
+      git_branch: '',
+      sealed_value: 'x'.repeat(100),
+      value_version: 1,
+      value_bytes: 40,
+      version: 1,
+      created_stamp: FIRST_STAMP + n,
+      updated_at: 1,
+    })),
+  )
+  await addRows(world, 'env_var', rows)
+  const usage = { target: 'production', variables: VARIABLES_EACH, bytes: 40 * VARIABLES_EACH }
+  await addRows(
+    world,
+    'env_usage',
+    recent.map(({ id }) => ({ project_id: id, ...usage })),
+  )
 }
 
 type Answer = { results: { kind: string; name: string }[]; more: string[]; partial: string[] }

@@ -1,71 +1,49 @@
 /** Domains against DNS as the world runs it: a stock dnsmasq, several resolvers, and where a name points. */
 
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { Resolver } from 'node:dns/promises'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openDns } from '../../src/adapters/dns.ts'
-import { becomes } from '../support/becomes.ts'
 import { within } from '../support/bound.ts'
-import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
+import { lacking } from '../support/programs.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
+import { type Dnsmasq, hasDnsmasq, openDnsmasq } from '../support/servers/dnsmasq.ts'
 import { freePort } from '../support/servers/free-port.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const dns = await startDnsServer()
 after(() => dns.close())
 
-if (starts('dnsmasq', '--version')) {
-  const config = { BERTH_DNS_SERVERS: `127.0.0.1:${await freePort()}` }
-  onBothEngines('a domain is proven through a stock dnsmasq', (world) => proveThroughDnsmasq(world, config), config)
+if (hasDnsmasq) {
+  const dnsmasq = await openDnsmasq()
+  after(() => dnsmasq.close())
+  const config = { BERTH_DNS_SERVERS: dnsmasq.address }
+  onBothEngines('a domain is proven through a stock dnsmasq', (world) => proveThroughDnsmasq(world, dnsmasq), config)
 } else {
   const skip = lacking('dnsmasq', 'dnsmasq-base', 'names that it answers for')
   test('a domain is proven through a stock dnsmasq', { skip }, () => {})
 }
 
-async function proveThroughDnsmasq({ call, folder }: World, config: { BERTH_DNS_SERVERS: string }): Promise<void> {
+async function proveThroughDnsmasq({ call }: World, dnsmasq: Dnsmasq): Promise<void> {
   await call('POST', '/v10/projects', { name: 'web' })
   const add = async (name: string) => (await call('POST', '/v10/projects/web/domains', { name })).body.verification[0]
   const verify = (name: string) => call('POST', `/v9/projects/web/domains/${name}/verify`)
   const right = await add('www.example.com')
   const wrong = await add('example.org')
   const none = await add('example.net')
-  const port = config.BERTH_DNS_SERVERS.split(':')[1]!
-  // A comma ends a chunk there, unless the text is in quotes, which only the file knows.
-  const file = join(folder, 'dnsmasq.conf')
-  writeFileSync(
-    file,
-    [
-      'no-resolv',
-      'no-hosts',
-      'listen-address=127.0.0.1',
-      'bind-interfaces',
-      `port=${port}`,
-      'local=/com/org/net/',
-      `txt-record=${right.domain},v=spf1 -all`,
-      `txt-record=${right.domain},"${right.value}"`,
-      `txt-record=${wrong.domain},"${wrong.value}0"`,
-    ].join('\n'),
+  await dnsmasq.serve(
+    { domain: right.domain, value: 'v=spf1 -all' },
+    { domain: right.domain, value: `"${right.value}"` },
+    { domain: wrong.domain, value: `"${wrong.value}0"` },
   )
-  const server = spawn('dnsmasq', ['--keep-in-foreground', `--conf-file=${file}`, '--pid-file=', '--user='], {
-    stdio: 'ignore',
-    env: { ...process.env, PATH: WITH_SBIN },
-  })
-  try {
-    await answering(config.BERTH_DNS_SERVERS, right.domain)
-    const verified = await verify('www.example.com')
-    assert.equal(verified.status, 200, verified.text)
-    assert.equal(verified.body.verified, true)
-    const mismatch = await verify('example.org')
-    assert.equal(mismatch.body.error.code, 'txt_record_mismatch')
-    assert.ok(mismatch.body.error.message.includes(`${wrong.value}0`))
-    const missing = await verify('example.net')
-    assert.equal(missing.body.error.code, 'missing_txt_record', `${missing.text} ${none.domain}`)
-  } finally {
-    await ended(server)
-  }
+  const verified = await verify('www.example.com')
+  assert.equal(verified.status, 200, verified.text)
+  assert.equal(verified.body.verified, true)
+  const mismatch = await verify('example.org')
+  assert.equal(mismatch.body.error.code, 'txt_record_mismatch')
+  assert.ok(mismatch.body.error.message.includes(`${wrong.value}0`))
+  const missing = await verify('example.net')
+  assert.equal(missing.body.error.code, 'missing_txt_record', `${missing.text} ${none.domain}`)
+  await dnsmasq.stop()
   // With the server gone nothing is known, which is not the same as "no record".
   const silent = await verify('example.org')
   assert.equal(silent.status, 503)
@@ -181,22 +159,3 @@ onBothEngines(
   },
   { BERTH_DNS_SERVERS: dns.address },
 )
-
-async function answering(server: string, name: string): Promise<void> {
-  const resolver = new Resolver({ timeout: 200, tries: 1 })
-  resolver.setServers([server])
-  await becomes(() =>
-    resolver.resolveTxt(name).then(
-      () => true,
-      () => false,
-    ),
-  )
-}
-
-function ended(server: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (server.exitCode !== null) return resolve()
-    server.on('exit', () => resolve())
-    server.kill('SIGKILL')
-  })
-}

@@ -1,20 +1,7 @@
 /** Behind a real Caddy with on-demand TLS by its internal CA, with deploy/Caddyfile as it is. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { becomes } from '../support/becomes.ts'
-import {
-  answers,
-  arrived,
-  newFolder,
-  ONE,
-  openUpstream,
-  run,
-  TWO,
-  visitOverTls,
-  withProgram,
-} from '../support/clients/proxies.ts'
-import { root } from '../support/root.ts'
-import { freePort } from '../support/servers/free-port.ts'
+import { arrived, ONE, openUpstream, startCaddy, TWO, withProgram } from '../support/clients/proxies.ts'
 import { onBothEngines } from '../support/world.ts'
 import { SETTINGS } from '../support/worlds/deploy-world.ts'
 import { openSite } from '../support/worlds/edge-world.ts'
@@ -28,24 +15,7 @@ withProgram('caddy', 'caddy', () => {
       const upstream = await openUpstream(t)
       const { web, origin, pause, unpause, settle } = await openSite(world, upstream)
       await world.call('POST', '/v10/projects/web/domains', { name: 'claimed.com' })
-      const folder = newFolder(t)
-      const [http, https] = [await freePort(), await freePort()]
-      const env = {
-        HOME: folder,
-        XDG_DATA_HOME: folder,
-        XDG_CONFIG_HOME: folder,
-        BERTH_EDGE: new URL(origin).host,
-        BERTH_TLS_ISSUER: 'internal',
-        BERTH_HTTP_PORT: String(http),
-        BERTH_HTTPS_PORT: String(https),
-        BERTH_CADDY_ADMIN: 'off',
-        ...TOKEN,
-      }
-      const file = join(root, 'deploy', 'Caddyfile')
-      const caddy = run(t, 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], env)
-      await answers(`http://127.0.0.1:${http}`, caddy)
-      const visit = (host: string, path?: string, headers?: Record<string, string>) =>
-        visitOverTls(https, host, path, headers)
+      const { visit, https } = await startCaddy(t, { origin, token: TOKEN.BERTH_EDGE_TOKEN })
 
       const forged = {
         'x-edge-upstream': 'http://127.0.0.1:1',

@@ -89,7 +89,16 @@ function isTypedIn() {
   })
 }
 
+/** A page for everybody, such as the one that asks for a password, has another policy and its style in itself. Turbo would read it under the policy of this one. */
+function leave(event) {
+  const { redirected, url } = event.detail.fetchResponse.response
+  if (!redirected || /^\/console(\/|$)/.test(new URL(url).pathname)) return
+  event.preventDefault()
+  window.location.assign(url)
+}
+
 document.addEventListener('turbo:load', follow)
+document.addEventListener('turbo:before-fetch-response', leave)
 document.addEventListener('turbo:submit-start', () => {
   isSending = true
 })

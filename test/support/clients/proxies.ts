@@ -12,6 +12,7 @@ import { becomes } from '../becomes.ts'
 import { credentialsOf, type Home, start } from '../process.ts'
 import { lacking, starts, WITH_SBIN } from '../programs.ts'
 import { root } from '../root.ts'
+import { freePort } from '../servers/free-port.ts'
 import { askAt, type Said } from '../worlds/edge-world.ts'
 
 export const ONE = 'one.apps.example.net'
@@ -111,6 +112,29 @@ export async function visitOverTls(port: number, host: string, path = '/', heade
   let text = ''
   for await (const chunk of answer.setEncoding('utf8')) text += chunk
   return { status: answer.statusCode!, headers: answer.headers, text }
+}
+
+/** Starts a Caddy with deploy/Caddyfile as it is, its internal CA, and on-demand certificates. Gives what visits a host through it over TLS, and its port. */
+export async function startCaddy(t: TestContext, edge: { origin: string; token: string }) {
+  const folder = newFolder(t)
+  const [http, https] = [await freePort(), await freePort()]
+  const env = {
+    HOME: folder,
+    XDG_DATA_HOME: folder,
+    XDG_CONFIG_HOME: folder,
+    BERTH_EDGE: new URL(edge.origin).host,
+    BERTH_EDGE_TOKEN: edge.token,
+    BERTH_TLS_ISSUER: 'internal',
+    BERTH_HTTP_PORT: String(http),
+    BERTH_HTTPS_PORT: String(https),
+    BERTH_CADDY_ADMIN: 'off',
+  }
+  const file = join(root, 'deploy', 'Caddyfile')
+  const caddy = run(t, 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], env)
+  await answers(`http://127.0.0.1:${http}`, caddy)
+  const visit = (host: string, path?: string, headers?: Record<string, string>) =>
+    visitOverTls(https, host, path, headers)
+  return { visit, https }
 }
 
 /** The real program with a live site of two domains, of which TWO redirects to ONE, and where proxies ask it. */
