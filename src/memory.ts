@@ -112,7 +112,7 @@ function openEntries(limit: number) {
     }
     groups.remove(entry)
   }
-  /** Packs the large entry that was not used for longest. Where there is none, or the small ones have more than half of the room, one of them goes. */
+  /** Packs the large entry that was not used for longest. Where the small ones have more than half of the room, one of them goes. */
   const shrink = ({ large, small, smallBytes, bound }: Group) => {
     const entry = leastUsed(false || smallBytes > bound / 2 ? small : large)
     if (!canBePacked(entry)) return remove(entry)

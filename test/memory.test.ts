@@ -117,6 +117,7 @@ test('what can be packed is packed before it goes, is found in it, and is whole 
   unpacked = 0
   assert.equal(found(3, 4) + found(3, 4) + found(3, 4), 3)
   assert.equal(unpacked, 1, 'it was unpacked once, and then there was room')
+  assert.ok(memory.bytes() > 20_000, 'which it takes again')
   changes.raise(['project large 3'])
   assert.deepEqual([found(0, 20), memory.bytes()], [0, 0])
 
