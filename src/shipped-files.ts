@@ -10,6 +10,7 @@ const FILES = {
   passkeys: () => new URL('../dist/bundle/index.umd.min.js', import.meta.resolve('@simplewebauthn/browser')),
   'live script': () => new URL('pages/assets/live-script.js', import.meta.url),
   'search script': () => new URL('pages/assets/search-script.js', import.meta.url),
+  'controls script': () => new URL('pages/assets/controls-script.js', import.meta.url),
   'drop script': () => new URL('pages/assets/drop-script.js', import.meta.url),
 } satisfies Record<string, () => URL>
 

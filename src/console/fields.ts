@@ -91,7 +91,7 @@ ${rows}
 </tbody></table></div>`
 }
 
-/** A text to be copied: one click or tap chooses all of it. */
-export function copyable(text: string): Html {
-  return html`<code class="copy">${text}</code>`
+/** A text to be copied: one click or tap chooses all of it. With script a button beside it copies. `what`: what the button says that it copies. */
+export function copyable(text: string, what: string): Html {
+  return html`<code class="copy">${text}</code> <button type="button" class="quiet small copies" data-copy aria-label="Copy the ${what}">Copy</button>`
 }

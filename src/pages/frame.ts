@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Visitor } from '../access/session.ts'
 import type { Refusal } from '../refusal.ts'
-import { type Asset, DROP, LIVE, SCRIPT, SEARCH, STYLE } from './assets/assets.ts'
+import { type Asset, CONTROLS, DROP, LIVE, SCRIPT, SEARCH, STYLE } from './assets/assets.ts'
 import { STYLESHEET } from './assets/stylesheet.ts'
 import { TOKEN_FIELD } from './form.ts'
 import { escapeText, type Html, html } from './html.ts'
@@ -97,6 +97,7 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
 <title>${escapeText(page.title)} – Berth</title>
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
+<script type="module" src="${CONTROLS.path}" data-turbo-track="reload"></script>
 <script type="module" src="${DROP.path}" data-turbo-track="reload"></script>
 <script type="module" src="${SEARCH.path}" data-turbo-track="reload"></script>
 <script type="module" src="${LIVE.path}" data-turbo-track="reload"></script>${scriptTag(page)}

@@ -11,7 +11,7 @@ import type { Project, ProjectList } from '../../projects/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { askedTwice, button, countOf } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { copyable, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -143,7 +143,7 @@ ${notices(account, one)}
 <dt>State</dt><dd>${stateOf(one)}</dd>
 <dt>Installed</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
 <dt>Changed</dt><dd>${ago(one.updatedAt, ctx.now)}</dd>
-<dt>Id</dt><dd><code>${one.id}</code></dd>
+<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
 <section class="card"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
 ${projectsSection(ctx, account, one, projects, refused)}

@@ -8,7 +8,7 @@ import type { PersonList, WholePerson } from '../../people/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { button, heading, pageLinks, searchForm } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { copyable, sheet } from '../fields.ts'
 import { ago } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 import { removalForm, removalScreen } from './removal.ts'
@@ -179,7 +179,7 @@ ${faultOf(refused)}
 <section class="card"><dl class="facts">
 <dt>Email</dt><dd>${person.email}</dd>
 <dt>Name</dt><dd>${person.name ?? 'none'}</dd>
-<dt>Id</dt><dd><code>${person.id}</code></dd>
+<dt>Id</dt><dd>${copyable(person.id, 'id')}</dd>
 <dt>Plan</dt><dd>${person.plan}</dd>
 <dt>Made</dt><dd>${ago(person.createdAt, ctx.now)}</dd>
 <dt>Last seen</dt><dd>${person.lastSeenAt === null ? 'not yet' : ago(person.lastSeenAt, ctx.now)}</dd>

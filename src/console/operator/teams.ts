@@ -8,7 +8,7 @@ import type { TeamList, WholeTeam } from '../../people/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { heading, pageLinks, searchForm } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { copyable, sheet } from '../fields.ts'
 import { ago } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 import { removalForm, removalScreen } from './removal.ts'
@@ -138,7 +138,7 @@ async function showTeam(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>
 ${faultOf(refused)}
 <section class="card"><dl class="facts">
 <dt>Name</dt><dd>${team.name}</dd>
-<dt>Id</dt><dd><code>${team.id}</code></dd>
+<dt>Id</dt><dd>${copyable(team.id, 'id')}</dd>
 <dt>Plan</dt><dd>${team.plan}</dd>
 <dt>Projects</dt><dd>${team.projectCount}</dd>
 <dt>Made</dt><dd>${ago(team.createdAt, ctx.now)}</dd>

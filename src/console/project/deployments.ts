@@ -10,7 +10,7 @@ import type { Project } from '../../projects/schema.ts'
 import { refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { faultOf, type Refused } from '../action.ts'
-import { type Choice, select, sheet } from '../fields.ts'
+import { type Choice, copyable, select, sheet } from '../fields.ts'
 import { accountIn, may, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -154,7 +154,7 @@ ${faultOf(refused)}
 <dt>Target</dt><dd>${one.target ?? 'preview'}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}
 <dt>Address</dt><dd><a href="https://${one.url}" rel="noreferrer">${one.url}</a></dd>
-<dt>Deployment id</dt><dd><code class="copy">${one.id}</code></dd>
+<dt>Deployment id</dt><dd>${copyable(one.id, 'id')}</dd>
 <dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
 ${one.ready !== undefined && html`<dt>Ready</dt><dd>${ago(one.ready, ctx.now)}</dd>`}
 </dl></section>

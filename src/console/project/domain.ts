@@ -123,7 +123,7 @@ function challenge(
   if (verification === undefined) return undefined
   return html`<section class="card"><h2>Prove that it is yours</h2>
 <p>Add this record where the DNS of the domain is managed. Then verify: it is looked up at once.</p>
-${verification.map(({ type, domain, value }) => html`<dl class="facts"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(domain)}</dd><dt>Value</dt><dd>${copyable(value)}</dd></dl>`)}
+${verification.map(({ type, domain, value }) => html`<dl class="facts"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(domain, 'name')}</dd><dt>Value</dt><dd>${copyable(value, 'value')}</dd></dl>`)}
 ${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form>`}</section>`
 }
 
@@ -150,7 +150,7 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
 ${
   records.length > 0
     ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
-${records.map(([type, value]) => html`<dl class="facts card"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(params.domain!)}</dd><dt>Value</dt><dd>${copyable(value)}</dd></dl>`)}`
+${records.map(([type, value]) => html`<dl class="facts card"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(params.domain!, 'name')}</dd><dt>Value</dt><dd>${copyable(value, 'value')}</dd></dl>`)}`
     : html`<p class="soft">The operator of this service has not said where its edge is, so any address counts.</p>`
 }
 <p><a href="${domainPath(account, project, params.domain!)}">Back to ${params.domain}</a></p>`,

@@ -6,7 +6,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import type { Project } from '../../projects/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
-import { sheet } from '../fields.ts'
+import { copyable, sheet } from '../fields.ts'
 import { accountIn, may, projectPath, showPage } from '../frame.ts'
 import { ASKED_FOR_NAMES, namesOf } from '../people.ts'
 import { ago } from '../time.ts'
@@ -56,7 +56,7 @@ ${attention(await whatNeedsAttention(ctx, account, project))}
 <dt>State</dt><dd>${state(project)}</dd>
 <dt>Production</dt><dd>${production(account, project, ctx.now)}</dd>
 <dt>Framework</dt><dd>${project.framework ?? 'none'}</dd>
-<dt>Project id</dt><dd><code class="copy">${project.id}</code></dd>
+<dt>Project id</dt><dd>${copyable(project.id, 'id')}</dd>
 <dt>Made</dt><dd>${ago(project.createdAt, ctx.now)}</dd>
 ${project.transferredFromAccountId !== undefined && html`<dt>Came from</dt><dd>another account, ${ago(project.transferCompletedAt ?? project.updatedAt, ctx.now)}</dd>`}
 </dl></section>

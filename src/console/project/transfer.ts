@@ -85,7 +85,7 @@ async function showCode(ctx: ConsoleCtx, params: ScreenInput['params'], code: st
       title: 'The code',
       body: html`<div class="top"><h1>The code is made</h1></div>
 <section class="stack card"><p>It is shown this once. Give it to a member of the other account: they open their account in the console and choose <em>Take a project over</em>.</p>
-<p>${copyable(code)}</p>
+<p>${copyable(code, 'code')}</p>
 <p class="soft small">It works once, and for 24 hours. A new code ends this one.</p></section>
 <p><a href="${projectPath(account, params.name!)}">Back to ${params.name}</a></p>`,
     },

@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { MadeOwnTeam } from '../../people/own-team.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { area, select } from '../fields.ts'
+import { area, copyable, select } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 
 const SETTINGS = '/console/t/:slug/settings'
@@ -95,7 +95,7 @@ ${select(
 )}
 ${isOwner && html`<p class="actions"><button>Save</button></p>`}
 </form>
-<section class="card"><h2>Team</h2><dl class="facts"><dt>Id</dt><dd><code>${team.id}</code></dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${team.membership.role}</dd></dl></section>`,
+<section class="card"><h2>Team</h2><dl class="facts"><dt>Id</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${team.membership.role}</dd></dl></section>`,
     },
   )
 }

@@ -5,7 +5,7 @@ import { type ConsoleCtx, consoleScreen, type PersonCtx, type Screen, type Scree
 import type { Delivery } from '../../webhooks/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
 import { button, countOf } from '../controls.ts'
-import { sheet } from '../fields.ts'
+import { copyable, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -106,7 +106,7 @@ ${faultOf(refused)}
 <dt>Written</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
 ${one.dueAt !== null && html`<dt>Next attempt</dt><dd>${ago(one.dueAt, ctx.now)}</dd>`}
 <dt>webhook-id</dt><dd><code>${one.eventId ?? 'not kept'}</code></dd>
-<dt>Id</dt><dd><code>${one.id}</code></dd>
+<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
 ${requestOf(account, one)}
 ${attemptsOf(one, ctx.now)}`,

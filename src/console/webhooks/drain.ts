@@ -8,6 +8,7 @@ import { Type } from '../../schema/builder.ts'
 import type { Delivery, DeliveryList } from '../../webhooks/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
 import { askedTwice, button, pageLinks } from '../controls.ts'
+import { copyable } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 import { deliveryTable, sendButton, statusForm } from './deliveries.ts'
@@ -116,7 +117,7 @@ function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Drain): Html {
 <dt>Environments</dt><dd>${deployment.environments.map((name) => html`<span class="tag">${name}</span> `)}</dd>
 <dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
 <dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
-<dt>Id</dt><dd><code>${one.id}</code></dd>
+<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl>
 ${may(account, 'drain:write') && one.heldAt === undefined && switchButton(ctx, path, one)}
 ${one.heldAt !== undefined && may(account, 'installation:grant') && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`

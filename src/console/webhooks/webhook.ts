@@ -8,7 +8,7 @@ import { Type } from '../../schema/builder.ts'
 import type { DeliveryList, RangeReplayed, Webhook, WebhookTested } from '../../webhooks/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { askedTwice, button, pageLinks } from '../controls.ts'
-import { select } from '../fields.ts'
+import { copyable, select } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 import { deliveryTable, indented, sendButton, statusForm } from './deliveries.ts'
@@ -166,7 +166,7 @@ function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook): Html {
 <dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
 ${one.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${one.configurationId}`)}">an integration</a></dd>`}
 <dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
-<dt>Id</dt><dd><code>${one.id}</code></dd>
+<dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl>
 ${one.disabledAt !== undefined && may(account, 'webhook:write') && button(ctx, `${path}/enable`, 'Enable it', { look: '' })}
 ${one.heldAt !== undefined && grants && button(ctx, `${path}/take-over`, 'Take it over', { look: '' })}</section>`

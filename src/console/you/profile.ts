@@ -14,6 +14,7 @@ import { askForEmail, changeProfile, confirmEmail, findEmailChange } from '../..
 import type { Refusal } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { faultOf, field, type Refused, refusedOf } from '../action.ts'
+import { copyable } from '../fields.ts'
 import { personPath, showPage } from '../frame.ts'
 
 const PROFILE = personPath()
@@ -113,7 +114,7 @@ ${field('username', 'Username', { value: row.slug, required: true, ...(!ofEmail 
 <p>${row.email ?? 'none'}</p>
 ${ctx.deps.config.mail.smtp === undefined ? html`<p class="soft">This service sends no email, so whoever runs it changes yours.</p>` : emailForm(ctx, ofEmail ? refused : undefined)}
 </section>
-<section class="card"><h2>Account</h2><dl class="facts"><dt>Id</dt><dd><code>${row.id}</code></dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
+<section class="card"><h2>Account</h2><dl class="facts"><dt>Id</dt><dd>${copyable(row.id, 'id')}</dd><dt>Plan</dt><dd>${row.plan}</dd></dl>
 <p><a href="/invitations">Invitations to teams</a></p></section>`,
     },
   )

@@ -1,4 +1,4 @@
-/** The files that pages of the console load: the stylesheet, Turbo, what takes dropped files, what leads into the search, and what keeps a page as the store is. Each has the hash of its bytes in its path, so a browser keeps it for good. */
+/** The files that pages of the console load: the stylesheet, Turbo, what closes menus and copies texts, what takes dropped files, what leads into the search, and what keeps a page as the store is. Each has the hash of its bytes in its path, so a browser keeps it for good. */
 import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Probe } from '../../http/open-page.ts'
@@ -11,6 +11,7 @@ export type Asset = { path: string; contentType: string; bytes: Buffer; zipped: 
 
 export const STYLE: Asset = assetOf('console', 'css', 'text/css', Buffer.from(STYLESHEET + CONSOLE_STYLESHEET))
 export const SCRIPT: Asset = scriptOf('turbo', 'turbo')
+export const CONTROLS: Asset = scriptOf('controls', 'controls script')
 export const DROP: Asset = scriptOf('drop', 'drop script')
 export const SEARCH: Asset = scriptOf('search', 'search script')
 export const LIVE: Asset = scriptOf('live', 'live script')

@@ -91,6 +91,8 @@ export const CONSOLE_STYLESHEET = `
 .console form.filter > div { flex: 1 1 11rem }
 .console form.filter label { margin: 0 0 .25rem; font-size: .875rem }
 .console .copy { user-select: all; cursor: copy }
+.console .copies { display: none; min-height: 1.75rem; padding: 0 .5rem; margin-left: .5rem }
+@media (scripting: enabled) { .console .copies { display: inline-flex } }
 .console textarea.tall { min-height: 16rem }
 .console .field-fault { margin: .25rem 0 0 }
 .console .notice h2 { margin: 0 0 .5rem; font-size: 1rem }

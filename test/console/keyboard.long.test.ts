@@ -1,0 +1,167 @@
+/**
+ * The main pages of the console by keyboard alone, in a real Chromium: each stop of Tab is seen, in the order of the page, and there is a
+ * way out. docs/console.md: By keyboard.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { givePassword } from '../support/clients/browser-client.ts'
+import { findChromium, openChromium, openWindow, signInTo } from '../support/clients/chromium.ts'
+import { lacking } from '../support/programs.ts'
+import { openWorld, type World } from '../support/world.ts'
+
+const chromium = findChromium()
+const WEB = '/console/t/admin/projects/web'
+const PAGES = [
+  '/console/t/admin',
+  '/console/t/admin/new',
+  WEB,
+  `${WEB}/variables`,
+  `${WEB}/variables/new`,
+  `${WEB}/variables/import`,
+  `${WEB}/domains/www.example.com`,
+  `${WEB}/deployments`,
+  `${WEB}/settings`,
+  '/console/t/team/members',
+  '/console/t/team/settings',
+  '/console/account',
+  '/console/account/security',
+  '/console/account/tokens/new',
+  '/console/operator',
+  '/console/operator/people',
+  '/console/operator/timers',
+]
+/** More stops than a page of the walk has. */
+const MOST_STOPS = 150
+
+/** What can be reached by Tab, as the page says: each is marked with its place in the document. */
+const MARK = `(() => {
+  const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+  const shown = all.filter((one) => !one.disabled && one.type !== 'hidden' && one.checkVisibility({ visibilityProperty: true }))
+  shown.forEach((one, at) => one.setAttribute('data-stop', at))
+  return shown.length
+})()`
+/** The stop where the focus is, and whether it is seen: it is in the window, and has a line around it. */
+const WHERE = `(() => {
+  const one = document.activeElement
+  if (one === null || one === document.body) return undefined
+  const { top, bottom, left, right, width, height } = one.getBoundingClientRect()
+  const { outlineStyle, outlineWidth } = getComputedStyle(one)
+  return {
+    stop: Number(one.getAttribute('data-stop') ?? -1),
+    about: one.outerHTML.slice(0, 150),
+    isInWindow: width > 0 && height > 0 && bottom > 0 && top < innerHeight && right > 0 && left < innerWidth,
+    hasLine: outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2,
+  }
+})()`
+type Stop = { stop: number; about: string; isInWindow: boolean; hasLine: boolean }
+
+async function open(world: World): Promise<void> {
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  await world.call('POST', '/v10/projects/web/env', { key: 'A', value: '1', target: ['preview'] })
+  await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
+  await givePassword(world, world.credentials.userId)
+}
+
+/** Presses Tab until the focus leaves the page, and says where it stopped. */
+async function tabThrough(page: Page): Promise<Stop[]> {
+  const stops: Stop[] = []
+  while (stops.length < MOST_STOPS) {
+    await page.keyboard.press('Tab')
+    const stop = await page.evaluate<Stop | undefined>(WHERE)
+    if (stop === undefined || (stops.length > 0 && stop.stop === stops[0]!.stop)) return stops
+    stops.push(stop)
+  }
+  return stops
+}
+
+async function inWindow(run: (page: Page, origin: string) => Promise<void>, width = 1280): Promise<void> {
+  const world = await openWorld('sqlite')
+  const browser = await openChromium(chromium!)
+  try {
+    await open(world)
+    const origin = await world.listen()
+    const { page, complaints } = await openWindow(browser, width, true)
+    await signInTo(page, origin)
+    await run(page, origin)
+    assert.deepEqual(complaints, [])
+  } finally {
+    await browser.close()
+    await world.close()
+  }
+}
+
+for (const width of [1280, 390])
+  test(`each stop of Tab is seen, in the order of the page, and the last one leads out, ${width} wide`, async (t) => {
+    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether pages work by keyboard'))
+    await inWindow(async (page, origin) => {
+      for (const path of PAGES) {
+        await page.goto(`${origin}${path}`)
+        const count = await page.evaluate<number>(MARK)
+        // Pages that begin with a field begin at it: the walk begins at the top.
+        await page.evaluate('document.activeElement?.blur()')
+        const stops = await tabThrough(page)
+        assert.ok(stops.length > 5 && stops.length < MOST_STOPS, `${path}: ${stops.length} stops`)
+        for (const { about, isInWindow, hasLine } of stops)
+          assert.deepEqual([isInWindow, hasLine], [true, true], `${path}: ${about} is not seen`)
+        const order = stops.map(({ stop }) => stop)
+        assert.deepEqual(
+          order,
+          [...new Set(order)].toSorted((one, two) => one - two),
+          `${path}: the order`,
+        )
+        assert.deepEqual(order, [...Array(count).keys()], `${path}: each is reached`)
+      }
+    }, width)
+  })
+
+test('the first stop leads past the bar and the tabs', async (t) => {
+  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether pages work by keyboard'))
+  await inWindow(async (page, origin) => {
+    await page.goto(`${origin}${WEB}`)
+    await page.keyboard.press('Tab')
+    assert.match((await page.evaluate<Stop>(WHERE)).about, /class="skip"/)
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate(`document.activeElement.closest('main') !== null`), true)
+  })
+})
+
+test('a menu opens by Enter, is walked through, and closes by Escape, by leaving it and by a click beside it', async (t) => {
+  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether menus work by keyboard'))
+  await inWindow(async (page, origin) => {
+    await page.goto(`${origin}${WEB}`)
+    const isOpen = () => page.evaluate<boolean>(`document.querySelector('details.menu').open`)
+    const summary = page.locator('details.menu > summary').first()
+    await summary.focus()
+    await page.keyboard.press('Enter')
+    assert.equal(await isOpen(), true)
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate(`document.activeElement.closest('details.menu') !== null`), true)
+    await page.keyboard.press('Escape')
+    assert.equal(await isOpen(), false)
+    assert.equal(await page.evaluate(`document.activeElement.tagName`), 'SUMMARY')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Shift+Tab')
+    assert.equal(await isOpen(), false, 'the focus left it')
+    await summary.click()
+    assert.equal(await isOpen(), true)
+    await page.locator('h1').click()
+    assert.equal(await isOpen(), false)
+  })
+})
+
+test('a text is copied by its button', async (t) => {
+  if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether a record can be copied'))
+  await inWindow(async (page, origin) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
+    await page.goto(`${origin}${WEB}/domains/www.example.com`)
+    const record = page.locator('dt:text-is("Value") + dd')
+    await record.getByRole('button').focus()
+    await page.keyboard.press('Enter')
+    await record.getByText('Copied').waitFor()
+    const value = await record.locator('code').innerText()
+    assert.match(value, /^berth-domain-verify=/)
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), value)
+  })
+})
