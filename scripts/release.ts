@@ -4,30 +4,31 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildRelease } from './release/build.ts'
 import { changesOf } from './release/papers.ts'
 
 const root = join(import.meta.dirname, '..')
-const USAGE = `npm run release -- [--no-tests] [--to FOLDER]
+const USAGE = `npm run release -- [--no-tests]
   --no-tests: for a trial. The result is named "unreleased".`
 /** npm run check makes these steps too; without its tests they are made here. */
 const DOCUMENTS = ['openapi', 'commands', 'settings', 'data-model']
 
 try {
-  const { values } = parseArgs({
-    options: { 'no-tests': { type: 'boolean' }, to: { type: 'string', default: 'release' } },
-  })
-  await release(values['no-tests'] === true, resolve(root, values.to))
+  const { values } = parseArgs({ options: { 'no-tests': { type: 'boolean' } } })
+  await release(values['no-tests'] === true)
 } catch (error) {
   const isUsage = (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')
   process.stderr.write(`release: ${(error as Error).message}\n${isUsage ? `${USAGE}\n` : ''}`)
   process.exit(isUsage ? 64 : 1)
 }
 
-async function release(isTrial: boolean, to: string): Promise<void> {
+async function release(isTrial: boolean): Promise<void> {
   const { version: named } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const to = join(root, 'release')
+  const machine = `${process.platform}-${process.arch}`
+  if (machine !== 'linux-x64') throw new Error(`a release is made on linux-x64, and this is ${machine}`)
   const changed = git('status', '--porcelain')
   if (changed !== '') throw new Error(`the work tree is not clean; commit or remove:\n${changed}`)
   const notes = changesOf(isTrial ? 'Unreleased' : named)

@@ -40,7 +40,8 @@ export function makeImage(executable: string, licences: string, source: Source, 
 
 function configOf(source: Source, diffId: string): object {
   const { settings } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'runtime.json'), 'utf8'))
-  const env = { PATH: '/', HOST: '0.0.0.0', BERTH_DATA: '/data', ...settings }
+  // SQLite sorts what is large in a file, and no other folder takes one.
+  const env = { PATH: '/', HOST: '0.0.0.0', BERTH_DATA: '/data', SQLITE_TMPDIR: '/data', ...settings }
   return {
     created: source.moment,
     architecture: 'amd64',

@@ -13,7 +13,8 @@ export function billOfMaterials(version: string): string {
   const said = JSON.parse(execFileSync('npm', words, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }))
   const { serialNumber: _, metadata, ...rest } = said
   const { timestamp: __, tools: ___, ...described } = metadata
-  described.component.version = version
+  // npm names it by the folder.
+  Object.assign(described.component, { name: 'berth', version })
   const bill = { ...rest, metadata: described }
   const uuid = hash('sha256', JSON.stringify(bill)).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
   return `${JSON.stringify({ ...bill, serialNumber: `urn:uuid:${uuid}` }, null, 2)}\n`

@@ -1,0 +1,85 @@
+/** What `npm run release` refuses, in a repository of its own. Nothing is built. docs/releasing.md. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { root } from '../support/root.ts'
+
+let copy = ''
+const path = (name: string) => join(copy, name)
+
+before(() => {
+  copy = mkdtempSync(join(tmpdir(), 'berth-refused-'))
+  const listed = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
+  for (const name of listed.split('\0').filter((name) => name !== '' && existsSync(join(root, name)))) {
+    mkdirSync(dirname(path(name)), { recursive: true })
+    cpSync(join(root, name), path(name))
+  }
+  symlinkSync(join(root, 'node_modules'), path('node_modules'))
+  appendFileSync(path('.gitignore'), 'node_modules\n')
+  git('init', '--quiet')
+  change('package.json', (text) => text.replace(/"version": "[^"]+"/, '"version": "9.8.7"'))
+})
+
+after(() => rmSync(copy, { recursive: true, force: true }))
+
+function git(...words: string[]): void {
+  const who = ['-c', 'user.name=somebody', '-c', 'user.email=somebody@example.com', '-c', 'commit.gpgsign=false']
+  execFileSync('git', [...who, ...words], { cwd: copy })
+}
+
+function change(name: string, make: (text: string) => string): void {
+  const text = readFileSync(path(name), 'utf8')
+  assert.notEqual(make(text), text, name)
+  writeFileSync(path(name), make(text))
+  git('add', '--all')
+  git('commit', '--quiet', '--message', name)
+}
+
+/** What the command said, which must have ended with 1 and made nothing. */
+function refused(...words: string[]): string {
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` }
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/release.ts', ...words], {
+    cwd: copy,
+    encoding: 'utf8',
+    env,
+  })
+  assert.deepEqual([status, existsSync(path('release'))], [1, false], stderr)
+  return stderr
+}
+
+test('a version without a section in the changelog is refused', () => {
+  assert.match(refused(), /CHANGELOG\.md has no section \[9\.8\.7\]: write it/)
+})
+
+test('a work tree that is not clean is refused, with the files that are not', () => {
+  writeFileSync(path('left-over.txt'), '')
+  for (const words of [[], ['--no-tests']])
+    assert.match(refused(...words), /not clean; commit or remove:\n.*left-over\.txt/)
+  rmSync(path('left-over.txt'))
+})
+
+test('a red test is refused', () => {
+  change('CHANGELOG.md', (text) => text.replace('## [Unreleased]', '## [Unreleased]\n\n## [9.8.7]'))
+  change('package.json', (text) =>
+    text.replace(/"(pre)?check": "[^"]+"/g, (_, pre = '') => `"${pre}check": "exit ${pre ? 0 : 1}"`),
+  )
+  assert.match(refused(), /npm run check failed: see above/)
+})
+
+test('a generated document that is stale is refused, also for a trial', () => {
+  // The generated documents tell the version, which was changed by hand.
+  assert.match(refused('--no-tests'), /docs\/api\/openapi\.json is stale.*--check failed: see above/s)
+})
