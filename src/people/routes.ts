@@ -1,8 +1,8 @@
 import { operatorRoute, route } from '../http/route.ts'
 import { findAccount } from '../model/account.ts'
-import { removeSecondFactors } from '../second-factor/second-factor.ts'
 import { EMPTYING_EVENTS } from './empty-account.ts'
 import { listAllTeams, listAllTokens, listPeople } from './list.ts'
+import { removeLostFactors } from './lost-factors.ts'
 import { createOwnTeam, MadeOwnTeam, NewOwnTeam } from './own-team.ts'
 import { removeTeam, removeUser } from './remove.ts'
 import { revokeToken } from './revoke.ts'
@@ -64,10 +64,10 @@ export const peopleRoutes = [
     method: 'DELETE',
     path: '/operator/v1/users/:userId/second-factors',
     operationId: 'operatorRemoveSecondFactors',
-    summary: 'Remove the one-time codes, passkeys and recovery codes of a user who lost them',
+    summary: 'Remove the one-time codes, passkeys and recovery codes of a user who lost them, and end their sessions',
     tag,
     load: findAccount,
-    run: removeSecondFactors,
+    run: removeLostFactors,
     refuses: ['not_found'],
     status: 204,
   }),

@@ -70,19 +70,20 @@ export async function renewRecoveryCodes(ctx: Ctx, userId: string): Promise<stri
   return makeRecoveryCodes(ctx.db, userId)
 }
 
-/** Removes all factors of a person who lost them; the operator does. The person is told by mail. A person without any stays as they are. */
-export async function removeSecondFactors(ctx: Ctx, user: Row<'account'>): Promise<void> {
+/** Removes all factors of a person who lost them; the operator does. The person is told by mail. False: the person had none, and stays as they are. */
+export async function removeSecondFactors(ctx: Ctx, user: Row<'account'>): Promise<boolean> {
   const had = await hasSecondFactor(ctx.db, user.id)
   await removeTotp(ctx, user.id)
   await ctx.db.deleteFrom('passkey').where('user_id', '=', user.id).execute()
   await removeRecoveryCodes(ctx.db, user.id)
-  if (!had) return
+  if (!had) return false
   await tell(
     ctx,
     user.id,
     'Your second factors were removed',
-    'The operator of this service removed your one-time codes, passkeys and recovery codes. Your password alone signs you in now. Set up a second factor again.',
+    'The operator of this service removed your one-time codes, passkeys and recovery codes. You are signed out everywhere. Your password alone signs you in now. Set up a second factor again.',
   )
+  return true
 }
 
 async function tell(ctx: Ctx, userId: string, subject: string, sentence: string): Promise<void> {

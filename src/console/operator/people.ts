@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { PersonList, WholePerson } from '../../people/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { button, heading, pageLinks, searchForm } from '../controls.ts'
+import { askedTwice, button, countOf, heading, pageLinks, searchForm } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
 import { ago } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
@@ -88,6 +88,16 @@ export const peopleScreens: readonly Screen[] = [
     param: 'userId',
     shows: 'operatorGetUser',
     again: showPerson,
+  }),
+  action({
+    path: `${ONE}/second-factors`,
+    name: 'consoleRemoveSecondFactors',
+    asks: 'operatorRemoveSecondFactors',
+    shows: ['operatorGetUser'],
+    wish: ({ params }) => ({ params: { userId: params.id! } }),
+    to: (_, { params }) => operatorPath('people', params.id!),
+    again: showPerson,
+    fresh: true,
   }),
   action<typeof Change, Made>({
     path: `${ONE}/link`,
@@ -199,6 +209,8 @@ ${sheet(
 <h2>Password</h2>
 <section class="card"><p>A link sets a new password, lifts a lock after wrong ones, and ends every session. It goes to ${person.email} too.</p>
 ${button(ctx, `${path}/link`, 'Make a link to set a password', { look: 'quiet', showsOnce: true })}</section>
+<h2>Second factors</h2>
+<section class="card">${secondFactors(ctx, person)}</section>
 <h2>What they may do</h2>
 <section class="card"><p>${operator ? 'They are an operator: these pages are open to them.' : 'These pages are not open to them.'}</p>
 ${button(ctx, `${path}/operator`, operator ? 'Make them no operator' : 'Make them an operator', { look: 'quiet', fields: operator ? {} : { operator: 'true' } })}</section>
@@ -212,4 +224,18 @@ ${removalForm(ctx, path, {
   refused,
 })}`,
   })
+}
+
+/** What somebody signs in with besides the password, and the button for somebody who lost it. */
+function secondFactors(ctx: ConsoleCtx, { id, username, email, secondFactors }: Static<typeof WholePerson>): Html {
+  const { oneTimeCodes, passkeys } = secondFactors
+  if (!oneTimeCodes && passkeys === 0) return html`<p>They have none: their password alone signs them in.</p>`
+  const words = [oneTimeCodes && 'one-time codes', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean)
+  return html`<p>They have ${words.join(' and ')}.</p>
+${askedTwice(
+  ctx,
+  `${operatorPath('people', id)}/second-factors`,
+  'Remove their second factors',
+  `For somebody who lost them. Be sure that it is ${username} who asks: their password alone signs them in then. Their sessions end, and a letter goes to ${email}.`,
+)}`
 }

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { operatorScreens } from '../../../src/console/operator/screens.ts'
 import { becomes } from '../../support/becomes.ts'
 import { openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
+import { setUpCodes } from '../../support/clients/second-factor.ts'
+import { lettersOf } from '../../support/letters.ts'
 import { endDeliveries, tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { makeIntegration } from '../../support/worlds/integration-world.ts'
@@ -65,6 +67,43 @@ onBothEngines('an operator invites somebody, who sets a password, and suspends a
   const line = entries.find(({ type }: { type: string }) => type === 'operatorUpdateUser')!
   assert.equal(line.actor.id, world.credentials.userId, 'the log names the person')
 })
+
+onBothEngines(
+  'an operator removes the second factors of somebody who lost them: their sessions end, and they are told',
+  async (world) => {
+    const ada = await world.user('ada')
+    const theirs = await signedIn(world, ada.id, 'ada')
+    const operator = await signedIn(world)
+    const path = `${ROOT}/people/${ada.id}`
+    assert.match((await operator.get(path)).text, /They have none: their password alone signs them in/)
+    await setUpCodes(world, theirs)
+    const shown = await operator.get(path)
+    assert.match(shown.text, /They have one-time codes\./)
+    assert.match(shown.text, /<details class="twice">[\s\S]*Be sure that it is ada who asks/)
+    // Whoever is no operator removes nothing, and neither does an operator who gave no proof of late.
+    await theirs.get('/invitations')
+    assert.equal((await theirs.post(`${path}/second-factors`)).status, 401)
+    assert.match((await theirs.get('/invitations')).text, /Invitations/)
+    await operator.get(path)
+    assert.equal((await operator.post(`${path}/second-factors`)).location, path)
+    assert.match((await operator.get(path)).text, /They have none/)
+    assert.equal((await theirs.get('/invitations')).location, '/sign-in?return=%2Finvitations', 'the session has ended')
+    const letter = (await lettersOf(world)).find(({ subject }) => subject === 'Your second factors were removed')!
+    assert.deepEqual([letter.recipient, /signed out everywhere/.test(letter.body_text)], ['ada@example.com', true])
+    const { entries } = (await world.operator('GET', '/operator/v1/audit?type=operatorRemoveSecondFactors')).body
+    assert.deepEqual(
+      entries.map(({ actor, subjectId }: { actor: { id: string }; subjectId: string }) => [actor.id, subjectId]),
+      [[world.credentials.userId, ada.id]],
+    )
+    // Of somebody without a factor nothing changes: their session goes on.
+    await theirs.get('/sign-in')
+    assert.equal((await theirs.post('/sign-in', { name: 'ada', password: PASSWORD })).status, 303)
+    assert.equal((await operator.post(`${path}/second-factors`)).location, path)
+    assert.equal((await theirs.get('/invitations')).status, 200)
+    world.deps.clock.set(world.deps.clock.now() + 3_600_000)
+    assert.match((await operator.post(`${path}/second-factors`)).text, /Confirm that it is you/)
+  },
+)
 
 onBothEngines(
   'a team is made and its plan set; a token ended; a key rotated and retired; a timer run; an integration removed',
