@@ -93,7 +93,7 @@ export const LIMITS = {
   'client-address-failures': { total: 100, seconds: 60, failures: true },
   /** Codes that an app may not exchange: for each client and address. */
   'code-failures': { total: 60, seconds: 60, failures: true },
-  /** Wrong passwords: for each address. */
+  /** Wrong passwords and codes, and failed sign-ins by the provider: for each address. */
   'sign-in-failures': { total: 100, seconds: 60, failures: true, mayReturn: true },
   /** Letters to addresses that a person wants as their email: for each person. */
   'email-changes': { total: 10, seconds: 3600 },

@@ -29,7 +29,9 @@ const select = prepared<{ hash: string }, SessionRow>((db, value) =>
     .innerJoin('account', 'account.id', 'session.user_id')
     .select(['account.id as user_id', 'account.slug', 'account.name', 'account.operator_at'])
     .select(['session.used_at', 'session.expires_at', 'session.created_at', 'session.confirmed_at'])
-    .where('session.hash', '=', value.hash),
+    .where('session.hash', '=', value.hash)
+    // Whoever is suspended is let in by nothing, however a session of theirs began.
+    .where('account.suspended_at', 'is', null),
 )
 
 /** Who is signed in by this secret; undefined when nobody is, or no longer. */

@@ -27,7 +27,7 @@ export async function makePasswordLink(ctx: OperatorCtx, user: Row<'account'>) {
   return { url, expiresAt }
 }
 
-/** Whose password a link sets. Refuses: password_link_spent 404 (unknown, used, replaced, too old). */
+/** Whose password a link sets. Refuses: password_link_spent 404 (unknown, used, replaced, too old, of somebody who is suspended). */
 export async function findPasswordLink(ctx: Pick<OperatorCtx, 'db' | 'now'>, secret: string): Promise<Row<'account'>> {
   const user = await ctx.db
     .selectFrom('password_link')
@@ -36,6 +36,7 @@ export async function findPasswordLink(ctx: Pick<OperatorCtx, 'db' | 'now'>, sec
     .where('password_link.hash', '=', fingerprint(secret))
     .where('password_link.used_at', 'is', null)
     .where('password_link.expires_at', '>', ctx.now)
+    .where('account.suspended_at', 'is', null)
     .executeTakeFirst()
   if (user === undefined) refuse('password_link_spent')
   return user

@@ -4,7 +4,7 @@ import type { VisitorCtx } from '../pages/screen.ts'
 import type { Purpose } from '../second-factor/challenges.ts'
 import { checkProof, type Proof, useProof } from '../second-factor/passkeys.ts'
 import { type CheckedCode, checkCode, spendCode } from '../second-factor/second-factor.ts'
-import { clearFailures, countFailure, isLocked, isSuspended } from './sign-in.ts'
+import { clearFailures, countWrongCode, isLocked, isSuspended } from './sign-in.ts'
 
 /** What was given: a right code of a person, what a passkey proves, or nothing that is right. */
 export type CheckedFactor = { userId: string; code: CheckedCode } | { proof: Proof } | undefined
@@ -53,7 +53,7 @@ export async function admitFactor(ctx: VisitorCtx, userId: string, checked: Chec
     await clearFailures(ctx, userId)
     return true
   }
-  await countFailure(ctx, userId)
+  await countWrongCode(ctx, userId)
   return false
 }
 

@@ -89,10 +89,14 @@ export async function hasPassword(db: Queries, userId: string): Promise<boolean>
   return row != null && row.password_hash !== null
 }
 
-/** Whether too many failures lock a person for now. */
-export async function isLocked(ctx: DbCtx, userId: string): Promise<boolean> {
-  const open = ctx.db.selectFrom('sign_in').select('user_id').where('user_id', '=', userId).where(notLocked(ctx))
-  return (await open.executeTakeFirst()) === undefined
+/** Whether too many failures lock a person for now. Of somebody without a password nothing was counted before their first wrong code. */
+export async function isLocked({ db, now }: DbCtx, userId: string): Promise<boolean> {
+  const locked = db
+    .selectFrom('sign_in')
+    .select('user_id')
+    .where('user_id', '=', userId)
+    .where('locked_until', '>', now)
+  return (await locked.executeTakeFirst()) !== undefined
 }
 
 /** All is proven: the count begins anew. */
@@ -100,13 +104,26 @@ export async function clearFailures({ db }: Pick<DbCtx, 'db'>, userId: string): 
   await db.updateTable('sign_in').set({ failures: 0, locked_until: null }).where('user_id', '=', userId).execute()
 }
 
-/** Counts one more. Tries while the lock holds are not counted: they learn nothing, and nobody could lock a user for good. */
-export async function countFailure(ctx: DbCtx, userId: string): Promise<void> {
+/** Counts a wrong code of somebody who proved all else. They may have no password: a link or the provider let them come so far. */
+export async function countWrongCode(ctx: DbCtx, userId: string): Promise<void> {
+  await ctx.db
+    .insertInto('sign_in')
+    .values({ user_id: userId, password_hash: null, failures: 0, locked_until: null })
+    .onConflict((conflict) => conflict.column('user_id').doNothing())
+    .execute()
+  await countFailure(ctx, userId, true)
+}
+
+/**
+ * Counts one more. Tries while the lock holds are not counted: they learn nothing, and nobody could lock a user for good. Wrong passwords of
+ * somebody who has none are not counted either, or anybody could lock their codes.
+ */
+async function countFailure(ctx: DbCtx, userId: string, isCode = false): Promise<void> {
   const counted = await ctx.db
     .updateTable('sign_in')
     .set({ failures: sql`failures + 1` })
     .where('user_id', '=', userId)
-    .where('password_hash', 'is not', null)
+    .$if(!isCode, (mine) => mine.where('password_hash', 'is not', null))
     .where(notLocked(ctx))
     .returning('failures')
     .executeTakeFirst()

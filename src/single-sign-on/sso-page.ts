@@ -2,22 +2,15 @@
 import type { Static } from 'typebox'
 import { ProviderFault, type Vouched } from '../adapters/identity-provider.ts'
 import type { Actor, OperatorCtx } from '../context.ts'
+import { mustBeLeft } from '../limiter/limiter.ts'
 import { html } from '../pages/html.ts'
 import { localPath } from '../pages/local-path.ts'
-import { type Screen, type ScreenInput, screen, tokenField, type View, type VisitorCtx } from '../pages/screen.ts'
+import { type Screen, type ScreenInput, screen, type View, type VisitorCtx } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
 import { providerButton, SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
 import { confirmSession, endSession, startSession } from '../sign-in/sessions.ts'
-import {
-  askToLink,
-  bindIdentity,
-  confirmIdentity,
-  createPerson,
-  findByEmail,
-  findIdentity,
-  findIdentityLink,
-  useIdentityLink,
-} from './identities.ts'
+import { askToLink, bindIdentity, confirmIdentity, createPerson, findByEmail, findIdentity } from './identities.ts'
+import { identityLinkScreens } from './link-page.ts'
 import { makeTie, type Purpose, readTie } from './tie.ts'
 
 const HOME = '/console'
@@ -29,11 +22,9 @@ const BeginQuery = Type.Object({
 })
 /** RFC 6749 4.1.2, RFC 9207. What else a provider adds is left to the library, which reads the whole address. */
 const CallbackQuery = Type.Object({ state: Type.Optional(Type.String({ maxLength: LONGEST })) })
-const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
 
 type BeginInput = ScreenInput<Static<typeof BeginQuery>>
 type CallbackInput = ScreenInput<Static<typeof CallbackQuery>>
-type LinkInput = ScreenInput<Static<typeof LinkQuery>>
 
 /** What came of asking the provider: a person, or a sentence that says why there is none. */
 type Outcome = { vouched: Vouched; purpose: Purpose } | { why: string; status: number }
@@ -48,24 +39,9 @@ export const singleSignOnScreens: readonly Screen[] = [
     writes: true,
     prepare: redeem,
     run: admit,
-    refuses: ['identity_taken', 'email_taken', 'slug_taken', 'busy', 'storage_full', 'overloaded'],
+    refuses: ['identity_taken', 'email_taken', 'slug_taken', 'rate_limited', 'busy', 'storage_full', 'overloaded'],
   }),
-  screen({
-    method: 'GET',
-    path: `${SINGLE_SIGN_ON}/link`,
-    name: 'showIdentityLink',
-    query: LinkQuery,
-    run: showLink,
-    refuses: ['identity_link_spent'],
-  }),
-  screen({
-    method: 'POST',
-    path: `${SINGLE_SIGN_ON}/link`,
-    name: 'useIdentityLink',
-    query: LinkQuery,
-    run: useLink,
-    refuses: ['identity_link_spent', 'identity_taken'],
-  }),
+  ...identityLinkScreens,
 ]
 
 async function begin(ctx: VisitorCtx, { query }: BeginInput): Promise<View> {
@@ -86,9 +62,14 @@ async function redeem(ctx: VisitorCtx, { query, url }: CallbackInput): Promise<O
   const read = readTie(ctx.formToken, query.state ?? '', ctx.now)
   if (read === undefined)
     return { why: 'This sign-in was begun in another browser, was used, or is older than 10 minutes.', status: 403 }
+  const { limits } = ctx.deps
+  // What a browser brings may be made up, and the provider is asked for each: it would shut Berth out.
+  mustBeLeft(await limits.take('sign-in-failures', ctx.address, ctx.now), ctx.now, 'failed sign-ins')
   try {
     const { tie, purpose } = read
-    return { vouched: await provider.redeem(new URL(url, ctx.deps.origin()), tie, purpose.again), purpose }
+    const vouched = await provider.redeem(new URL(url, ctx.deps.origin()), tie, purpose.again)
+    await limits.giveBack('sign-in-failures', ctx.address, ctx.now)
+    return { vouched, purpose }
   } catch (error) {
     return whyNot(ctx, error)
   }
@@ -186,21 +167,4 @@ function asked(ctx: VisitorCtx, email: string, subjectId: string): View {
 <p>Somebody with the address ${email} is here already. If that is you, open the link that we sent there: from then on you sign in by ${name}.</p>`,
     done: { by: ctx, subjectId },
   }
-}
-
-async function showLink(ctx: VisitorCtx, { query, url }: LinkInput): Promise<View> {
-  const { username, issuer } = await findIdentityLink(ctx, query.link)
-  const { host } = new URL(issuer)
-  return {
-    title: `Sign in by ${host}`,
-    body: html`<h1>Sign in by ${host}?</h1>
-<p>From then on <strong>${username}</strong> is whoever ${host} says it is, and what your groups there give is yours here.</p>
-<form method="post" action="${url}">${tokenField(ctx)}
-<p class="actions"><button>Yes, that is me</button></p></form>`,
-  }
-}
-
-async function useLink(ctx: VisitorCtx, { query }: LinkInput): Promise<View> {
-  const { userId } = await useIdentityLink(ctx, query.link)
-  return { to: SINGLE_SIGN_ON, done: { by: asPerson(ctx, userId), subjectId: userId } }
 }

@@ -67,6 +67,7 @@ export const memberScreens: readonly Screen[] = [
     path: `${LIST}/:uid/remove`,
     name: 'consoleRemoveMember',
     asks: 'removeTeamMember',
+    fresh: true,
     shows,
     wish: ({ params }) => ({ params: { ...team(params), uid: params.uid! } }),
     to: toList,

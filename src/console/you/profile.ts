@@ -55,6 +55,9 @@ export const profileScreens: readonly Screen[] = [
     path: `${EMAIL}/change`,
     name: 'askForEmail',
     form: NewEmail,
+    // Letters by which people come in go there.
+    fresh: true,
+    keeps: true,
     run: async (ctx, { form }): Promise<View> => {
       await askForEmail(ctx, form.email)
       return { to: `${PROFILE}?done=asked`, done: { by: ctx, subjectId: ctx.visitor.userId } }

@@ -1,0 +1,68 @@
+/** Open pages as a way to hear what one may not: every way in which a right ends ends the stream within a second. docs/console.md: Live pages; docs/threats.md. */
+import assert from 'node:assert/strict'
+import { within } from '../support/bound.ts'
+import { type Client, givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
+import { follow } from '../support/clients/event-client.ts'
+import { setUpCodes } from '../support/clients/second-factor.ts'
+import { onBothEngines, type World } from '../support/world.ts'
+import { becomes } from '../support/worlds/edge-world.ts'
+
+const TEAM_PAGE = '/console/t/team/projects/shared'
+const SECURITY = '/console/account/security'
+
+type Scene = { world: World; mate: { id: string }; client: Client; admin: Client }
+
+/** TABLE how the right of somebody to hear of a team's project ends. */
+const WAYS: Record<string, (scene: Scene) => Promise<unknown>> = {
+  'the operator suspends them': ({ world, mate }) =>
+    world.operator('PATCH', `/operator/v1/users/${mate.id}`, { suspended: true }),
+  'they are removed from the team': ({ world, mate }) =>
+    world.call('DELETE', `/v1/teams/${world.credentials.teamId}/members/${mate.id}`),
+  'they sign out': async ({ client }) => {
+    await client.get('/invitations')
+    await client.post('/sign-out')
+  },
+  'they end the session from another browser': async ({ world }) => {
+    const elsewhere = openClient(world)
+    await elsewhere.get('/sign-in')
+    await elsewhere.post('/sign-in', { name: 'mate', password: PASSWORD })
+    await elsewhere.get(SECURITY)
+    await elsewhere.post(`${SECURITY}/sessions/others/end`)
+  },
+  'their password is set anew': ({ world, mate }) => givePassword(world, mate.id, 'another long password'),
+  'the operator removes their second factors': async ({ world, mate, client }) => {
+    await setUpCodes(world, client)
+    await world.operator('DELETE', `/operator/v1/users/${mate.id}/second-factors`)
+  },
+  'the team demands a second factor of them': async ({ world, admin }) => {
+    await setUpCodes(world, admin)
+    const { teamId } = world.credentials
+    await world.call('PATCH', `/v2/teams/team?teamId=${teamId}`, { requireSecondFactor: true })
+  },
+  'the project is deleted': ({ world }) =>
+    world.call('DELETE', `/v9/projects/shared?teamId=${world.credentials.teamId}`),
+  'the person is removed': ({ world, mate }) => world.operator('DELETE', `/operator/v1/users/${mate.id}?force=true`),
+}
+
+for (const [way, end] of Object.entries(WAYS))
+  onBothEngines(`the stream of an open page ends within a second when ${way} (a bound on time)`, async (world, t) => {
+    const origin = await world.listen()
+    const team = `teamId=${world.credentials.teamId}`
+    assert.equal((await world.call('POST', `/v10/projects?${team}`, { name: 'shared' })).status, 200)
+    const mate = await world.user('mate')
+    await world.join(mate, 'VIEWER')
+    const client = await signedIn(world, mate.id, 'mate')
+    const admin = await signedIn(world)
+    const [stream, others] = [await follow(t, origin, client, TEAM_PAGE), await follow(t, origin, admin, TEAM_PAGE)]
+    assert.deepEqual([stream.status, others.status], [200, 200])
+    await end({ world, mate, client, admin })
+    const ended = performance.now()
+    await becomes(async () => stream.isOver(), 10_000)
+    within(performance.now() - ended, 1000)
+    assert.equal(others.isOver(), way === 'the project is deleted', 'nobody else stops hearing')
+    const heard = stream.told.length
+    await world.call('PATCH', `/v9/projects/shared?${team}`, { framework: 'nextjs' })
+    assert.equal(stream.told.length, heard)
+    const again = await follow(t, origin, client, TEAM_PAGE, 'x.0')
+    assert.ok([303, 403, 404].includes(again.status), String(again.status))
+  })
