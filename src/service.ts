@@ -34,7 +34,7 @@ import { openCredentials, type StartCredentials } from './operator/bootstrap.ts'
 import { startFigures } from './operator/gauges.ts'
 import { openProbes } from './operator/probes.ts'
 import { openReveals } from './outbox/reveals.ts'
-import { assetPages, CONTROLS, DROP, LIVE, SCRIPT, SEARCH, STYLE } from './pages/assets/assets.ts'
+import { assetPages, CONTROLS, DROP, KEEP, LIVE, SCRIPT, SEARCH, STYLE } from './pages/assets/assets.ts'
 import { frontPages } from './pages/front-page.ts'
 import { ROUTES } from './routes.ts'
 import { SCREENS } from './screens.ts'
@@ -143,7 +143,7 @@ function openParts(
 function pagesOf(deps: Deps): (OpenPage | Probe)[] {
   return [
     ...frontPages(),
-    ...assetPages([STYLE, SCRIPT, CONTROLS, DROP, SEARCH, LIVE, PASSKEY_SCRIPT]),
+    ...assetPages([STYLE, SCRIPT, CONTROLS, DROP, SEARCH, KEEP, LIVE, PASSKEY_SCRIPT]),
     ...documentPages(ROUTES),
     ...metadataPages(deps.origin),
     ...openProbes(deps),

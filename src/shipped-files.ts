@@ -11,6 +11,7 @@ const FILES = {
   'live script': () => new URL('pages/assets/live-script.js', import.meta.url),
   'search script': () => new URL('pages/assets/search-script.js', import.meta.url),
   'controls script': () => new URL('pages/assets/controls-script.js', import.meta.url),
+  'keep script': () => new URL('pages/assets/keep-script.js', import.meta.url),
   'drop script': () => new URL('pages/assets/drop-script.js', import.meta.url),
 } satisfies Record<string, () => URL>
 

@@ -68,7 +68,7 @@ export function personPath(section = ''): string {
 export async function showPage(
   ctx: PersonCtx,
   place: Place | undefined,
-  page: Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload' | 'script'>,
+  page: Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload' | 'scripts'>,
   nav?: Html,
 ): Promise<Page> {
   const accounts = await accountsOf(ctx)

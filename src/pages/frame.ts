@@ -20,14 +20,14 @@ export type Page = {
   console?: Html
   /** Without script: seconds after which a page of the console loads itself anew, because what it shows goes on. */
   reload?: number | undefined
-  /** A script that the page needs, besides the console's. */
-  script?: Asset | undefined
+  /** Scripts that the page needs, besides the console's. */
+  scripts?: readonly Asset[] | undefined
 }
 
 const STYLE_SOURCE = `'sha256-${hash('sha256', STYLESHEET, 'base64')}'`
 
 /**
- * The headers of a page, or of a redirect when there is none: no script but the console's own and the one that the page names, no frame, no cache, no Referer.
+ * The headers of a page, or of a redirect when there is none: no script but the console's own and those that the page names, no frame, no cache, no Referer.
  * `nonce`: what Turbo gives the elements that it makes; one for a session, since it goes from page to page without a load.
  */
 export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, string> {
@@ -35,7 +35,7 @@ export function pageHeaders(page: Page | undefined, nonce = ''): Record<string, 
     "default-src 'none'",
     ...(page?.console
       ? [`style-src 'self' 'nonce-${nonce}'`, `script-src 'self' 'nonce-${nonce}'`, "connect-src 'self'"]
-      : [`style-src ${STYLE_SOURCE}`, ...(page?.script ? ["script-src 'self'"] : [])]),
+      : [`style-src ${STYLE_SOURCE}`, ...(page?.scripts?.length ? ["script-src 'self'"] : [])]),
     ...(page?.images ? [`img-src ${page.images}`] : []),
     `form-action 'self'${page?.formsTo ? ` ${page.formsTo}` : ''}`,
     "base-uri 'none'",
@@ -65,7 +65,7 @@ export function showDocument(page: Page, { visitor, formToken, nonce, stamp }: S
 <meta name="color-scheme" content="light dark">
 <meta name="turbo-visit-control" content="reload">
 <title>${escapeText(page.title)} – Berth</title>
-<style>${STYLESHEET}</style>${scriptTag(page)}
+<style>${STYLESHEET}</style>${scriptTags(page)}
 </head>
 <body>
 ${header(visitor, formToken).markup}
@@ -100,7 +100,7 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
 <script type="module" src="${CONTROLS.path}" data-turbo-track="reload"></script>
 <script type="module" src="${DROP.path}" data-turbo-track="reload"></script>
 <script type="module" src="${SEARCH.path}" data-turbo-track="reload"></script>
-<script type="module" src="${LIVE.path}" data-turbo-track="reload"></script>${scriptTag(page)}
+<script type="module" src="${LIVE.path}" data-turbo-track="reload"></script>${scriptTags(page)}
 </head>
 <body class="console">
 <a class="skip" href="#main">To the content</a>
@@ -113,8 +113,8 @@ ${page.body.markup}
 `
 }
 
-function scriptTag({ script }: Page): string {
-  return script === undefined ? '' : `\n<script src="${script.path}" defer></script>`
+function scriptTags({ scripts = [] }: Page): string {
+  return scripts.map(({ path }) => `\n<script src="${path}" defer></script>`).join('')
 }
 
 /** What stands above a page that takes the place of one of the console. Turbo shows it only where stylesheet and script are those of the console. */

@@ -18,7 +18,7 @@ type Options = {
   fields?: Html | undefined
 }
 
-/** A page that shows it says `passkeys: true`, so that it has the script. */
+/** A page that shows it names PASSKEY_SCRIPT among its scripts. */
 export function passkeyForm(
   ctx: Pick<VisitorCtx, 'formToken' | 'formOnce'>,
   { action, options, kind, button, fields }: Options,

@@ -1,6 +1,7 @@
 /** The page by which a person who is signed in proves again that it is them, before secrets are shown or the service is changed. */
 import type { Static } from 'typebox'
 import { hasSecondFactor } from '../access/second-factor.ts'
+import { KEEP } from '../pages/assets/assets.ts'
 import { type Html, html } from '../pages/html.ts'
 import { Kept, keptField, keptPage } from '../pages/kept-form.ts'
 import { localPath } from '../pages/local-path.ts'
@@ -51,12 +52,12 @@ async function showConfirm(
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return {
     title: 'Confirm that it is you',
-    ...(options && { script: PASSKEY_SCRIPT }),
+    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [KEEP])],
     body: html`<h1>Confirm that it is you</h1>
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${faultOf(needsCode)}</a></p>`}
 <p>What comes next shows secrets or changes the service. It asks for a proof when you gave the last one longer than an hour ago.</p>
 ${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: keptField(kept) })}
-${providerButton(ctx, query.return, true)}
+${providerButton(ctx, query.return, { again: true, kept })}
 ${ctx.deps.config.passwords && passwordForm(ctx, { url, kept }, needsCode, wrong)}`,
   }
 }

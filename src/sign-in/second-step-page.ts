@@ -87,7 +87,7 @@ async function stepPage(
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return {
     title: 'Second step',
-    ...(options && { script: PASSKEY_SCRIPT }),
+    ...(options && { scripts: [PASSKEY_SCRIPT] }),
     body: html`<h1>Second step</h1>
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">This proves nothing: the code is wrong or was used, or the passkey took too long.</a></p>`}
 <p>Your password is right. Now prove it a second way, within ten minutes.</p>

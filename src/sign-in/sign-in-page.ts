@@ -1,5 +1,6 @@
 /** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
+import { KEEP } from '../pages/assets/assets.ts'
 import { type Html, html } from '../pages/html.ts'
 import { Kept, keptField } from '../pages/kept-form.ts'
 import { localPath } from '../pages/local-path.ts'
@@ -17,6 +18,7 @@ import { passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
 import { proofOptions } from '../second-factor/passkeys.ts'
 import { confirmScreens } from './confirm-page.ts'
+import { keptScreens } from './kept-page.ts'
 import {
   type Chosen,
   hashNewPassword,
@@ -55,6 +57,7 @@ export const accountScreens: readonly Screen[] = [
   personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
   ...secondStepScreens,
   ...confirmScreens,
+  ...keptScreens,
   ...welcomeScreens,
   screen({
     method: 'GET',
@@ -89,10 +92,10 @@ async function showSignIn(
   const action = `/sign-in/passkey?return=${encodeURIComponent(query.return ?? '')}`
   return {
     title: 'Sign in',
-    ...(options && { script: PASSKEY_SCRIPT }),
+    scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [KEEP])],
     body: html`<h1>Sign in</h1>
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
-${providerButton(ctx, query.return)}
+${providerButton(ctx, query.return, { kept })}
 ${signInForm(ctx, url, { kept })}
 ${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: keptField(kept) })}`,
   }

@@ -29,7 +29,7 @@ export async function showFactors(ctx: PersonCtx, refused?: Refused): Promise<Pa
     { person: true, tab: 'security/factors' },
     {
       title: 'Second factors',
-      ...(options && { script: PASSKEY_SCRIPT }),
+      ...(options && { scripts: [PASSKEY_SCRIPT] }),
       body: html`<div class="top"><h1>Second factors</h1></div>
 ${faultOf(refused)}
 <p>${hasAny ? 'Your password alone opens nothing: signing in asks for one of these too.' : 'Your password alone signs you in. With a second factor, whoever steals it gets nowhere.'}</p>

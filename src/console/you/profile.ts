@@ -57,7 +57,6 @@ export const profileScreens: readonly Screen[] = [
     form: NewEmail,
     // Letters by which people come in go there.
     fresh: true,
-    keeps: true,
     run: async (ctx, { form }): Promise<View> => {
       await askForEmail(ctx, form.email)
       return { to: `${PROFILE}?done=asked`, done: { by: ctx, subjectId: ctx.visitor.userId } }

@@ -14,6 +14,8 @@ export const SCRIPT: Asset = scriptOf('turbo', 'turbo')
 export const CONTROLS: Asset = scriptOf('controls', 'controls script')
 export const DROP: Asset = scriptOf('drop', 'drop script')
 export const SEARCH: Asset = scriptOf('search', 'search script')
+/** On the pages of the sign-in that lead to a provider with a form that is kept, and on the one that brings it back. */
+export const KEEP: Asset = scriptOf('keep', 'keep script')
 export const LIVE: Asset = scriptOf('live', 'live script')
 
 /** The pages at which assets are found. Nothing in them is secret. */

@@ -25,6 +25,8 @@ export type TestProvider = {
   people: Map<string, Claims>
   /** Goes to the provider as this person, and gives the address that the browser is sent back to. */
   visit(address: string, sub: string): Promise<string>
+  /** For a real browser: where Berth is, before it comes here first, and who it is that comes. */
+  expect(origin: string, sub: string): void
   close(): Promise<void>
 }
 
@@ -34,9 +36,16 @@ export async function startProvider({ offline = true } = {}): Promise<TestProvid
   let visitor = ''
   let handle: RequestListener = () => {}
   const { server, address: issuer } = await listen((request, response) => handle(request, response))
-  const provider = new Provider(issuer, configurationOf(people, offline))
-  const callback = provider.callback()
+  let origin = PUBLIC_URL
+  let opened: { provider: Provider; callback: RequestListener } | undefined
+  const open = () => {
+    if (opened !== undefined) return opened
+    const provider = new Provider(issuer, configurationOf(people, offline, origin))
+    opened = { provider, callback: provider.callback() }
+    return opened
+  }
   handle = (request, response) => {
+    const { provider, callback } = open()
     if (!request.url!.startsWith('/interaction/')) return void callback(request, response)
     void (async () => {
       const { prompt, params } = await provider.interactionDetails(request, response)
@@ -46,7 +55,7 @@ export async function startProvider({ offline = true } = {}): Promise<TestProvid
     })()
   }
   const grantTo = async (params: Record<string, unknown>) => {
-    const grant = new provider.Grant({ accountId: visitor, clientId: CLIENT.id })
+    const grant = new (open().provider.Grant)({ accountId: visitor, clientId: CLIENT.id })
     grant.addOIDCScope(String(params.scope))
     return grant.save()
   }
@@ -57,17 +66,21 @@ export async function startProvider({ offline = true } = {}): Promise<TestProvid
       visitor = sub
       return followUntilBack(address)
     },
+    expect(address, sub) {
+      origin = address
+      visitor = sub
+    },
     close: () => closeServer(server),
   }
 }
 
-function configurationOf(people: ReadonlyMap<string, Claims>, offline: boolean): Configuration {
+function configurationOf(people: ReadonlyMap<string, Claims>, offline: boolean, origin: string): Configuration {
   return {
     clients: [
       {
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
-        redirect_uris: [`${PUBLIC_URL}/sign-in/sso/callback`],
+        redirect_uris: [`${origin}/sign-in/sso/callback`],
         grant_types: ['authorization_code', ...(offline ? ['refresh_token'] : [])],
       },
     ],
