@@ -18,7 +18,6 @@ import { passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
 import { proofOptions } from '../second-factor/passkeys.ts'
 import { confirmScreens } from './confirm-page.ts'
-import { keptScreens } from './kept-page.ts'
 import {
   type Chosen,
   hashNewPassword,
@@ -57,7 +56,6 @@ export const accountScreens: readonly Screen[] = [
   personScreen({ method: 'POST', path: '/sign-out', name: 'signOut', run: signOut }),
   ...secondStepScreens,
   ...confirmScreens,
-  ...keptScreens,
   ...welcomeScreens,
   screen({
     method: 'GET',

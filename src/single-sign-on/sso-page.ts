@@ -10,6 +10,7 @@ import { Type } from '../schema/builder.ts'
 import { providerButton, SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
 import { confirmSession, endSession, startSession } from '../sign-in/sessions.ts'
 import { askToLink, bindIdentity, confirmIdentity, createPerson, findByEmail, findIdentity } from './identities.ts'
+import { keptScreens } from './kept-page.ts'
 import { identityLinkScreens } from './link-page.ts'
 import { makeTie, type Purpose, readTie } from './tie.ts'
 
@@ -42,6 +43,7 @@ export const singleSignOnScreens: readonly Screen[] = [
     refuses: ['identity_taken', 'email_taken', 'slug_taken', 'rate_limited', 'busy', 'storage_full', 'overloaded'],
   }),
   ...identityLinkScreens,
+  ...keptScreens,
 ]
 
 async function begin(ctx: VisitorCtx, { query }: BeginInput): Promise<View> {

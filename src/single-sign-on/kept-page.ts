@@ -5,7 +5,7 @@ import { html } from '../pages/html.ts'
 import { Kept, keptPage } from '../pages/kept-form.ts'
 import { consoleScreen, type Screen, tokenField } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
-import { KEPT_PATH } from './provider-button.ts'
+import { KEPT_PATH } from '../sign-in/provider-button.ts'
 
 const HOME = '/console'
 const BroughtBack = Type.Object({ kept: Kept })
