@@ -193,6 +193,22 @@ onBothEngines('the second step is of one browser, ten minutes, and of a new secr
   assert.equal((await traveller.post(step.location, { code: phone.next() })).location, INSTALLED)
 })
 
+onBothEngines(
+  'whoever gives a password where somebody is signed in ends that session, also before the second step',
+  async (world) => {
+    const ada = await world.user('ada')
+    await setUpCodes(world, await signedIn(world, ada.id, 'ada'))
+    const client = await signedIn(world)
+    const earlier = client.cookies.get('berth_session')!
+    await client.get(INSTALLED)
+    assert.equal((await client.post('/sign-in', { name: 'ada', password: PASSWORD })).location, '/sign-in/code?return=')
+    assert.equal(client.cookies.has('berth_session'), false)
+    const thief = openClient(world)
+    thief.cookies.set('berth_session', earlier)
+    assert.equal(await isIn(thief), false)
+  },
+)
+
 onBothEngines('confirming asks for the code too, and a suspended person finishes nothing', async (world) => {
   const { clock } = world.deps
   const ada = await world.user('ada')
