@@ -7,7 +7,7 @@ import type { Screen } from '../../src/pages/screen.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { type Client, openClient, type Seen, signedIn } from '../support/clients/browser-client.ts'
 import { halfIn, setUpCodes } from '../support/clients/second-factor.ts'
-import { digest } from '../support/digest.ts'
+import { digest } from '../support/stores/digest.ts'
 import { openSamples, type Samples } from '../support/sample-requests.ts'
 import { onBothEngines } from '../support/world.ts'
 

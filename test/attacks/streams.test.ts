@@ -5,7 +5,7 @@ import { type Client, givePassword, openClient, PASSWORD, signedIn } from '../su
 import { follow } from '../support/clients/event-client.ts'
 import { setUpCodes } from '../support/clients/second-factor.ts'
 import { onBothEngines, type World } from '../support/world.ts'
-import { becomes } from '../support/worlds/edge-world.ts'
+import { becomes } from '../support/becomes.ts'
 
 const TEAM_PAGE = '/console/t/team/projects/shared'
 const SECURITY = '/console/account/security'
@@ -57,7 +57,7 @@ for (const [way, end] of Object.entries(WAYS))
     assert.deepEqual([stream.status, others.status], [200, 200])
     await end({ world, mate, client, admin })
     const ended = performance.now()
-    await becomes(async () => stream.isOver(), 10_000)
+    await becomes(async () => stream.isOver())
     within(performance.now() - ended, 1000)
     assert.equal(others.isOver(), way === 'the project is deleted', 'nobody else stops hearing')
     const heard = stream.told.length

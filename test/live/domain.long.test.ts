@@ -8,7 +8,7 @@ import { lacking } from '../support/programs.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { ENGINES, type Engine, newDatabase, openWorld, type World } from '../support/world.ts'
 import { claim } from '../support/worlds/domain-world.ts'
-import { becomes } from '../support/worlds/edge-world.ts'
+import { becomes } from '../support/becomes.ts'
 
 const chromium = findChromium()
 
@@ -44,10 +44,10 @@ for (const engine of ENGINES) {
 
     await page.goto(`${origin}/console/t/admin/projects/web/domains/${name}`)
     assert.match(await textOf(), /Prove that it is yours/)
-    await becomes(async () => /^berth_live_pages 1$/m.test((await shown.operator('GET', '/metrics')).text), 15_000)
+    await becomes(async () => /^berth_live_pages 1$/m.test((await shown.operator('GET', '/metrics')).text))
     await page.evaluate('window.mark = "not loaded again"')
     await prove()
-    await becomes(async () => !(await textOf()).includes('Prove that it is yours'), 15_000)
+    await becomes(async () => !(await textOf()).includes('Prove that it is yours'))
     assert.match(await textOf(), /Verified/)
     assert.equal(await page.evaluate('window.mark'), 'not loaded again')
     assert.deepEqual(complaints, [])
