@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { becomes } from '../support/becomes.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow } from '../support/clients/chromium.ts'
 import { lacking } from '../support/programs.ts'
 import { startDnsServer } from '../support/servers/dns-server.ts'
 import { ENGINES, type Engine, newDatabase, openWorld, type World } from '../support/world.ts'
 import { claim } from '../support/worlds/domain-world.ts'
-import { becomes } from '../support/becomes.ts'
 
 const chromium = findChromium()
 
