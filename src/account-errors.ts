@@ -7,6 +7,12 @@ export const ACCOUNT_REFUSALS = {
     'The token belongs to an installation on a team: every request must name the team by the query parameter teamId.',
   ],
   sign_in_again: [403, 'forbidden', 'Give your password again: this asks for a sign-in within the last hour.'],
+  account_soft_blocked: [402, 'account_soft_blocked', 'The account is blocked. Contact the operator of this service.'],
+  payment_method_missing: [
+    402,
+    'payment_method_missing',
+    'The account is missing a payment. Update the payment method.',
+  ],
   owner_only: [403, 'forbidden', 'Only an OWNER of the team can do this.'],
   identity_link_spent: [
     404,

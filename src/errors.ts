@@ -133,12 +133,6 @@ export const REFUSALS = {
     'production_deployment_failed',
     'The latest production deployment was not successful. Deploy again, then add the domain.',
   ],
-  account_soft_blocked: [402, 'account_soft_blocked', 'The account is blocked. Contact the operator of this service.'],
-  payment_method_missing: [
-    402,
-    'payment_method_missing',
-    'The account is missing a payment. Update the payment method.',
-  ],
   too_many_endpoints: [400, 'bad_request', 'There are 20 already, which is the most. Remove one first.'],
   not_found: [404, 'not_found', 'Not found.'],
   method_unknown: [405, 'method_unknown', 'This path does not take that method.'],
