@@ -1,8 +1,8 @@
-/** Which pages are told next: each at most once a second, so many of one account and so many of all, and accounts take turns. docs/console.md: Live pages. */
+/** Which pages are told next: each at most every 0.8 s, so many of one account and so many of all, and accounts take turns. docs/console.md: Live pages. */
 import { openFairQueue } from '../fair-queue.ts'
 
-/** A page that was told is told again after so long at the earliest. */
-const PAGE_MS = 1000
+/** A page that was told is told again after so long at the earliest: whoever loses a right right after it stops hearing within a second. */
+const PAGE_MS = 800
 /**
  * Each page that is told is asked for again. That costs some milliseconds, and some requests of the limits of its account (src/limits.ts):
  * its pages take no more than half of the smallest.
