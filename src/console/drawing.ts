@@ -31,7 +31,7 @@ export function drawColumns(
   return html`<figure class="drawing">
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}, at most ${tell(highest)}" preserveAspectRatio="none">${bars}</svg>
 <p class="ends"><span>${columns[0]!.name}</span>${columns.length > 1 && html`<span>${columns.at(-1)!.name}</span>`}</p>
-<figcaption>${kinds.map(({ words, look }) => html`<span class="key ${look}">${words}</span> `)}<span class="soft">at most ${tell(highest)}</span></figcaption>
+<figcaption>${kinds.map(({ words, look }) => html`<span class="key ${look}">${words}</span> `)}<span class="soft">highest: ${tell(highest)}</span></figcaption>
 <details><summary>${title} as a table</summary>
 <div class="sheet" tabindex="0" role="region" aria-label="${title}"><table><thead><tr><th scope="col">When</th>${kinds.map(({ words }) => html`<th scope="col">${words}</th>`)}</tr></thead><tbody>
 ${columns.map(({ name, title: about, counts }) => html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td>${tell(count)}</td>`)}</tr>`)}

@@ -110,7 +110,7 @@ ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
 ${installationsOf(found.installations, ctx.now)}
 ${pageLinks(appPath(account, one.id), { until: query.until }, found.pagination.next)}
-${isOwner && html`<h2>Remove it</h2>${askedTwice(ctx, appPath(account, one.id, 'delete'), 'Remove the app', 'Its client id and its secrets end. An app that somebody has installed cannot be removed.')}`}`,
+${isOwner && html`<h2>Remove this app</h2>${askedTwice(ctx, appPath(account, one.id, 'delete'), 'Remove the app', 'Its client id and its secrets end. An app that somebody has installed cannot be removed.')}`}`,
     },
   )
 }

@@ -147,7 +147,7 @@ ${notices(account, one)}
 </dl></section>
 <section class="card"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
 ${projectsSection(ctx, account, one, projects, refused)}
-${may(account, 'installation:write') && html`<h2>Remove it</h2>${askedTwice(ctx, `${path}/uninstall`, 'Uninstall', `${name} loses its access at once. Its webhooks, its log drains and the variables that it made are removed. You cannot undo this; you can install it again.`)}`}`,
+${may(account, 'installation:write') && html`<h2>Uninstall</h2>${askedTwice(ctx, `${path}/uninstall`, 'Uninstall', `${name} loses its access at once. Its webhooks, its log drains and the variables that it made are removed. You cannot undo this; you can install it again.`)}`}`,
     },
   )
 }

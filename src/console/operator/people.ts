@@ -146,6 +146,10 @@ function stateOf({ suspended, operator }: { suspended: boolean; operator: boolea
   return html`<span class="state ${suspended ? 'bad' : 'good'}">${suspended ? 'Suspended' : 'Active'}</span>${operator && html` <span class="tag">operator</span>`}`
 }
 
+function mails(ctx: ConsoleCtx): boolean {
+  return ctx.deps.config.mail.smtp !== undefined
+}
+
 function showInvite(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
   return operatorPage(ctx, 'people', {
@@ -154,7 +158,7 @@ function showInvite(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${LIST}/invite" data-turbo="false">
 ${tokenField(ctx)}
-${field('email', 'Email', { required: true, refused, type: 'email', hint: 'A link by which they set a password goes there.', attributes: plain })}
+${field('email', 'Email', { required: true, refused, type: 'email', hint: mails(ctx) ? 'A link by which they set a password goes there.' : 'This service sends no mail: you get a link to hand to them.', attributes: plain })}
 ${field('username', 'Username', { required: true, refused, hint: 'Lower case letters, digits, ".", "_" and "-". They sign in with it, or with the email.', attributes: plain })}
 ${field('name', 'Name', { refused, hint: 'As other people see it.', attributes: html` autocomplete="off"` })}
 <p class="actions"><button>Invite</button><a class="button quiet" href="${LIST}">Cancel</a></p>
@@ -172,7 +176,7 @@ function showLink(
     title: username,
     body: html`${heading(username)}
 <section class="card"><h2>Link to set a password</h2>
-<p>${ctx.deps.config.mail.smtp === undefined ? 'This service sends no mail, so hand it to them.' : `It is on its way to ${email} by mail.`} It works once, and ends ${ago(expiresAt, ctx.now)}. It is shown here this once:</p>
+<p>${mails(ctx) ? `It is on its way to ${email} by mail.` : 'This service sends no mail, so hand it to them.'} It works once, and ends ${ago(expiresAt, ctx.now)}. It is shown here this once:</p>
 <pre class="secret">${url}</pre>
 <p><a href="${operatorPath('people', id)}">Go to ${username}</a></p></section>`,
   })
@@ -207,20 +211,20 @@ ${sheet(
   'In no team.',
 )}
 <h2>Password</h2>
-<section class="card"><p>A link sets a new password, lifts a lock after wrong ones, and ends every session. It goes to ${person.email} too.</p>
+<section class="card"><p>A link sets a new password, lifts a lock after wrong ones, and ends every session. ${mails(ctx) ? `It goes to ${person.email} too.` : 'This service sends no mail: hand the link to them.'}</p>
 ${button(ctx, `${path}/link`, 'Make a link to set a password', { look: 'quiet', showsOnce: true })}</section>
 <h2>Second factors</h2>
 <section class="card">${secondFactors(ctx, person)}</section>
 <h2>What they may do</h2>
-<section class="card"><p>${operator ? 'They are an operator: these pages are open to them.' : 'These pages are not open to them.'}</p>
+<section class="card"><p>${operator ? 'They are an operator: these pages are open to them.' : 'They cannot see the pages of the operator.'}</p>
 ${button(ctx, `${path}/operator`, operator ? 'Make them no operator' : 'Make them an operator', { look: 'quiet', fields: operator ? {} : { operator: 'true' } })}</section>
 <section class="card danger-zone"><h2>${suspended ? 'Let them in again' : 'Shut them out'}</h2>
 <p>${suspended ? 'Their tokens work again, and what they set up goes on. They sign in anew.' : 'Their sessions and tokens end at once, and what they set up is held. Nothing is lost.'}</p>
 ${button(ctx, `${path}/suspended`, suspended ? 'Reinstate' : 'Suspend', { look: suspended ? '' : 'danger', fields: suspended ? {} : { suspended: 'true' } })}</section>
 ${removalForm(ctx, path, {
   called: username,
-  goes: 'Their own account, tokens and sessions go, and their name and email are in no row any more.',
-  forced: 'Also with the projects of their own account, and as the last OWNER of a team',
+  goes: 'Their own account, tokens and sessions go, and their name and email are erased.',
+  forced: 'Also remove the projects of their own account, and leave a team without an OWNER',
   refused,
 })}`,
   })

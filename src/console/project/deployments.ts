@@ -84,7 +84,7 @@ async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<F
     { account, project: project.name, tab: 'deployments' },
     {
       title: 'Deployments',
-      body: html`<div class="top"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">The last promote or rollback</a>`}</div>
+      body: html`<div class="top"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">The last promotion or rollback</a>`}</div>
 ${(isNarrowed || deployments.length > 0) && filterForm(path, query)}
 ${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(isNarrowed)}
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,

@@ -177,7 +177,7 @@ function nothing(account: OwnAccount, project: string, isNarrowed: boolean): Htm
   if (isNarrowed) return html`<p class="card empty">No domain is like that.</p>`
   return html`<div class="card empty"><h2>No domain yet</h2>
 <p>A domain leads visitors to a deployment, once a record in DNS has proven that it is yours.</p>
-<p class="soft small">The same as a command, and as a request:</p>
+<p class="soft small">Or from a terminal, by a command or a request:</p>
 <pre>vercel domains add example.com ${project}</pre>
 <pre>curl -X POST "$BERTH/v10/projects/${project}/domains?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "www.example.com"}'</pre></div>`
 }

@@ -132,7 +132,7 @@ function nothing(account: OwnAccount, search: string | undefined): Html {
   return html`<div class="card empty"><h2>No project yet</h2>
 <p>A project holds domains, variables and deployments.</p>
 ${may(account, 'project:write') && html`<p><a class="button" href="${accountPath(account, 'new')}">Make the first project</a></p>`}
-<p class="soft small">The same as a command, and as a request:</p>
+<p class="soft small">Or from a terminal, by a command or a request:</p>
 <pre>vercel project add web</pre>
 <pre>curl -X POST "$BERTH/v10/projects?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"name": "web"}'</pre>
 </div>`

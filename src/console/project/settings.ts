@@ -20,7 +20,7 @@ const LINES = {
   buildCommand: ['Build command', undefined],
   installCommand: ['Install command', undefined],
   devCommand: ['Development command', undefined],
-  commandForIgnoringBuildStep: ['Command that decides whether to build', 'A build is left out where it ends with 0.'],
+  commandForIgnoringBuildStep: ['Command that decides whether to build', 'If it ends with 0, the build is skipped.'],
   outputDirectory: ['Output directory', undefined],
   rootDirectory: ['Root directory', 'Where the project is in its repository. Empty: at the top.'],
 } as const

@@ -73,7 +73,7 @@ ${!isOwner && html`<p class="notice">Only an OWNER of the team changes them.</p>
 <form class="stack card" method="post" action="${url}">
 ${tokenField(ctx)}
 ${field('name', 'Name', { required: true, refused, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('slug', 'Slug', { required: true, refused, value: team.slug, hint: `${SLUG_HINT} What still names the old one fails; the old one is kept for you for 90 days.`, attributes: PLAIN })}
+${field('slug', 'Slug', { required: true, refused, value: team.slug, hint: `${SLUG_HINT} What still uses the old one fails. For 90 days nobody else can take it.`, attributes: PLAIN })}
 ${area('description', 'Description', { refused, value: team.description ?? '' })}
 ${select(
   'sensitive',

@@ -99,7 +99,7 @@ ${factsOf(ctx, account, one)}
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, writes ? { actOf: send } : {})}
 ${pageLinks(path, query, pagination.next)}
-${writes && html`<h2>Remove it</h2>${askedTwice(ctx, `${path}/delete`, 'Remove the log drain', 'No line is sent to it any more. What waits for it is dropped.')}`}`,
+${writes && html`<h2>Remove this log drain</h2>${askedTwice(ctx, `${path}/delete`, 'Remove the log drain', 'No line is sent to it any more. What waits for it is dropped.')}`}`,
     },
   )
 }

@@ -131,7 +131,7 @@ ${statusForm(path, filter.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
 ${pageLinks(path, filter, pagination.next)}
 ${writes && rangeForm(ctx, path, refused)}
-${one && writes && html`<h2>Remove it</h2>${askedTwice(ctx, `${path}/delete`, 'Remove the webhook', 'Nothing is sent to it any more. What waits for it is dropped.')}`}`,
+${one && writes && html`<h2>Remove this webhook</h2>${askedTwice(ctx, `${path}/delete`, 'Remove the webhook', 'Nothing is sent to it any more. What waits for it is dropped.')}`}`,
     },
   )
 }

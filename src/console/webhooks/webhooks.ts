@@ -129,7 +129,7 @@ export async function projectBoxes(ctx: ConsoleCtx, account: OwnAccount, refused
   return checks('projectIds', 'Projects', choices, {
     chosen: [],
     refused,
-    hint: 'Tick none for all projects, also those that are made later.',
+    hint: 'Leave all empty for all projects, also those that are made later.',
   })
 }
 

@@ -109,7 +109,7 @@ ${faultOf(refused)}
 ${tokenField(ctx)}
 <h2>Profile</h2>
 ${field('name', 'Name', { value: row.name ?? '', ...(!ofEmail && { refused }), attributes: html` autocomplete="name" maxlength="100"` })}
-${field('username', 'Username', { value: row.slug, required: true, ...(!ofEmail && { refused }), hint: 'It is also the address of your personal account. What still names the old one fails; the old one is kept for you for 90 days.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}
+${field('username', 'Username', { value: row.slug, required: true, ...(!ofEmail && { refused }), hint: 'It is also the address of your personal account. What still uses the old one fails. For 90 days nobody else can take it.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}
 <p class="actions"><button>Save</button></p>
 </form>
 <section class="card"><h2>Email</h2>

@@ -132,7 +132,7 @@ async function showTokensOfAccount(ctx: ConsoleCtx, { params, query }: ScreenInp
     {
       title: 'Tokens',
       body: html`${heading('Your tokens', html`<a class="button" href="${LIST}/new?account=${account.id}">New token</a>`)}
-<p class="soft">Your tokens that open ${account.slug}. Nobody else sees them. <a href="${LIST}">All your tokens</a></p>
+<p class="soft">Your tokens that open the account <strong>${account.slug}</strong>. Nobody else sees them. <a href="${LIST}">All your tokens</a></p>
 ${here.length === 0 ? nothing() : table(ctx, here, [account])}
 ${pageLinks(accountPath(account, 'tokens'), { until: query.until }, pagination.next)}`,
     },
@@ -181,7 +181,7 @@ ${field('name', 'Name', { required: true, refused, hint: 'What it is for, so tha
 ${select('account', 'For', choices, { refused, ...(query.account !== undefined && { value: query.account }) })}
 ${field('project', 'One project alone', { refused, hint: 'Its name or id. Empty: all projects.', attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${select('days', 'Ends', DAYS, { refused, value: '90' })}
-${scopeLevels('What it may', [], refused, 'No for each: all that you may.')}
+${scopeLevels('What it may', [], refused, 'With “No” for each it may do all that you may, now and later. Once you choose anything, it may do that alone.')}
 <p class="actions"><button>Make the token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
 </form>`,
     },

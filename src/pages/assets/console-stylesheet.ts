@@ -22,7 +22,7 @@ export const CONSOLE_STYLESHEET = `
 .console .card h2:first-child { margin-top: 0 }
 .console .grid { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); list-style: none; padding: 0; margin: 0 0 1rem }
 .console .grid > * { margin: 0 }
-.console table { width: 100%; border-collapse: collapse; background: var(--paper); font-size: .95rem }
+.console table { width: 100%; border-collapse: collapse; font-size: .95rem }
 .console .sheet { overflow-x: auto; border: 1px solid var(--line); border-radius: var(--radius); margin: 0 0 1rem; background: var(--paper) }
 .console th { text-align: left; font-weight: 600; font-size: .85rem; color: var(--soft); white-space: nowrap }
 .console th, .console td { padding: .6rem .9rem; border-bottom: 1px solid var(--line); vertical-align: baseline }
@@ -38,7 +38,7 @@ export const CONSOLE_STYLESHEET = `
 .console pre { white-space: pre-wrap; padding: .75rem 1rem; background: var(--ground); border: 1px solid var(--line); border-radius: var(--radius); margin: 0 0 1rem }
 .console dl.facts { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .4rem 1.25rem; margin: 0 0 1rem }
 .console dl.facts dt { color: var(--soft) }
-.console dl.facts dd { margin: 0; min-width: 0 }
+.console dl.facts dd { margin: 0; min-width: 0; overflow-wrap: anywhere }
 .console .state { display: inline-flex; gap: .4rem; align-items: center; font-size: .875rem; white-space: nowrap }
 .console .state::before { content: ''; width: .6rem; height: .6rem; border-radius: 50%; background: var(--soft); flex: none }
 .console .state.good::before { background: var(--good) }
@@ -62,6 +62,7 @@ export const CONSOLE_STYLESHEET = `
 .console label.bare { display: inline; margin: 0 }
 .console form.row { display: inline-flex; gap: .5rem; align-items: center }
 .console form.row select, .console form.search select { width: auto }
+.console h1 code { font-weight: inherit }
 .console h1.named { display: flex; gap: .6rem; align-items: center }
 .console h1.named img, .console h2.named img { vertical-align: middle; border-radius: 6px; object-fit: contain; margin-right: .4rem }
 .console .level { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; padding: .6rem 0; border-top: 1px solid var(--line) }
@@ -112,12 +113,15 @@ export const CONSOLE_STYLESHEET = `
   .console dl.facts { grid-template-columns: 1fr; gap: 0 }
   .console dl.facts dd { margin: 0 0 .5rem }
   .console .bar .search { order: 1; flex: 1 0 100%; max-width: none; margin: 0 }
+  .console .sheet { --edge: 2.5rem 100% no-repeat; --shade: .75rem 100% no-repeat; background:
+    linear-gradient(to right, var(--paper) 40%, transparent) left / var(--edge) local, linear-gradient(to left, var(--paper) 40%, transparent) right / var(--edge) local,
+    linear-gradient(to right, var(--line), transparent) left / var(--shade) scroll, linear-gradient(to left, var(--line), transparent) right / var(--shade) scroll, var(--paper) }
   .console .sheet table { min-width: 46rem }
   .console .sheet.rows table { min-width: 0 }
   .console .sheet.rows thead { position: absolute; clip-path: inset(50%) }
   .console .sheet.rows tr { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; padding: .75rem 1rem; border-bottom: 1px solid var(--line) }
   .console .sheet.rows tr:last-child { border-bottom: 0 }
-  .console .sheet.rows td { padding: 0; border: 0 }
+  .console .sheet.rows td { padding: 0; border: 0; min-width: 0; overflow-wrap: anywhere }
   .console .sheet.rows td:first-child { flex: 1 0 100% }
   .console .sheet.rows td code { min-width: 0 }
 }

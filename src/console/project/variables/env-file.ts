@@ -96,7 +96,7 @@ ${tokenField(ctx)}
 ${inputs(choices, refused)}
 <p class="actions"><button name="step" value="plan">Show the plan</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>
-<p class="soft small">The same as a command: <code>berth env import ${project} .env --target production --dry-run</code></p>`,
+<p class="soft small">Or from a terminal: <code>berth env import ${project} .env --target production --dry-run</code></p>`,
     },
   )
 }

@@ -89,7 +89,7 @@ function filterForm(path: string, query: Query, count: number, choices: ReturnTy
   return html`<form class="filter card" action="${path}" role="search">
 <div><label for="search">Key</label>
 <input type="search" id="search" name="search" value="${query.search}" placeholder="Search ${count} variables"></div>
-<div>${select('environment', 'What a deployment gets in', [['', 'any environment'], ...choices], { value: query.environment })}</div>
+<div>${select('environment', 'Environment', [['', 'any environment'], ...choices], { value: query.environment })}</div>
 <div><label for="branch">Branch</label>
 <input type="text" id="branch" name="branch" value="${query.branch}" placeholder="none"></div>
 <button class="quiet">Show</button>
@@ -128,7 +128,7 @@ function originOf(icon: string | undefined): string[] {
 function nothing(account: OwnAccount, project: string, isEmpty: boolean): Html {
   if (!isEmpty) return html`<p class="card empty">No variable is like that.</p>`
   return html`<div class="card empty"><h2>No variable yet</h2><p>Variables are what builds and functions read: keys of other services, addresses, switches. Their values are encrypted.</p>
-<p class="soft small">The same as a command, and as a request:</p>
+<p class="soft small">Or from a terminal, by a command or a request:</p>
 <pre>berth env import ${project} .env --target production</pre>
 <pre>curl -X POST "$BERTH/v10/projects/${project}/env?slug=${account.slug}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"key": "NAME", "value": "value", "target": ["production"]}'</pre></div>`
 }
