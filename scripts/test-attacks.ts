@@ -14,6 +14,8 @@ const options = { short: { type: 'boolean' }, seed: { type: 'string' }, only: { 
 const { values: asked } = parseArgs({ options })
 const files = filesWith(asked.only, 'test/attacks')
 
+/** For a test that hangs, and no promise: the full form has long ones. */
+const TIMEOUT_MS = 3_600_000
 const NAMED_AS_BOUNDS = '--test-name-pattern=a bound on time'
 const scratch = mkdtempSync(join(tmpdir(), 'berth-attacks-'))
 const figures = join(scratch, 'figures')
@@ -34,7 +36,7 @@ process.exit((attacked ?? 1) || (bounded ?? 1))
 
 function run(args: string[], env: Record<string, string>): number | null {
   const setup = ['--test', '--test-global-setup=test/support/postgres.ts', '--test-concurrency=1']
-  return spawnSync(process.execPath, [...setup, ...args], {
+  return spawnSync(process.execPath, [...setup, `--test-timeout=${TIMEOUT_MS}`, ...args], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ...env },

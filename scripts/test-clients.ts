@@ -34,7 +34,10 @@ for (const client of CLIENTS) if (families.has(familyOf(client.name))) await ins
 const scratch = mkdtempSync(join(tmpdir(), 'berth-clients-'))
 const ledger = join(scratch, 'ledger')
 writeFileSync(ledger, '')
-const ran = spawnSync(process.execPath, ['--test', '--test-global-setup=test/support/postgres.ts', ...files], {
+/** For a test that hangs, and no promise. */
+const TIMEOUT_MS = 600_000
+const words = ['--test', '--test-global-setup=test/support/postgres.ts', `--test-timeout=${TIMEOUT_MS}`]
+const ran = spawnSync(process.execPath, [...words, ...files], {
   cwd: root,
   stdio: 'inherit',
   env: { ...process.env, BERTH_CLIENTS: cache, BERTH_CLIENTS_LEDGER: ledger },

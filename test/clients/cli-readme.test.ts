@@ -16,13 +16,14 @@ for (const engine of ENGINES) {
     for (const name of ['home', 'bin', 'shop', 'berth']) mkdirSync(at(name))
     symlinkSync(programOf('64.0.2'), at('bin', 'vercel'))
     const database = engine === 'postgres' ? { DATABASE_URL: await newDatabase() } : {}
-    const service = spawn(process.execPath, [join(root, 'src', 'main.ts')], {
+    const service = spawn(process.execPath, [join(root, 'bin', 'berth.mjs')], {
       env: { ...process.env, ...database, BERTH_DATA: at('berth', 'data'), PORT: '0', BERTH_EDGE_PORT: '0' },
     })
     try {
       const address = await new Promise<string>((resolve, reject) => {
         let printed = ''
-        service.on('exit', () => reject(new Error(printed)))
+        service.on('exit', (code) => reject(new Error(`exit code ${code}: ${printed}`)))
+        service.stderr.on('data', (data) => (printed += data))
         service.stdout.on('data', (data) => {
           printed += data
           const found = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0]
@@ -39,7 +40,8 @@ for (const engine of ENGINES) {
       assert.match(readFileSync(at('shop', '.env'), 'utf8'), /^API_URL="http:\/\/localhost:8080"$/m)
       note({ client: 'cli-64.0.2', operation: 'the session of the README', engine, outcome: 'works' })
     } finally {
-      const ended = new Promise((resolve) => service.once('exit', resolve))
+      const isOver = service.exitCode !== null || service.signalCode !== null
+      const ended = isOver || new Promise((resolve) => service.once('exit', resolve))
       service.kill()
       await ended
       rmSync(folder, { recursive: true, force: true })
