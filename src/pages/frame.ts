@@ -103,9 +103,9 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
 <script type="module" src="${LIVE.path}" data-turbo-track="reload"></script>${scriptTags(page)}
 </head>
 <body class="console">
-<a class="skip" href="#main">To the content</a>
+<a class="skip" href="#main" data-turbo="false">To the content</a>
 ${navigation.markup}
-<main id="main">
+<main id="main" tabindex="-1">
 ${page.body.markup}
 </main>
 </body>

@@ -122,8 +122,10 @@ test('the first stop leads past the bar and the tabs', async (t) => {
     await page.keyboard.press('Tab')
     assert.match((await page.evaluate<Stop>(WHERE)).about, /class="skip"/)
     await page.keyboard.press('Enter')
+    await page.waitForFunction(`document.activeElement.id === 'main'`)
     await page.keyboard.press('Tab')
     assert.equal(await page.evaluate(`document.activeElement.closest('main') !== null`), true)
+    assert.notEqual(await page.evaluate('document.activeElement.id'), 'main')
   })
 })
 

@@ -46,6 +46,9 @@ const DIFFERS: readonly string[] = [
   'operatorGetHealth',
   'unlinkProject',
   'operatorRetireKey',
+  'operatorExportAudit',
+  'operatorNoteKeyringCopy',
+  'operatorListKnownBackups',
 ]
 /** A longer answer is much like another one that is shown, such as that of `getProject`. */
 const LONGEST = 3000

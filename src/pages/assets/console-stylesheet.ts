@@ -105,6 +105,7 @@ export const CONSOLE_STYLESHEET = `
 .console details.twice[open] > summary { margin-bottom: .75rem }
 .console .danger-zone { border-color: var(--bad) }
 .console .qr svg { width: 13rem; height: auto; background: #fff; border-radius: 8px; padding: .25rem }
+.console main:focus { outline: none }
 .console .skip { position: absolute; left: -100vw }
 .console .skip:focus { left: 1rem; top: .5rem; background: var(--paper); padding: .5rem 1rem; z-index: 3 }
 .console .secret { white-space: pre-wrap; user-select: all }
