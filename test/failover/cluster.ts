@@ -17,7 +17,7 @@ export type Cluster = {
   leader(): Promise<string | undefined>
   /** Waits until one leads that is not `before`. Gives the node and the moment. */
   newLeader(before: string): Promise<{ node: Node; at: number }>
-  /** Waits until the leader has two standbys that stream, one of them synchronous where replication is. */
+  /** Waits until the leader has two standbys that stream, one of them synchronous and next to lead where replication is synchronous. */
   healed(): Promise<Node>
   startPatroni(node: Node): void
   /** Asks Patroni to let another node lead. */
@@ -57,7 +57,8 @@ export async function startCluster(folder: string): Promise<Cluster> {
     healed: () =>
       within(120_000, 'the leader has two standbys', async () => {
         const node = named(await leader())
-        return node !== undefined && (await hasStandbys(node, synchronous)) ? node : undefined
+        if (node === undefined || !(await hasStandbys(node, synchronous))) return undefined
+        return !synchronous || (await nextLeader(nodes, node)) !== undefined ? node : undefined
       }),
     startPatroni,
     switchOver: async (from) => {
@@ -179,6 +180,17 @@ async function fromEtcd(nodes: Node[], path: string): Promise<Told> {
     return said.json()
   })
   return Promise.any(asked).catch(() => undefined)
+}
+
+/**
+ * The standby that etcd says may lead after the leader. PostgreSQL tells of a synchronous standby a moment before: a leader that is killed between
+ * the two is followed by nobody.
+ */
+async function nextLeader(nodes: Node[], { name }: Node): Promise<string | undefined> {
+  const said = (await fromEtcd(nodes, `keys/service/${SCOPE}/sync`))?.node?.value
+  if (said === undefined) return undefined
+  const { leader, sync_standby } = JSON.parse(said) as { leader: string; sync_standby: string | null }
+  return leader === name ? (sync_standby ?? undefined) : undefined
 }
 
 async function hasStandbys({ address }: Node, synchronous: boolean): Promise<boolean> {
