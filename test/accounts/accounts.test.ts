@@ -215,6 +215,8 @@ onBothEngines(
 onBothEngines('teams are listed newest first with pages, and found by id and slug; others are 404', async (world) => {
   const { call, operator, credentials } = world
   for (const slug of ['one', 'two', 'three']) {
+    // `since` is a moment in milliseconds: each is made in one of its own.
+    world.deps.clock.set(world.deps.clock.now() + 10)
     await operator('POST', '/operator/v1/teams', { slug, name: slug, ownerId: credentials.userId })
   }
   const rival = await world.user('rival')
