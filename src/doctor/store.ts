@@ -63,7 +63,10 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
       return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
     }
     const fault = storeFault(error, database.file)
-    if (fault !== error) return [{ about, is: 'wrong', found: (fault as Error).message }]
+    if (fault !== error) {
+      const found = (fault as Error).message
+      return [{ about, is: 'wrong', found, ...(/ is damaged/.test(found) && { advice: RESTORE }) }]
+    }
     const advice = 'mend the rights of the file and of its folder'
     return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
   }

@@ -145,10 +145,12 @@ export const FORMS: Record<string, Form> = {
   [`${OPERATOR}/keys/:id/retire`]: { good: {} },
   [`${OPERATOR}/timers/:name/run`]: { good: {} },
   [`${OPERATOR}/backups`]: { twice: 'one backup is made: it goes on beside the test' },
+  [`${OPERATOR}/people/:id/second-factors`]: { twice: 'there is none left to remove' },
   [`${OPERATOR}/people/:id/suspended`]: { good: { suspended: 'true' } },
   [`${OPERATOR}/teams/:id/remove`]: { typed: ['typed'], good: { typed: 'rivals', called: 'rivals', force: 'on' } },
   [`${OPERATOR}/people/:id/remove`]: { typed: ['typed'], good: { typed: 'spare', called: 'spare', force: 'on' } },
   [`${PROJECT}/settings/delete`]: { typed: ['typed'], good: { typed: 'web' } },
+  '/console/kept': { twice: 'it shows what was typed and changes nothing' },
 }
 
 /** The forms of the console, by their paths. */

@@ -44,7 +44,9 @@ for (const commit of readdirSync(FIXTURES).filter((name) => /^[0-9a-f]{7}$/.test
 async function openFixture(t: TestContext, from: string, engine: Engine) {
   const folder = mkdtempSync(join(storesFolder(), 'berth-fixture-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  for (const name of ['keys.json', 'credentials.json']) copyFileSync(join(from, name), join(folder, name))
+  // Git keeps no mode of a file but whether it runs, and a keyring that others can read is refused.
+  for (const name of ['keys.json', 'credentials.json'])
+    writeFileSync(join(folder, name), readFileSync(join(from, name)), { mode: 0o600 })
   const unpacked = (name: string) => gunzipSync(readFileSync(join(from, name)))
   const url = engine === 'sqlite' ? `sqlite:${join(folder, 'berth.db')}` : await newDatabase()
   if (engine === 'sqlite') writeFileSync(join(folder, 'berth.db'), unpacked('store.db.gz'))

@@ -101,7 +101,12 @@ onBothEngines(
       await client.get('/sign-in')
       const seen = await client.post('/sign-in', { name, password })
       if (seen.status === 403)
-        said.add(seen.text.replaceAll(client.token(), 'TOKEN').replace(/(name="name" value=")[^"]*/, '$1NAME'))
+        said.add(
+          seen.text
+            .replaceAll(client.token(), 'TOKEN')
+            .replaceAll(/(name="once" value=")[^"]*/g, '$1ONCE')
+            .replace(/(name="name" value=")[^"]*/, '$1NAME'),
+        )
       return seen.status
     }
     await world.user('passwordless')
