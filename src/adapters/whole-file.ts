@@ -37,26 +37,11 @@ export function writeFirst(file: string, text: string): boolean {
 
 /** As `writeWhole`, without holding up the process while the disk works. */
 export async function writeWholeLater(file: string, bytes: Buffer): Promise<void> {
-  const fresh = nameBeside(file)
-  try {
-    const handle = await open(fresh, 'wx', 0o600)
-    try {
-      await handle.writeFile(bytes)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(fresh, file)
-  } catch (error) {
-    await rm(fresh, { force: true })
-    throw error
-  }
-  const folder = await open(dirname(file), 'r')
-  await folder.sync().finally(() => folder.close())
+  await writeWholePieces(file, [bytes])
 }
 
-/** As `writeWhole`, of pieces that come one after another: memory stays flat. */
-export async function writeWholePieces(file: string, pieces: AsyncIterable<Buffer>): Promise<void> {
+/** As `writeWholeLater`, of pieces that come one after another: memory stays flat. */
+export async function writeWholePieces(file: string, pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void> {
   const fresh = nameBeside(file)
   try {
     const handle = await open(fresh, 'wx', 0o600)
@@ -71,6 +56,8 @@ export async function writeWholePieces(file: string, pieces: AsyncIterable<Buffe
     await rm(fresh, { force: true })
     throw error
   }
+  const folder = await open(dirname(file), 'r')
+  await folder.sync().finally(() => folder.close())
 }
 
 /** Removes what a killed process left of files that begin so, once nothing changed it for `deadMs`. */

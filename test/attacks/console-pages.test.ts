@@ -18,8 +18,6 @@ const MOST_MS_OF_VARIABLES = 100
 const MOST_BYTES = 200 * 1024
 
 const TEAM = '/console/t/team'
-/** A PostgreSQL on the same machine is a program besides, which has its share of the cores. */
-const TIMES = { sqlite: 1, postgres: 2 }
 /** TABLE the pages, and what each may take until its first byte. */
 const PAGES: Record<string, number> = {
   '/console/search?in=team&q=key': MOST_FIRST_BYTE_MS,
@@ -50,8 +48,7 @@ for (const engine of ENGINES) {
     const client = await signedIn(world)
     const origin = await world.listen()
     const slow: string[] = []
-    for (const [path, most] of Object.entries(PAGES)) {
-      const mostMs = most * TIMES[engine]
+    for (const [path, mostMs] of Object.entries(PAGES)) {
       const weighed = await weigh(origin, path, client)
       assert.ok(weighed <= MOST_BYTES, `${path} weighs ${weighed} bytes with its stylesheet and scripts`)
       let best = Number.POSITIVE_INFINITY
