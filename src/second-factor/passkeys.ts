@@ -180,7 +180,7 @@ export function arePasskeysPossible({ deps }: Pick<Asking, 'deps'>): boolean {
   return hostname === 'localhost' || (protocol === 'https:' && isIP(hostname.replace(/^\[|\]$/g, '')) === 0)
 }
 
-/** The challenge that was answered, when it is one of ours for this browser and purpose. */
+/** The challenge that was answered, when it is one of ours for this browser and purpose, and no other site had the page in a frame. */
 async function challengeIn(
   ctx: Asking,
   purpose: Purpose,
@@ -188,7 +188,10 @@ async function challengeIn(
 ): Promise<string | undefined> {
   const text = response?.response?.clientDataJSON
   if (typeof text !== 'string') return undefined
-  const challenge = parsed<{ challenge?: unknown }>(Buffer.from(text, 'base64url').toString())?.challenge
+  const said = parsed<{ challenge?: unknown; crossOrigin?: unknown }>(Buffer.from(text, 'base64url').toString())
+  // No page of ours is in a frame of another site (WebAuthn level 3, 7.2), and the library does not look at it.
+  if (said === undefined || said.crossOrigin === true) return undefined
+  const { challenge } = said
   if (typeof challenge !== 'string' || !(await isOwnChallenge(ctx, purpose, challenge))) return undefined
   return challenge
 }

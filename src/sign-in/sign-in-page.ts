@@ -1,6 +1,7 @@
 /** The pages by which people sign in, sign out and set a password. */
 import type { Static } from 'typebox'
 import { KEEP } from '../pages/assets/assets.ts'
+import type { Page } from '../pages/frame.ts'
 import { type Html, html } from '../pages/html.ts'
 import { Kept, keptField } from '../pages/kept-form.ts'
 import { localPath } from '../pages/local-path.ts'
@@ -84,40 +85,45 @@ async function showSignIn(
   ctx: VisitorCtx,
   { query, url, kept }: ScreenInput<Static<typeof SignInQuery>>,
 ): Promise<View> {
-  if (ctx.visitor) return { to: localPath(query.return, HOME) }
-  const isPasswordSet = query.done === 'password'
+  return ctx.visitor ? { to: localPath(query.return, HOME) } : signInPage(ctx, { query, url, kept })
+}
+
+async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<View> {
+  const userId = await admitUser(ctx, checked)
+  if (userId !== undefined) return afterPassword(ctx, userId, { return: query.return, kept: form.kept })
+  const shown = await signInPage(ctx, { query, url, kept: form.kept, refused: form.name })
+  return { ...shown, status: 403, title: 'Sign-in failed' }
+}
+
+type Shown = Pick<ScreenInput<Static<typeof SignInQuery>>, 'query' | 'url' | 'kept'> & {
+  refused?: string | undefined
+}
+
+/** The page with every way in that there is. `refused`: the name that was typed, when its password was wrong. */
+async function signInPage(ctx: VisitorCtx, { query, url, kept, refused }: Shown): Promise<Page> {
   const options = await proofOptions(ctx, 'sign in')
   const action = `/sign-in/passkey?return=${encodeURIComponent(query.return ?? '')}`
+  const isPasswordSet = refused === undefined && query.done === 'password'
   return {
     title: 'Sign in',
     scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [KEEP])],
     body: html`<h1>Sign in</h1>
 ${isPasswordSet && html`<p class="notice" role="status">Your password is set. Sign in with it.</p>`}
+${
+  refused !== undefined &&
+  html`<p class="notice bad" role="alert" id="fault"><a href="#password">The name or the password is wrong.</a>
+After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a link from your operator sets a new password at once.</p>`
+}
 ${providerButton(ctx, query.return, { kept })}
-${signInForm(ctx, url, { kept })}
+${signInForm(ctx, url, { refused, kept })}
 ${options && passkeyForm(ctx, { action, options, kind: 'get', button: 'Sign in with a passkey', fields: keptField(kept) })}`,
   }
-}
-
-async function signIn(ctx: VisitorCtx, { query, form, url }: SignInInput, checked: Checked): Promise<View> {
-  const userId = await admitUser(ctx, checked)
-  if (userId === undefined) {
-    return {
-      status: 403,
-      title: 'Sign-in failed',
-      body: html`<h1>Sign in</h1>
-<p class="notice bad" role="alert" id="fault"><a href="#password">The name or the password is wrong.</a>
-After ${FAILURES_UNTIL_LOCK} wrong passwords signing in is locked for a while; a link from your operator sets a new password at once.</p>
-${signInForm(ctx, url, { refused: form.name, kept: form.kept })}`,
-    }
-  }
-  return afterPassword(ctx, userId, { return: query.return, kept: form.kept })
 }
 
 function signInForm(
   ctx: VisitorCtx,
   url: string,
-  { refused, kept }: { refused?: string; kept?: string | undefined },
+  { refused, kept }: Pick<Shown, 'refused' | 'kept'>,
 ): Html | undefined {
   if (!ctx.deps.config.passwords) return undefined
   const failed = refused !== undefined && html` aria-invalid="true" aria-describedby="fault"`

@@ -8,6 +8,8 @@ import { forgetPassword } from '../support/states.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const ORIGIN = 'https://berth.example'
+/** Where passkeys work over plain http. */
+const LOCAL = 'http://localhost:3000'
 const HTTPS = { BERTH_PUBLIC_URL: ORIGIN }
 const MINUTE_MS = 60_000
 const BY_PASSKEY = '/sign-in/passkey?return='
@@ -144,6 +146,7 @@ onBothEngines(
       { origin: 'https://berth.example.evil.example' },
       { rpId: 'evil.example' },
       { type: 'webauthn.create' },
+      { crossOrigin: true },
       { verified: false },
       { spoilSignature: true },
       { userHandle: Buffer.from('usr_somebody').toString('base64url') },
@@ -255,6 +258,7 @@ onBothEngines(
     await refused(device.create(options, { verified: false }))
     await refused(device.create(options, { origin: 'https://evil.example' }))
     await refused(device.create(options, { rpId: 'evil.example' }))
+    await refused(device.create(options, { crossOrigin: true }))
     await refused('{}')
     const answer = device.create(options)
     assert.equal((await client.post(`${FACTORS}/passkeys`, { answer, name: 'x' })).status, 200)
@@ -313,6 +317,48 @@ onBothEngines(
     assert.ok(told.includes('The passkey “First” was removed'))
   },
   HTTPS,
+)
+
+onBothEngines(
+  'after a wrong password the page offers every way in again, and leads to where the person was going',
+  async (world) => {
+    const client = await signedIn(world)
+    const device = openAuthenticator(LOCAL)
+    await client.post(`${FACTORS}/passkeys`, {
+      answer: device.create(optionsIn(await client.get(FACTORS))),
+      name: 'Laptop',
+    })
+    const to = encodeURIComponent('/integrations/installed')
+    const refused = async (name: string, kept?: string) => {
+      const visitor = openClient(world)
+      await visitor.get(`/sign-in?return=${to}&done=password`)
+      const fields = { name, password: 'wrong wrong wrong', ...(kept !== undefined && { kept }) }
+      const page = await visitor.post(`/sign-in?return=${to}&done=password`, fields)
+      assert.equal(page.status, 403)
+      return { visitor, page }
+    }
+    const { visitor, page } = await refused('admin')
+    assert.match(page.text, /role="alert" id="fault">/)
+    assert.doesNotMatch(page.text, /Your password is set/)
+    assert.match(page.text, /name="name" value="admin"/)
+    assert.ok(page.text.includes(`href="/sign-in/sso?return=${to}"`), page.text)
+    assert.match(page.text, /<script src="\/assets\/passkey-\w+\.js" defer>/)
+    const [, action] = /<form method="post" action="([^"]+)"[^>]* data-passkey="get"/.exec(page.text)!
+    const answer = device.get(optionsIn(page))
+    assert.equal((await visitor.post(action!, { answer })).location, '/integrations/installed')
+    // It tells nobody more than the page does that was opened first.
+    const plain = (text: string) => text.replaceAll(/value="[^"]*"|data-options="[^"]*"/g, '')
+    assert.equal(plain((await refused('nobody')).page.text), plain(page.text))
+    const carrying = (await refused('admin', '{"to":"/console","fields":{}}')).page.text
+    assert.equal(carrying.match(/name="kept" value="/g)?.length, 2, 'of the password and of the passkey')
+    assert.match(carrying, /data-kept="[^"]+" data-kept-at="\/console\/kept"/)
+  },
+  {
+    BERTH_OIDC_ISSUER: 'http://127.0.0.1:1',
+    BERTH_OIDC_CLIENT_ID: 'berth',
+    BERTH_OIDC_CLIENT_SECRET: 'a-secret-of-the-provider',
+    BERTH_PUBLIC_URL: LOCAL,
+  },
 )
 
 onBothEngines(

@@ -14,6 +14,8 @@ export type Lies = {
   rpId?: string
   challenge?: string
   type?: string
+  /** Whether another site had the page in a frame. */
+  crossOrigin?: boolean
   verified?: boolean
   counter?: number
   userHandle?: string
@@ -39,7 +41,7 @@ export function openAuthenticator(origin: string, counts = true): Authenticator 
         type: lies.type ?? type,
         challenge: lies.challenge ?? challenge,
         origin: lies.origin ?? origin,
-        crossOrigin: false,
+        crossOrigin: lies.crossOrigin ?? false,
       }),
     )
   const head = (lies: Lies, flags: number, counter: number) => {
