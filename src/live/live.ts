@@ -56,10 +56,10 @@ export function openLive({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'me
   const turns = openTurns<Open>()
   const told = metrics.counter('berth_live_told_total')
   countPages(metrics, pages)
-  const end = (page: Open, why?: 'ended' | 'full') => {
+  const end = (page: Open, why?: 'ended' | 'full', said: { message?: string } = {}) => {
     if (!pages.remove(page)) return
     turns.remove(page)
-    if (why !== undefined) page.stream.push(`event: ${why}\ndata: {}\n\n`)
+    if (why !== undefined) page.stream.push(`event: ${why}\ndata: ${JSON.stringify(said)}\n\n`)
     page.stream.push(null)
   }
   const tell = (page: Open, right: Right | undefined) => {
@@ -80,8 +80,8 @@ export function openLive({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'me
   return {
     stamp: () => `${service}.${db.changes.stamp()}`,
     open(asked, since) {
-      const full = pages.inTheWayOf(asked.accountId)
-      if (full !== undefined) end(full, 'full')
+      const full = pages.inTheWayOf({ owner: asked.accountId, userId: asked.userId })
+      if (full !== undefined) end(full.page, 'full', { message: full.why })
       const page = openPage(asked, db.changes.stamp())
       page.stream.once('close', () => end(page))
       pages.add(page)

@@ -9,7 +9,10 @@ import { credentialsOf, newHome, processOnBothEngines, type Running, start } fro
 import type { World } from '../support/world.ts'
 import { sayFigure } from './form.ts'
 
-const PAGES = 1000
+/** As many as a person may have open. */
+const PAGES_OF_ONE = 100
+const MEMBERS = 10
+const PAGES = PAGES_OF_ONE * MEMBERS
 const SECONDS = 15
 
 processOnBothEngines(
@@ -17,20 +20,21 @@ processOnBothEngines(
   async (t, engine) => {
     const home = await newHome(t, engine)
     const running = await start(t, home, { BERTH_RATE_LIMITS: 'off' })
-    const { token, operatorToken, userId } = credentialsOf(home)
+    const { token, operatorToken, teamId } = credentialsOf(home)
     const call = callerOf(running, token)
     const operator = callerOf(running, operatorToken)
     const made = await operator('POST', '/operator/v1/users', { email: 'n@example.com', username: 'n' })
     const { id } = (await made.json()) as { id: string }
     const given = await operator('POST', '/operator/v1/tokens', { userId: id })
     const other = callerOf(running, ((await given.json()) as { token: string }).token)
-    for (const make of [call, other]) assert.equal((await make('POST', '/v10/projects', { name: 'web' })).status, 200)
-    const client = await signedIn(browserOf(running, operator, userId))
-    const page = `${(await client.get('/console')).location}/projects/web/variables`
-    const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    assert.equal((await call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })).status, 200)
+    assert.equal((await other('POST', '/v10/projects', { name: 'web' })).status, 200)
+    const members = await openMembers(running, operator, teamId)
+    const client = members[0]!
+    const page = '/console/t/team/projects/web/variables'
     const write = async (n: number) => {
       const variable = { key: `K${n % 50}`, value: `v${n}`, type: 'encrypted', target: ['preview'] }
-      const answer = await call('POST', '/v10/projects/web/env?upsert=true', variable)
+      const answer = await call('POST', `/v10/projects/web/env?teamId=${teamId}&upsert=true`, variable)
       assert.equal(answer.status, 201, await answer.text())
     }
     // The work itself takes memory too: it is done once without the pages.
@@ -49,7 +53,7 @@ processOnBothEngines(
     for (let n = 0; n < 30; n++) await client.get(page)
     const alone = await work()
     const before = residentMiB(running)
-    const pages = await openPages(running, client, page, cookie)
+    const pages = await openPages(running, members, page)
     t.after(() => {
       for (const socket of pages.sockets) socket.destroy()
     })
@@ -106,15 +110,30 @@ function browserOf({ address }: Running, operator: Caller, userId: string): Worl
   return { app: { inject }, operator: ask, credentials: { userId } } as unknown as World
 }
 
+/** Members of the team, each signed in. */
+async function openMembers(running: Running, operator: Caller, teamId: string): Promise<Client[]> {
+  const members: Client[] = []
+  for (let n = 0; n < MEMBERS; n++) {
+    const made = await operator('POST', '/operator/v1/users', { email: `m${n}@example.com`, username: `m${n}` })
+    const { id } = (await made.json()) as { id: string }
+    const placed = await operator('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role: 'DEVELOPER' })
+    assert.ok(placed.ok, await placed.text())
+    members.push(await signedIn(browserOf(running, operator, id), id, `m${n}`))
+  }
+  return members
+}
+
 /** Opens the page a thousand times. Each asks for itself again when it is told of a change, as a browser does. */
-async function openPages({ address }: Running, client: Client, page: string, cookie: string) {
-  const since = stampOf((await client.get(page)).text)
+async function openPages({ address }: Running, members: Client[], page: string) {
+  const since = stampOf((await members[0]!.get(page)).text)
+  const cookies = members.map(({ cookies }) => [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
   const { hostname, port } = new URL(address)
   const path = `/console/live?${new URLSearchParams({ page, since })}`
   const sockets: Socket[] = []
   let open = 0
   let asked = 0
   for (let n = 0; n < PAGES; n++) {
+    const cookie = cookies[n % MEMBERS]!
     const socket = connect(Number(port), hostname, () =>
       socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nCookie: ${cookie}\r\n\r\n`),
     )

@@ -194,6 +194,31 @@ onBothEngines('a stream needs a session and a page of the person, and HEAD opens
   assert.match((await world.operator('GET', '/metrics')).text, /^berth_live_pages 0$/m)
 })
 
+onBothEngines(
+  'a person has a hundred pages that follow; the oldest gives way, is told why, and takes nothing of a mate',
+  async (world, t) => {
+    const { origin, client } = await openPages(world)
+    const mate = await world.user('mate')
+    await world.join(mate, 'VIEWER')
+    const [team, own] = ['/console/t/team', '/console/account']
+    const other = await follow(t, origin, await signedIn(world, mate.id, 'mate'), team)
+    const first = await follow(t, origin, client, team)
+    const stamp = stampOf((await client.get(own)).text)
+    for (let n = 1; n < 100; n++) await follow(t, origin, client, own, stamp)
+    assert.deepEqual([first.isOver(), first.told], [false, []])
+    const last = await follow(t, origin, client, own, stamp)
+    assert.equal(last.status, 200)
+    await becomes(async () => first.isOver())
+    assert.deepEqual(
+      first.told.map(({ event }) => event),
+      ['full'],
+    )
+    assert.match(first.told[0]!.data.message!, /^You have 100 pages open .* Open it again to follow\.$/)
+    assert.deepEqual([last.isOver(), other.isOver()], [false, false])
+    assert.match((await world.operator('GET', '/metrics')).text, /^berth_live_pages 101$/m)
+  },
+)
+
 onBothEngines('a page that answers a form does not follow, and a page without the console neither', async (world) => {
   const { client, account } = await openPages(world)
   await client.get(`${account}/new`)

@@ -5,8 +5,8 @@ import type { Subject } from '../../src/db/changes.ts'
 import { openPages } from '../../src/live/pages.ts'
 import { openTurns } from '../../src/live/turns.ts'
 
-type Page = { owner: string; hears: readonly Subject[] }
-const page = (owner = 'one'): Page => ({ owner, hears: [`account ${owner}`] })
+type Page = { owner: string; userId: string; hears: readonly Subject[] }
+const page = (owner = 'one', userId = `of ${owner}`): Page => ({ owner, userId, hears: [`account ${owner}`] })
 const pagesOf = (count: number, owner?: string) => Array.from({ length: count }, () => page(owner))
 
 test('a page is told at once, and then every 0.8 s', () => {
@@ -73,20 +73,53 @@ test('a page that is closed while it waits is not told', () => {
   assert.ok(turns.isEmpty())
 })
 
+const LIMITS = { ofAll: 6, ofAccount: 4, ofPerson: 100 }
+
 test('pages of one account and of all are bounded, and the account with most gives way with its oldest', () => {
-  const pages = openPages<Page>(6, 4)
+  const pages = openPages<Page>(LIMITS)
   const first = page('large')
+  const inTheWay = (owner: string) => pages.inTheWayOf(page(owner))?.page
   for (const one of [first, ...pagesOf(3, 'large')]) pages.add(one)
-  assert.equal(pages.inTheWayOf('large'), first)
-  assert.equal(pages.inTheWayOf('small'), undefined)
+  assert.equal(inTheWay('large'), first)
+  assert.equal(inTheWay('small'), undefined)
   for (const one of pagesOf(2, 'small')) pages.add(one)
-  assert.equal(pages.inTheWayOf('small'), first)
-  assert.equal(pages.inTheWayOf('new'), first)
+  assert.equal(inTheWay('small'), first)
+  assert.equal(inTheWay('new'), first)
   assert.equal([...pages.of('account large')].length, 4)
   assert.equal(pages.remove(first), true)
   assert.equal(pages.remove(first), false)
   assert.equal([...pages.of('account large')].length, 3)
-  assert.equal(pages.inTheWayOf('new'), undefined)
+  assert.equal(inTheWay('new'), undefined)
   for (const one of [...pages.all]) pages.remove(one)
   assert.equal(pages.has('account large'), false)
+})
+
+test('a person has so many pages in all accounts, and gives way with their own oldest one', () => {
+  const pages = openPages<Page>({ ofAll: 100, ofAccount: 100, ofPerson: 3 })
+  const mine = ['one', 'other', 'one'].map((owner) => page(owner, 'me'))
+  const theirs = page('one', 'mate')
+  for (const one of [theirs, ...mine]) pages.add(one)
+  const inTheWay = (userId: string) => pages.inTheWayOf({ owner: 'one', userId })
+  assert.equal(inTheWay('me')?.page, mine[0])
+  assert.match(inTheWay('me')!.why, /^You have 100 pages open/)
+  assert.equal(inTheWay('mate'), undefined)
+  pages.remove(mine[1]!)
+  assert.equal(inTheWay('me'), undefined)
+})
+
+test('in a full account whoever has most pages gives way, and nobody loses one to somebody who has more', () => {
+  const pages = openPages<Page>(LIMITS)
+  const few = page('one', 'few')
+  const many = [1, 2, 3].map(() => page('one', 'many'))
+  for (const one of [few, ...many]) pages.add(one)
+  for (const userId of ['few', 'many', 'new']) {
+    const full = pages.inTheWayOf({ owner: 'one', userId })!
+    assert.equal(full.page, many[0], userId)
+    assert.match(full.why, /^The account has 1000 pages open/)
+  }
+  // When all are too many, it is the person who has most in the account that has most.
+  for (const one of pagesOf(2, 'small')) pages.add(one)
+  const full = pages.inTheWayOf(page('new'))!
+  assert.equal(full.page, many[0])
+  assert.match(full.why, /^The service has 4000 pages open/)
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Client } from './browser-client.ts'
 
-export type Told = { event: string; data: { at?: string; changed?: string[] }; atMs: number }
+export type Told = { event: string; data: { at?: string; changed?: string[]; message?: string }; atMs: number }
 export type Stream = { status: number; headers: Headers; told: Told[]; isOver(): boolean; close(): void }
 
 /** The stamp at which a page was read, from its markup. */
