@@ -32,8 +32,21 @@ export function trueName(file: string): string {
 /** Makes the name of a file or folder last: what was made or renamed is there after a power cut once its folder is on disk. */
 export function keepName(file: string): void {
   const folder = openSync(dirname(file), 'r')
-  fsyncSync(folder)
-  closeSync(folder)
+  try {
+    syncNamed(dirname(file), folder)
+  } finally {
+    closeSync(folder)
+  }
+}
+
+/** Brings what is open as `handle` to the disk. Throws what the system says, which does not name the file by itself. */
+export function syncNamed(path: string, handle: number): void {
+  try {
+    fsyncSync(handle)
+  } catch (error) {
+    ;(error as Error).message += ` '${path}'`
+    throw error
+  }
 }
 
 /**
@@ -50,7 +63,7 @@ export function writeAgain(file: string): void {
       if (size === 0) break
       at += writeSync(handle, piece, 0, size, at)
     }
-    fsyncSync(handle)
+    syncNamed(file, handle)
   } finally {
     closeSync(handle)
   }

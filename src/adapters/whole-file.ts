@@ -2,11 +2,11 @@
  * The one place that makes files: each is there whole or not at all, also after a power cut, and only its owner reads it. It is
  * written under a name that nobody can guess and that must be new, so that no link or file of somebody else waits there.
  */
-import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { randomText } from '../ids.ts'
-import { keepName } from './folder.ts'
+import { keepName, syncNamed } from './folder.ts'
 
 /** Writes a file, in the place of one that is there. Throws what the system says, and leaves nothing behind then. */
 export function writeWhole(file: string, text: string): void {
@@ -75,7 +75,7 @@ export function makeBeside(file: string, text = ''): string {
   const handle = openSync(fresh, 'wx', 0o600)
   try {
     writeSync(handle, text)
-    fsyncSync(handle)
+    syncNamed(file, handle)
   } catch (error) {
     rmSync(fresh, { force: true })
     throw error

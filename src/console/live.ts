@@ -22,6 +22,7 @@ export const liveScreens: readonly Screen[] = [
     name: 'followPage',
     query: LiveQuery,
     asks: [],
+    streams: true,
     run: followPage,
   }),
 ]

@@ -137,6 +137,7 @@ function readTyped(deps: Deps, screen: Screen, request: BrowserRequest, guest: G
 
 /** Leads to the page on which people prove who they are, and back. A form of the console is carried on there. */
 async function proveFirst({ deps, bridge, screen, request, now }: Asked, guest: Guest): Promise<View> {
+  if (screen.streams) return { events: undefined }
   const path = guest.visitor === undefined ? SIGN_IN_PATH : CONFIRM_PATH
   const kept = screen.keeps && keepForm(request, originsOf(deps, request), readSent(screen, request), guest)
   const to = `${path}?return=${encodeURIComponent(bridge.wayBack(screen, request.originalUrl))}`
@@ -232,7 +233,11 @@ function reply(deps: Deps, guest: Guest, result: View, stamp?: string): BrowserR
     ...(cookies.length > 0 && { 'set-cookie': cookies }),
   }
   if ('to' in result) return { status: 303, headers: { ...headers, location: result.to }, body: '' }
-  if ('events' in result) return { status: 200, headers: { ...headers, ...OF_EVENTS }, body: result.events }
+  if ('events' in result) {
+    // HTML standard, Server-sent events: 204 tells a browser not to ask again.
+    if (result.events === undefined) return { status: 204, headers, body: '' }
+    return { status: 200, headers: { ...headers, ...OF_EVENTS }, body: result.events }
+  }
   if ('download' in result) {
     const { fileName, contentType, text } = result.download
     const kept = { 'content-type': contentType, 'content-disposition': `attachment; filename="${fileName}"` }

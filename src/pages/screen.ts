@@ -42,8 +42,8 @@ export type ScreenInput<Q = unknown, F = unknown> = {
 /** A file that the browser keeps. `fileName`: letters, digits, dots and hyphens. */
 type Download = { fileName: string; contentType: string; text: string }
 
-/** A page, a 303 to another one (`to`), a file, or events for as long as the browser listens. */
-export type View = (Page | { to: string } | { download: Download } | { events: Readable }) & {
+/** A page, a 303 to another one (`to`), a file, or events for as long as the browser listens (undefined: there are none to hear, and it does not ask again). */
+export type View = (Page | { to: string } | { download: Download } | { events: Readable | undefined }) & {
   /** The secret of the session that begins; null: it ends. */
   session?: string | null
   /** The new secret of the visitor, who is not signed in. */
@@ -80,6 +80,8 @@ export type Screen = Spec<any, any, any, any> & {
   fresh?: true
   /** It opens values or asks name servers: the browser does not ask for it again by itself. Neither does it for a page that is `fresh`. */
   once?: true
+  /** It answers with events. A script asks for it, so nobody is led to a page on which people prove who they are. */
+  streams?: true
   /** The most bytes of its form, where they are more than the server takes otherwise. */
   bodyLimit?: number
   /** Of a form: what was typed is kept while the person proves who they are. The page that shows what is refused (`again`) then shows it. */
@@ -105,7 +107,7 @@ export function personScreen<Q extends TSchema, F extends TSchema, A = undefined
 export function consoleScreen<Q extends TSchema, F extends TSchema>(
   spec: Spec<ConsoleCtx, Q, F, undefined> &
     Required<Pick<Screen, 'asks'>> &
-    Pick<Screen, 'fresh' | 'once' | 'bodyLimit' | 'keeps'>,
+    Pick<Screen, 'fresh' | 'once' | 'streams' | 'bodyLimit' | 'keeps'>,
 ): Screen {
   return { ...(spec as unknown as Screen), auth: 'person' }
 }

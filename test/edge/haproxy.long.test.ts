@@ -70,7 +70,8 @@ withProgram('haproxy', 'haproxy', () => {
       assert.deepEqual([paused.headers['retry-after'], paused.headers['x-edge-error']], ['300', 'DEPLOYMENT_PAUSED'])
       await site.turn('unpause')
       await becomes(async () => (await status(ONE)) === 200)
-      assert.match(readFileSync(join(folder, 'state.map'), 'utf8'), new RegExp(`^${ONE} live$`, 'm'))
+      // The agent tells HAProxy first, and writes the file then.
+      await becomes(() => new RegExp(`^${ONE} live$`, 'm').test(readFileSync(join(folder, 'state.map'), 'utf8')))
 
       await site.kill('SIGKILL')
       await becomes(async () => following.said().includes('not in step'))

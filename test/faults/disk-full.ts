@@ -139,40 +139,55 @@ async function mustRead(run: Run, running: Running, home: Home): Promise<void> {
 }
 
 /**
- * The Nth fsync fails. Of a commit: the process ends by itself, and the next one has all that was acknowledged. Of a
- * checkpoint, which SQLite makes again by itself and nothing rests on until it is made: it may go on.
+ * The Nth fsync fails. Of a start: the process ends and says so. Of a commit: it ends by itself. Of a checkpoint, which SQLite
+ * makes again by itself and nothing rests on until it is made: it may go on. The next one has all that was acknowledged.
  */
 async function failFsync(run: Run): Promise<void> {
   const { found } = run
   const home = await newHome(run, 'sqlite')
   const ledger = openLedger()
-  const failed = { commit: 0, checkpoint: 0 }
+  const failed = { start: 0, commit: 0, checkpoint: 0 }
   await (await startAndCount(run, home)).kill('SIGTERM')
   await repeat(run, run.short ? 2 : 20, async (at) => {
     const when = 3 + Math.floor(Math.random() * 40)
     const trace = join(home.folder, '..', `trace-${at}`)
     const more = ['-s', '0', '-e', 'trace=pwrite64,fsync', '-e', `inject=fsync:error=EIO:when=${when}`]
     const program = [process.execPath, join(root, 'bin', 'berth.mjs')]
-    const running = await start(run, home, {}, traced(trace, program, more))
-    const ended = new Promise<number | null>((resolve) => running.child.once('close', resolve))
-    const load = startLoad(home, [running.address], ledger, { prefix: `e${at}` })
-    const what = await untilFailed(trace)
-    failed[what]++
-    const code = what === 'commit' ? await Promise.race([ended, sleep(30_000, 'none' as const)]) : undefined
-    load.stop()
-    if (what === 'commit' && code !== 1)
-      found.broken.push(`a commit's fsync failed, and the program ended with ${code}`)
-    if (running.child.exitCode === null) await endTraced(running)
-    await load.ended
-    mustBeAnswers(run, load, /^(ECONNRESET|ECONNREFUSED|EPIPE|500 .*)$/)
+    const running = await start(run, home, {}, traced(trace, program, more)).catch(mustSay('EIO'))
+    if (running === undefined) failed.start++
+    else
+      failed[
+        await failUnderLoad(run, running, trace, startLoad(home, [running.address], ledger, { prefix: `e${at}` }))
+      ]++
     const again = await startAndCount(run, home)
     await checkAll(run, home, again, ledger, `fsync ${when} of start ${at + 1} failed`)
     await again.kill('SIGTERM')
   })
   found.acknowledged += ledger.acknowledged
   found.notes.push(
-    `${failed.commit} times the fsync of a commit failed, ${failed.checkpoint} times that of a checkpoint`,
+    `${failed.commit} times the fsync of a commit failed, ${failed.checkpoint} times that of a checkpoint, ${failed.start} times one of a start`,
   )
+}
+
+/** A program that did not start must have said why. Throws what was said instead. */
+function mustSay(code: string) {
+  return (error: Error): undefined => {
+    if (!error.message.includes(code)) throw error
+  }
+}
+
+/** Waits until an fsync fails under the load, and for what must follow. */
+async function failUnderLoad(run: Run, running: Running, trace: string, load: Load): Promise<'commit' | 'checkpoint'> {
+  const ended = new Promise<number | null>((resolve) => running.child.once('close', resolve))
+  const what = await untilFailed(trace)
+  const code = what === 'commit' ? await Promise.race([ended, sleep(30_000, 'none' as const)]) : undefined
+  load.stop()
+  if (what === 'commit' && code !== 1)
+    run.found.broken.push(`a commit's fsync failed, and the program ended with ${code}`)
+  if (running.child.exitCode === null) await endTraced(running)
+  await load.ended
+  mustBeAnswers(run, load, /^(ECONNRESET|ECONNREFUSED|EPIPE|500 .*)$/)
+  return what
 }
 
 /** What the fsync that failed was for: that of a commit comes right behind what it wrote to the log. */
