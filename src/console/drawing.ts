@@ -33,9 +33,14 @@ export function drawColumns(
 <p class="ends"><span>${columns[0]!.name}</span>${columns.length > 1 && html`<span>${columns.at(-1)!.name}</span>`}</p>
 <figcaption>${kinds.map(({ words, look }) => html`<span class="key ${look}">${words}</span> `)}<span class="soft">highest: ${tell(highest)}</span></figcaption>
 <details><summary>${title} as a table</summary>
-<div class="sheet" tabindex="0" role="region" aria-label="${title}"><table><thead><tr><th scope="col">When</th>${kinds.map(({ words }) => html`<th scope="col">${words}</th>`)}</tr></thead><tbody>
-${columns.map(({ name, title: about, counts }) => html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td>${tell(count)}</td>`)}</tr>`)}
-</tbody></table></div></details>
+${sheet(
+  title,
+  ['When', ...kinds.map(({ words }) => words)],
+  columns.map(
+    ({ name, title: about, counts }) =>
+      html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td>${tell(count)}</td>`)}</tr>`,
+  ),
+)}</details>
 </figure>`
 }
 
@@ -52,8 +57,7 @@ export function drawBars(title: string, what: string, bars: readonly Bar[], none
       ({ name, count, told }) => html`<tr><td>${name}</td>
 <td class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="main" width="${round((count / longest) * 100)}" height="8"/></svg></td><td>${told ?? count}</td></tr>`,
     ),
-    'table',
-    none,
+    { none },
   )
 }
 

@@ -1,9 +1,6 @@
 /** What forms of the console have beside `field`: texts of several lines, choices, tables, and a text to copy. */
-import { type Html, html } from '../pages/html.ts'
+import { escapeText, type Html, html } from '../pages/html.ts'
 import { type FieldOptions, faultBeside, labelled, type Refused } from './action.ts'
-
-/** More choices than this are scrolled. */
-const MOST_OPEN = 8
 
 /** A value that a form sends, and the words for it. */
 export type Choice = readonly [value: string, words: string]
@@ -37,7 +34,7 @@ export function select(name: string, label: string, choices: readonly Choice[], 
   )
 }
 
-/** Any of several. `chosen`: those that are on before something was typed. Many of them are scrolled by themselves. */
+/** Any of several. `chosen`: those that are on before something was typed. */
 export function checks(
   name: string,
   legend: string,
@@ -53,7 +50,25 @@ export function checks(
   )
   return html`<fieldset id="${name}"${about !== '' && html` aria-describedby="${about}"`}><legend>${legend}</legend>
 ${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
-${boxes.length > MOST_OPEN ? html`<div class="choices">${boxes}</div>` : boxes}
+<div class="boxes">${boxes}</div>
+${wrong && faultBeside(name, refused)}
+</fieldset>`
+}
+
+/** One of a few, all of which are seen, with what each means. */
+export function radios(
+  name: string,
+  legend: string,
+  choices: readonly (readonly [value: string, words: string, hint: string])[],
+  { value, refused }: Pick<Options, 'value' | 'refused'>,
+): Html {
+  const chosen = String(refused?.typed[name] ?? value ?? '')
+  const wrong = refused?.field === name
+  return html`<fieldset id="${name}"${wrong && html` aria-describedby="${name}-fault"`}><legend>${legend}</legend>
+${choices.map(
+  ([one, words, hint]) =>
+    html`<label class="choice"><input type="radio" name="${name}" value="${one}" required${one === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
+)}
 ${wrong && faultBeside(name, refused)}
 </fieldset>`
 }
@@ -75,20 +90,28 @@ export function typedText(text: string): string {
 }
 
 /**
- * A table. One that is wider than the window is scrolled by itself, by keyboard too. `rows`: on a small window its cells follow each other
- * without their headers, where each says by itself what it is. Of `headers`, `false` is left out. `none`: what is said where there is no row.
+ * A table. One that is wider than the window is scrolled by itself, by keyboard too. On a telephone each row is a card, and each cell says its
+ * column. Of `headers`, `false` is left out. `none`: what is said where there is no row.
  */
 export function sheet(
   caption: string,
   headers: readonly (string | false)[],
   rows: readonly Html[],
-  kind: 'table' | 'rows' = 'table',
-  none?: string,
+  { none }: { none?: string } = {},
 ): Html {
   if (rows.length === 0 && none !== undefined) return html`<p class="card empty">${none}</p>`
-  return html`<div class="sheet ${kind}" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${headers.filter((one) => one !== false).map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}>${one}</th>`)}</tr></thead><tbody>
-${rows}
+  const shown = headers.filter((one) => one !== false)
+  return html`<div class="sheet" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${shown.map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}>${one}</th>`)}</tr></thead><tbody>
+${rows.map((row) => labelCells(row, shown))}
 </tbody></table></div>`
+}
+
+/** A row whose cells carry the names of their columns. Text in markup is escaped, so what looks like a cell is one. */
+function labelCells({ markup }: Html, headers: readonly string[]): Html {
+  let at = 0
+  return {
+    markup: markup.replaceAll(/<t[dh](?=[ >])/g, (cell) => `${cell} data-label="${escapeText(headers[at++] ?? '')}"`),
+  }
 }
 
 /** A text to be copied: one click or tap chooses all of it. With script a button beside it copies. `what`: what the button says that it copies. */

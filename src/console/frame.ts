@@ -36,8 +36,21 @@ const PROJECT_TABS = {
   settings: 'Settings',
 } as const
 
-/** Where a page is: an account of the person, and a project of it; or what is of the person alone. */
-export type Place = { account: OwnAccount; project?: string; tab: string } | { person: true; tab: string }
+/** A page and its address, in the order of the way to it. */
+export type Crumb = readonly [words: string, path: string]
+
+/** The tabs of a part of the console: what it is called, the end of each address with its words, and the address itself. */
+export type Tabs = {
+  name: string
+  table: readonly (readonly [end: string, words: string])[]
+  to: (end: string) => string
+}
+
+/** Where a page is: an account of the person, and a project of it; what is of the person alone; or a part with tabs of its own. */
+export type Place =
+  | { account: OwnAccount; project?: string; tab: string }
+  | { person: true; tab: string }
+  | { tabs: Tabs; tab: string }
 
 /** The account that an address names. Refuses: not_found 404. */
 export function accountIn(ctx: PersonCtx, { slug }: Record<string, string>): Promise<OwnAccount> {
@@ -64,44 +77,45 @@ export function personPath(section = ''): string {
   return `/console/account${section === '' ? '' : `/${section}`}`
 }
 
-/** A page of the console. `place` is undefined on the pages that are of no account; `nav` is what such a page has in the place of tabs. */
-export async function showPage(
-  ctx: PersonCtx,
-  place: Place | undefined,
-  page: Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload' | 'scripts'>,
-  nav?: Html,
-): Promise<Page> {
+/** What a page says of itself. `within`: the pages between its tab and itself; a page that is called as its tab is the one of the tab. */
+type Content = Pick<Page, 'title' | 'body' | 'images' | 'status' | 'reload' | 'scripts'> & { within?: readonly Crumb[] }
+
+/** A page of the console. `place` is undefined on the pages that are of no account. */
+export async function showPage(ctx: PersonCtx, place: Place | undefined, content: Content): Promise<Page> {
+  const { within, ...page } = content
   const accounts = await accountsOf(ctx)
+  const tabs = place && tabsOf(place)
   return {
     ...page,
     title: place === undefined ? page.title : `${page.title} · ${nameOfPlace(place)}`,
+    body: html`${place && tabs && crumbs(tabs, place.tab, content)}${page.body}`,
     console: html`${bar(ctx, place, accounts)}
-${place ? tabs(place) : nav}`,
+${place && tabs && strip(tabs, place.tab)}`,
   }
 }
 
 function nameOfPlace(place: Place): string {
-  return 'person' in place ? 'your account' : (place.project ?? place.account.slug)
+  if ('person' in place) return 'your account'
+  return 'tabs' in place ? place.tabs.name : (place.project ?? place.account.slug)
 }
 
-/** The project in which one is: without it the tabs of one project look as those of another. */
-function crumb(place: Place | undefined): Html | undefined {
-  if (place === undefined || !('account' in place) || place.project === undefined) return undefined
-  return html`<a class="crumb" href="${projectPath(place.account, place.project)}">${place.project}</a>`
+/** The way back from a page below a tab. */
+function crumbs({ table, to }: Tabs, tab: string, { title, within }: Content): Html | undefined {
+  const words = table.find(([end]) => end === tab)?.[1]
+  if (words === undefined || (within === undefined && title === words)) return undefined
+  const way: Crumb[] = [[words, to(tab)], ...(within ?? [])]
+  return html`<nav class="crumbs" aria-label="Breadcrumb"><ol>${way.map(([one, path]) => html`<li><a href="${path}">${one}</a></li>`)}</ol></nav>
+`
 }
 
 function bar(ctx: PersonCtx, place: Place | undefined, accounts: readonly OwnAccount[]): Html {
   const { name, username, isOperator } = ctx.visitor
   const account = place !== undefined && 'account' in place ? place.account : undefined
+  const called = name ?? username
   return html`<header><div class="bar">
-<a class="brand" href="/console">Berth</a>
-<details class="menu"><summary>${account?.slug ?? 'Accounts'}</summary><div>
-${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === account?.id && html` aria-current="true"`}>${nameOf(one)}</a>`)}
-<a href="/console/teams/new">Make a team</a>
-</div></details>
-${crumb(place)}
+${trail(place, accounts)}
 <form class="search" action="/console/search" role="search" aria-label="Search"><input type="search" name="q" aria-label="Search" placeholder="Search" aria-keyshortcuts="/ Control+K" data-search autocomplete="off" spellcheck="false">${account && html`<input type="hidden" name="in" value="${account.slug}">`}</form>
-<details class="menu right"><summary>${name ?? username}</summary><div>
+<details class="menu right"><summary><span class="person" aria-hidden="true">${[...called][0]}</span>${called}</summary><div>
 <a href="/console/account">Your account</a>
 ${isOperator && html`<a href="/console/operator">Operator</a>`}
 <a href="/docs">API reference</a>
@@ -110,21 +124,44 @@ ${isOperator && html`<a href="/console/operator">Operator</a>`}
 </div></header>`
 }
 
-function tabs(place: Place): Html {
-  const [label, table, to] = tabsOf(place)
-  return html`<nav class="tabs" aria-label="${label}"><ul>
+/** Where one is: the account, in a menu of all of them, and the project. Without it the tabs of one project look as those of another. */
+function trail(place: Place | undefined, accounts: readonly OwnAccount[]): Html {
+  const account = place !== undefined && 'account' in place ? place.account : undefined
+  const project = place !== undefined && 'account' in place ? place.project : undefined
+  return html`<nav class="trail" aria-label="Where you are"><a class="brand" href="/console">Berth</a>
+<details class="menu"><summary>${hereIn(place)}${account?.kind === 'user' && html` <span class="tag">personal</span>`}</summary><div>
+${accounts.map((one) => html`<a href="${accountPath(one)}"${one.id === account?.id && html` aria-current="true"`}>${nameOf(one)}</a>`)}
+<a href="/console/teams/new">Make a team</a>
+</div></details>
+${account !== undefined && project !== undefined && html`<a href="${projectPath(account, project)}">${project}</a>`}</nav>`
+}
+
+function hereIn(place: Place | undefined): string {
+  if (place === undefined) return 'Accounts'
+  if ('person' in place) return 'Your account'
+  return 'tabs' in place ? place.tabs.name : place.account.slug
+}
+
+function strip({ name, table, to }: Tabs, tab: string): Html {
+  return html`<nav class="tabs" aria-label="${name}"><ul>
 ${table.map(
-  ([end, words]) => html`<li><a href="${to(end)}"${end === place.tab && html` aria-current="page"`}>${words}</a></li>`,
+  ([end, words]) => html`<li><a href="${to(end)}"${end === tab && html` aria-current="page"`}>${words}</a></li>`,
 )}
 </ul></nav>`
 }
 
-function tabsOf(place: Place): [label: string, table: [end: string, words: string][], to: (end: string) => string] {
-  if ('person' in place) return ['Your account', Object.entries(PERSON_TABS), personPath]
+function tabsOf(place: Place): Tabs {
+  if ('tabs' in place) return place.tabs
+  if ('person' in place) return { name: 'Your account', table: Object.entries(PERSON_TABS), to: personPath }
   const { account, project } = place
-  if (project !== undefined) return [project, Object.entries(PROJECT_TABS), (end) => projectPath(account, project, end)]
+  if (project !== undefined)
+    return { name: project, table: Object.entries(PROJECT_TABS), to: (end) => projectPath(account, project, end) }
   const shown = ACCOUNT_TABS.filter(
     ([end, , needs]) => may(account, needs) && (account.kind === 'team' || !OF_TEAMS.includes(end)),
   )
-  return [account.slug, shown.map(([end, words]) => [end, words]), (end) => accountPath(account, end)]
+  return {
+    name: account.slug,
+    table: shown.map(([end, words]) => [end, words] as const),
+    to: (end) => accountPath(account, end),
+  }
 }

@@ -114,8 +114,8 @@ export const FORMS: Record<string, Form> = {
   '/console/account/security/sessions/others/end': { twice: 'there are no others any more' },
   '/console/account/security/sessions/:sessionId/end': { twice: 'there is no such session any more: 404' },
   '/console/account/tokens/new': {
-    typed: ['name', 'account', 'project', 'days', 'level-project'],
-    good: { name: 'sample', account: '', days: '90' },
+    typed: ['name', 'account', 'project', 'days', 'may', 'level-project'],
+    good: { name: 'sample', account: '', days: '90', may: 'all' },
   },
   '/console/account/tokens/:id/end': { good: {} },
   [`${FACTORS}/codes/begin`]: { twice: 'another key, and the page shows that one' },

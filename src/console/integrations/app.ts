@@ -103,8 +103,8 @@ async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<ty
     { account, tab: 'apps' },
     {
       title: lineOf(one.name),
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a></p>
-<div class="top"><h1>${lineOf(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Change</a>`}</div>
+      within: [],
+      body: html`<div class="top"><h1>${lineOf(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Change</a>`}</div>
 ${faultOf(refused)}
 ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
@@ -134,7 +134,7 @@ function secretsOf(ctx: ConsoleCtx, account: OwnAccount, one: Integration, isOwn
   const row = ({ id, createdAt }: Integration['secrets'][number]) =>
     html`<tr><td><code>${id}</code></td><td>${ago(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'End', { label: `End the secret ${id}` })}</td>`}</tr>`
   return html`<section class="card"><h2>Client secrets</h2>
-${sheet('Client secrets', ['Secret', 'Made', isOwner && 'Actions'], one.secrets.map(row), 'rows')}
+${sheet('Client secrets', ['Secret', 'Made', isOwner && 'Actions'], one.secrets.map(row))}
 ${
   isOwner && html`<p><a class="button quiet" href="${appPath(account, one.id, 'secrets')}">Replace the secret</a></p>`
 }</section>`
@@ -164,8 +164,8 @@ async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     { account, tab: 'apps' },
     {
       title: `Change ${lineOf(one.name)}`,
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a> / <a href="${appPath(account, one.id)}">${lineOf(one.name)}</a></p>
-<div class="top"><h1>Change the app</h1></div>
+      within: [[lineOf(one.name), appPath(account, one.id)]],
+      body: html`<div class="top"><h1>Change the app</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}">
 ${tokenField(ctx)}
@@ -185,8 +185,8 @@ async function showNewSecret(ctx: ConsoleCtx, { params, url }: ScreenInput, refu
     { account, tab: 'apps' },
     {
       title: 'Replace the secret',
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a> / <a href="${appPath(account, one.id)}">${lineOf(one.name)}</a></p>
-<div class="top"><h1>Replace the client secret</h1></div>
+      within: [[lineOf(one.name), appPath(account, one.id)]],
+      body: html`<div class="top"><h1>Replace the client secret</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">${tokenField(ctx)}
 <p>Make a second secret, give it to your app, and end the first one. Both work meanwhile, so nothing stops.</p>

@@ -81,7 +81,7 @@ async function showNewApp(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     { account, tab: 'apps' },
     {
       title: 'Register an app',
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a></p><div class="top"><h1>Register an app</h1></div>
+      body: html`<div class="top"><h1>Register an app</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}

@@ -133,9 +133,9 @@ async function showOne(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refus
     { account, tab: 'integrations' },
     {
       title: name,
+      within: [],
       images: originsOf([one]),
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'integrations')}">Integrations</a></p>
-<div class="top"><h1 class="named">${logo(one, 32)}${name}</h1></div>
+      body: html`<div class="top"><h1 class="named">${logo(one, 32)}${name}</h1></div>
 ${faultOf(refused)}
 ${notices(account, one)}
 <section class="card"><h2>Installation</h2>
@@ -186,7 +186,7 @@ function projectsSection(
 ${
   one.projects.length === 0
     ? html`<p>It sees no project.</p>`
-    : sheet('Projects', ['Project', grants && 'Actions'], one.projects.map(row), 'rows')
+    : sheet('Projects', ['Project', grants && 'Actions'], one.projects.map(row))
 }
 ${
   grants &&

@@ -71,8 +71,7 @@ ${sheet(
     ) => html`<tr><td>${ago(one.at, ctx.now)}</td><td>${one.type}</td><td>${one.actor.kind}<br><code class="small">${one.actor.id}</code></td>
 <td>${one.accountId && html`<code class="small">${one.accountId}</code>`}</td><td>${one.subjectId && html`<code class="small">${one.subjectId}</code>`}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
   ),
-  'table',
-  'No entry is like that.',
+  { none: 'No entry is like that.' },
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })

@@ -50,8 +50,7 @@ ${sheet(
     (one) =>
       html`<tr><td><code class="small">${one.name}</code></td><td>${ago(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${one.rows}</td><td>${one.version}</td><td><code class="small">${one.sha256}</code></td></tr>`,
   ),
-  'table',
-  'No backup yet.',
+  { none: 'No backup yet.' },
 )}
 <h2>Made and checked</h2>
 ${
@@ -68,8 +67,7 @@ ${sheet(
     (one) =>
       html`<tr><td><code class="small">${one.name}</code></td><td><code class="small">${one.place}</code></td><td>${one.madeBy}</td><td>${ago(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${checkOf(one, ctx.now)}</td></tr>`,
   ),
-  'table',
-  'None is known.',
+  { none: 'None is known.' },
 )}`,
   })
 }

@@ -72,8 +72,7 @@ ${sheet(
 <td>${ago(one.createdAt, ctx.now)}</td><td>${attemptsOf(one, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Send again', { label: `Send again: ${one.id}` })}</td></tr>`,
   ),
-  'table',
-  'Nothing was sent.',
+  { none: 'Nothing was sent.' },
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })

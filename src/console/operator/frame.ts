@@ -1,9 +1,8 @@
 /** What the pages of the operator have in common: their tabs and their addresses. docs/console.md: Operator. */
 import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
 import type { ConsoleCtx } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
-import { showPage } from '../frame.ts'
+import { type Crumb, showPage, type Tabs } from '../frame.ts'
 
 /** TABLE the sections, in the order of the tabs. */
 const TABS = {
@@ -33,15 +32,13 @@ export function operatorPath(section = '', ...parts: string[]): string {
   return path.join('/')
 }
 
+const OPERATOR: Tabs = { name: 'Operator', table: Object.entries(TABS), to: (end) => operatorPath(end) }
+
+type Content = Pick<Page, 'title' | 'body' | 'images'> & { within?: readonly Crumb[] }
+
 /** A page of the operator, in one of the sections. */
-export function operatorPage(ctx: ConsoleCtx, tab: Tab, page: Pick<Page, 'title' | 'body' | 'images'>): Promise<Page> {
-  const nav = html`<nav class="tabs" aria-label="Operator"><ul>
-${Object.entries(TABS).map(
-  ([end, words]) =>
-    html`<li><a href="${operatorPath(end)}"${end === tab && html` aria-current="page"`}>${words}</a></li>`,
-)}
-</ul></nav>`
-  return showPage(ctx, undefined, { ...page, title: `${page.title} · Operator` }, nav)
+export function operatorPage(ctx: ConsoleCtx, tab: Tab, content: Content): Promise<Page> {
+  return showPage(ctx, { tabs: OPERATOR, tab }, content)
 }
 
 /** `12.3 MiB`. */

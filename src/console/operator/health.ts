@@ -36,8 +36,7 @@ ${sheet(
     const [look, word] = LOOKS[is]
     return html`<tr><td>${about}</td><td><span class="state ${look}">${word}</span></td><td>${found}${advice && html`<br><strong>${advice}</strong>`}</td></tr>`
   }),
-  'table',
-  'Nothing was checked.',
+  { none: 'Nothing was checked.' },
 )}`,
   })
 }

@@ -57,8 +57,7 @@ ${sheet(
 <td>${one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td><td>${ago(one.updatedAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}` })}</td></tr>`,
   ),
-  'table',
-  'No team has registered an integration.',
+  { none: 'No team has registered an integration.' },
 )}
 ${pageLinks(LIST, { until: query.until }, pagination.next)}`,
   })

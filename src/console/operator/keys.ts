@@ -59,8 +59,7 @@ ${sheet(
 <td>${one.references === 0 ? 'nothing' : `keys of ${one.references} projects`}</td>
 <td class="act">${!one.active && one.references === 0 && button(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}` })}</td></tr>`,
   ),
-  'table',
-  'There is no key.',
+  { none: 'There is no key.' },
 )}`,
   })
 }

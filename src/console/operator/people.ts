@@ -135,8 +135,7 @@ ${sheet(
 <td>${one.email}</td><td>${stateOf(one)}</td><td>${one.plan}</td>
 <td>${one.lastSeenAt === null ? 'not yet' : ago(one.lastSeenAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
   ),
-  'table',
-  search ? `Nobody has “${search}” in their name or email.` : 'Nobody is here.',
+  { none: search ? `Nobody has “${search}” in their name or email.` : 'Nobody is here.' },
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })
@@ -174,6 +173,7 @@ function showLink(
 ): Promise<Page> {
   return operatorPage(ctx, 'people', {
     title: username,
+    within: [],
     body: html`${heading(username)}
 <section class="card"><h2>Link to set a password</h2>
 <p>${mails(ctx) ? `It is on its way to ${email} by mail.` : 'This service sends no mail, so hand it to them.'} It works once, and ends ${ago(expiresAt, ctx.now)}. It is shown here this once:</p>
@@ -188,6 +188,7 @@ async function showPerson(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params
   const { username, suspended, operator, teams, sessions, tokens } = person
   return operatorPage(ctx, 'people', {
     title: username,
+    within: [],
     body: html`${heading(username, stateOf(person))}
 ${faultOf(refused)}
 <section class="card"><dl class="facts">
@@ -207,8 +208,7 @@ ${sheet(
   teams.map(
     (one) => html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.role}</td></tr>`,
   ),
-  'table',
-  'In no team.',
+  { none: 'In no team.' },
 )}
 <h2>Password</h2>
 <section class="card"><p>A link sets a new password, lifts a lock after wrong ones, and ends every session. ${mails(ctx) ? `It goes to ${person.email} too.` : 'This service sends no mail: hand the link to them.'}</p>

@@ -107,8 +107,7 @@ ${sheet(
     (one) =>
       html`<tr><td><a href="${operatorPath('teams', one.id)}">${one.slug}</a></td><td>${one.name}</td><td>${one.plan}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
   ),
-  'table',
-  search ? `No team has “${search}” in its name.` : 'No team yet.',
+  { none: search ? `No team has “${search}” in its name.` : 'No team yet.' },
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })
@@ -134,6 +133,7 @@ async function showTeam(ctx: ConsoleCtx, { params }: Pick<ScreenInput, 'params'>
   const team = await ctx.ask<Static<typeof WholeTeam>>('operatorGetTeam', { params: { teamId: params.id! } })
   return operatorPage(ctx, 'teams', {
     title: team.slug,
+    within: [],
     body: html`${heading(team.slug)}
 ${faultOf(refused)}
 <section class="card"><dl class="facts">
@@ -151,8 +151,7 @@ ${sheet(
     (one) =>
       html`<tr><td><a href="${operatorPath('people', one.userId)}">${one.username}</a></td><td>${one.email}</td><td>${one.role}</td></tr>`,
   ),
-  'table',
-  'Nobody is in it.',
+  { none: 'Nobody is in it.' },
 )}
 <h2>Plan</h2>
 <form class="stack card" method="post" action="${operatorPath('teams', team.id)}/plan">

@@ -49,8 +49,7 @@ ${sheet(
 <td>${one.failures > 0 ? html`<span class="state bad">${one.failures}</span>` : '0'}</td>
 <td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { label: `Run now: ${one.name}` })}</td></tr>`,
   ),
-  'table',
-  'There is no timer.',
+  { none: 'There is no timer.' },
 )}`,
   })
 }

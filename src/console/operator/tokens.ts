@@ -60,8 +60,7 @@ ${sheet(
 <td>${one.expiresAt === null ? 'never' : ago(one.expiresAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'End', { label: `End: ${one.name ?? one.id}` })}</td></tr>`,
   ),
-  'table',
-  search ? `No token is called “${search}”.` : 'No token yet.',
+  { none: search ? `No token is called “${search}”.` : 'No token yet.' },
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })

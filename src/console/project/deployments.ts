@@ -114,7 +114,6 @@ function table(account: OwnAccount, project: Project, deployments: readonly List
 <td>${stateOf(one.readyState)}</td><td>${one.target ?? 'preview'}${one.uid === liveId && html` <span class="tag write">live</span>`}</td>
 <td>${madeOf(one.meta)}</td><td>${ago(one.createdAt, now)}</td></tr>`,
     ),
-    'rows',
   )
 }
 
@@ -147,6 +146,7 @@ export async function showDeployment(ctx: ConsoleCtx, { params }: ScreenInput, r
     { account, project: project.name, tab: 'deployments' },
     {
       title: one.url,
+      within: [],
       body: html`<div class="top"><h1>${one.url}</h1>${ways(ctx, account, project, one)}</div>
 ${faultOf(refused)}
 <section class="card"><h2>What it is</h2><dl class="facts">
@@ -166,7 +166,6 @@ ${
     'What the build system said',
     ['Field', 'Value'],
     meta.map(([name, value]) => html`<tr><td><code>${name}</code></td><td>${value}</td></tr>`),
-    'rows',
   )}`
 }`,
     },

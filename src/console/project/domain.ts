@@ -82,6 +82,7 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Re
     { account, project, tab: 'domains' },
     {
       title: domain.name,
+      within: [],
       body: html`<div class="top"><h1>${domain.name}</h1><p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
 ${faultOf(refused)}
 ${challenge(ctx, domain, path, mayChange(account))}
@@ -144,6 +145,7 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
     { account, project, tab: 'domains' },
     {
       title: 'Where DNS leads it',
+      within: [[params.domain!, domainPath(account, project, params.domain!)]],
       body: html`<div class="top"><h1>Where DNS leads ${params.domain}</h1></div>
 <section class="card"><p>${config.misconfigured ? html`<span class="state bad">Not here</span>` : html`<span class="state good">Here, by its ${config.configuredBy} record</span>`}</p>
 <p>${config.misconfigured ? 'The name servers gave no address for it, gave another one, or did not answer.' : 'Visitors of this name reach the edge of this service.'}</p></section>
@@ -152,8 +154,7 @@ ${
     ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
 ${records.map(([type, value]) => html`<dl class="facts card"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(params.domain!, 'name')}</dd><dt>Value</dt><dd>${copyable(value, 'value')}</dd></dl>`)}`
     : html`<p class="soft">The operator of this service has not said where its edge is, so any address counts.</p>`
-}
-<p><a href="${domainPath(account, project, params.domain!)}">Back to ${params.domain}</a></p>`,
+}`,
     },
   )
 }

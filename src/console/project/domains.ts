@@ -169,7 +169,6 @@ function table(
         html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${proofOf(one)}</td>
 <td>${serves(one, environments)}</td><td>${ago(one.createdAt, now)}</td></tr>`,
     ),
-    'rows',
   )
 }
 

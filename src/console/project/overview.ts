@@ -143,6 +143,5 @@ ${sheet(
       html`<tr><td><a href="${deploymentPath(account, name, one.id)}">${one.url}</a></td><td>${stateOf(one.readyState)}</td>
 <td>${one.target ?? 'preview'}</td><td>${ago(one.createdAt, now)}</td></tr>`,
   ),
-  'rows',
 )}`
 }

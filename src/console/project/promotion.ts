@@ -77,7 +77,7 @@ ${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deployment
 <dt>Asked for</dt><dd>${ago(request.requestedAt, ctx.now)}</dd></dl>
 ${request.type === 'rollback' && html`<p class="soft small">New deployments do not take over production until the next promote.</p>`}
 ${goesOn && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">See how far it is now</a></p>`}</section>
-${aliases.length > 0 && sheet('Domains', ['Domain', 'State'], aliases.map(row), 'rows')}
+${aliases.length > 0 && sheet('Domains', ['Domain', 'State'], aliases.map(row))}
 <p><a href="${projectPath(account, project.name, 'deployments')}">All deployments</a></p>`,
   })
 }

@@ -126,7 +126,6 @@ function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[],
     confirmed ? 'Members' : 'Invited',
     ['Person', 'Email', 'Role', confirmed ? 'Since' : 'Invited', isOwner && 'Actions'],
     members.map((one) => row(ctx, account, one, isOwner)),
-    'rows',
   )
 }
 
@@ -153,7 +152,7 @@ async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     { account, tab: 'members' },
     {
       title: 'Invite somebody',
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'members')}">Members</a></p><div class="top"><h1>Invite somebody</h1></div>
+      body: html`<div class="top"><h1>Invite somebody</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}

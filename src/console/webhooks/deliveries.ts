@@ -55,7 +55,6 @@ export function deliveryTable(
       ) => html`<tr><td>${deliveryState(one)}</td><td>${linkOf === undefined ? one.type : html`<a href="${linkOf(one)}">${one.type}</a>`}</td>
 <td>${countOf(one.attempts.length, 'attempt')}</td><td>${lastAnswer(one)}</td><td>${ago(one.createdAt, now)}</td>${actOf && html`<td class="act">${actOf(one)}</td>`}</tr>`,
     ),
-    'rows',
   )
 }
 
@@ -98,8 +97,8 @@ async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
     { account, tab: 'webhooks' },
     {
       title: one.type,
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'webhooks')}">Webhooks</a> / <a href="${webhook}">${params.id}</a></p>
-<div class="top"><h1>${one.type}</h1>${may(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
+      within: [['Webhook', webhook]],
+      body: html`<div class="top"><h1>${one.type}</h1>${may(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
 ${faultOf(refused)}
 <section class="card"><h2>Delivery</h2><dl class="facts">
 <dt>State</dt><dd>${deliveryState(one)}</dd>

@@ -91,8 +91,8 @@ async function showDrain(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<
     { account, tab: 'drains' },
     {
       title: one.name,
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'drains')}">Log drains</a></p>
-<div class="top"><h1>${one.name}</h1></div>
+      within: [],
+      body: html`<div class="top"><h1>${one.name}</h1></div>
 ${faultOf(refused)}
 ${factsOf(ctx, account, one)}
 <h2>What was sent</h2>

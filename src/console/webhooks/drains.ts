@@ -141,7 +141,6 @@ function table(account: OwnAccount, drains: readonly Drain[], now: number): Html
       ) => html`<tr><td><a href="${drainPath(account, one.id)}">${one.name}</a>${one.source.kind === 'integration' && html`<br><span class="tag">of an integration</span>`}</td>
 <td>${drainState(one)}</td><td>${one.delivery.endpoint}</td><td>${projectCount(one)}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
     ),
-    'rows',
   )
 }
 
@@ -161,7 +160,7 @@ async function showNewDrain(
     { account, tab: 'drains' },
     {
       title: 'New log drain',
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'drains')}">Log drains</a></p><div class="top"><h1>New log drain</h1></div>
+      body: html`<div class="top"><h1>New log drain</h1></div>
 ${faultOf(refused)}
 ${tested && testNotice(tested)}
 <form class="stack card" method="post" action="${toNew}" data-turbo="false">

@@ -121,8 +121,7 @@ async function showWebhook(
     { account, tab: one === undefined ? 'apps' : 'webhooks' },
     {
       title: 'Webhook',
-      body: html`${crumbs(account, one)}
-<div class="top"><h1>Webhook</h1>${writes && testForm(ctx, path)}</div>
+      body: html`<div class="top"><h1>Webhook</h1>${writes && testForm(ctx, path)}</div>
 ${faultOf(refused)}
 ${replayed && html`<p class="notice" role="status">Sent again: ${replayed}.</p>`}
 ${one && factsOf(ctx, account, one)}
@@ -144,12 +143,6 @@ async function endpointOf(ctx: ConsoleCtx, account: OwnAccount, id: string): Pro
     if (error instanceof Refusal && error.key === 'not_found') return undefined
     throw error
   }
-}
-
-function crumbs(account: OwnAccount, one: Webhook | undefined): Html {
-  return one === undefined
-    ? html`<p class="crumbs"><a href="${accountPath(account, 'apps')}">Apps</a> / webhook of an app</p>`
-    : html`<p class="crumbs"><a href="${accountPath(account, 'webhooks')}">Webhooks</a></p>`
 }
 
 function testForm(ctx: ConsoleCtx, path: string): Html {
@@ -197,8 +190,8 @@ async function showTested(ctx: ConsoleCtx, tested: Static<typeof WebhookTested>,
     { account, tab: 'webhooks' },
     {
       title: 'Test event',
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'webhooks')}">Webhooks</a> / <a href="${webhookPath(account, params.id!)}">${params.id}</a></p>
-<div class="top"><h1>Test event</h1></div>
+      within: [['Webhook', webhookPath(account, params.id!)]],
+      body: html`<div class="top"><h1>Test event</h1></div>
 <p class="notice${!arrived && ' bad'}" role="status">${arrived ? `It arrived: the receiver answered ${statusCode} after ${durationMs} ms.` : `It did not arrive: ${error ?? `the receiver answered ${statusCode}`}.`}</p>
 <section class="card"><h2>Request</h2><pre>${indented(request)}</pre></section>
 ${response !== null && html`<section class="card"><h2>Answer</h2><pre>${response}</pre></section>`}

@@ -86,7 +86,6 @@ function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): 
       ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">of an integration</span>`}</td>
 <td>${endpointState(one)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
     ),
-    'rows',
   )
 }
 
@@ -102,7 +101,7 @@ async function showNewWebhook(ctx: ConsoleCtx, { params, url }: ScreenInput, ref
     { account, tab: 'webhooks' },
     {
       title: 'New webhook',
-      body: html`<p class="crumbs"><a href="${accountPath(account, 'webhooks')}">Webhooks</a></p><div class="top"><h1>New webhook</h1></div>
+      body: html`<div class="top"><h1>New webhook</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}

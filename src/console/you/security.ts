@@ -119,7 +119,7 @@ function sessionTable(ctx: PersonCtx, sessions: readonly OwnSession[]): Html {
 <td>signed in ${ago(one.created_at, ctx.now)}</td><td>used ${ago(one.used_at, ctx.now)}</td>
 <td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'End', { label: `End the session: ${where}, ${one.address ?? one.id}` })}</td></tr>`
   }
-  return sheet('Sessions', ['Browser', 'Address', 'Signed in', 'Last used', 'Actions'], sessions.map(row), 'rows')
+  return sheet('Sessions', ['Browser', 'Address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))
 }
 
 /** TABLE what browsers and systems call themselves, the more exact name first. */

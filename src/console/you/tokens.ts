@@ -3,11 +3,12 @@ import type { Static } from 'typebox'
 import { accountsOf, nameOf, type OwnAccount } from '../../pages/acting.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import type { MadeUserToken, UserTokenList } from '../../tokens/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { button, heading, pageLinks, shownOnce } from '../controls.ts'
-import { type Choice, select, sheet } from '../fields.ts'
+import { type Choice, radios, select, sheet } from '../fields.ts'
 import { accountIn, accountPath, personPath, showPage } from '../frame.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { ago } from '../time.ts'
@@ -26,6 +27,7 @@ const NewToken = Type.Object({
   account: Type.String(),
   project: Type.Optional(Type.String()),
   days: Type.String(),
+  may: Type.Optional(Type.String()),
   ...SCOPE_LEVELS,
 })
 const DAYS: readonly Choice[] = [
@@ -35,6 +37,11 @@ const DAYS: readonly Choice[] = [
   ['365', 'in a year'],
   ['', 'never'],
 ]
+/** TABLE how much a token may: the field `may` of the form. */
+const MAY = [
+  ['all', 'Everything that I may', 'Now and later, also what you are given after today.'],
+  ['chosen', 'Only what I choose', 'Nothing else, whatever you are given later.'],
+] as const
 type Token = Static<typeof UserTokenList>['tokens'][number]
 
 export const ownTokenScreens: readonly Screen[] = [
@@ -91,14 +98,21 @@ export const ownTokenScreens: readonly Screen[] = [
 
 function bodyOf(form: Static<typeof NewToken>, now: number) {
   const { name, project, days } = form
-  const scopes = chosenScopes(form)
   return {
     name: name.trim(),
     ...(project?.trim() && { projectId: project.trim() }),
     // What is no number of days goes on as it is, and the route says what is wrong with it.
     ...(days !== '' && { expiresAt: /^[0-9]{1,4}$/.test(days) ? now + Number(days) * DAY_MS : days }),
-    ...(scopes.length > 0 && { scopes }),
+    ...(form.may !== 'all' && { scopes: scopesIn(form) }),
   }
+}
+
+/** What was chosen for a token that may not do everything. Refuses: bad_request 400 (nothing was). */
+function scopesIn(form: Static<typeof NewToken>): string[] {
+  if (form.may !== 'chosen') refuse('bad_request', 'Invalid request: `may` should be one of the two.')
+  const scopes = chosenScopes(form)
+  if (scopes.length > 0) return scopes
+  refuse('bad_request', 'Invalid request: `scopes` should have at least one level that is not “No”.')
 }
 
 async function showTokens(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
@@ -158,7 +172,6 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
 <td>${one.expiresAt === undefined ? 'never ends' : html`ends ${ago(one.expiresAt, ctx.now)}`}</td>
 <td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'End', { label: `End the token ${one.name || one.id}` })}</td></tr>`,
     ),
-    'rows',
   )
 }
 
@@ -173,7 +186,7 @@ async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
     { person: true, tab: 'tokens' },
     {
       title: 'New token',
-      body: html`<p class="crumbs"><a href="${LIST}">Tokens</a></p><div class="top"><h1>New token</h1></div>
+      body: html`<div class="top"><h1>New token</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${LIST}/new" data-turbo="false">
 ${tokenField(ctx)}
@@ -181,7 +194,8 @@ ${field('name', 'Name', { required: true, refused, hint: 'What it is for, so tha
 ${select('account', 'For', choices, { refused, ...(query.account !== undefined && { value: query.account }) })}
 ${field('project', 'One project alone', { refused, hint: 'Its name or id. Empty: all projects.', attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${select('days', 'Ends', DAYS, { refused, value: '90' })}
-${scopeLevels('What it may', [], refused, 'With “No” for each it may do all that you may, now and later. Once you choose anything, it may do that alone.')}
+${radios('may', 'What it may do', MAY, { refused, value: 'chosen' })}
+<div class="levels">${scopeLevels('What you choose', [], refused)}</div>
 <p class="actions"><button>Make the token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
 </form>`,
     },

@@ -9,6 +9,11 @@ export const CONSOLE_STYLESHEET = `
 .console nav.tabs { border-bottom: 1px solid var(--line); background: var(--paper); padding: 0 .25rem }
 .console nav.tabs ul { max-width: calc(var(--wide) + 1.5rem); margin: 0 auto }
 .console nav.tabs a[aria-current] { scroll-initial-target: nearest }
+@property --before { syntax: '<length>'; inherits: false; initial-value: 0px }
+@property --after { syntax: '<length>'; inherits: false; initial-value: 0px }
+@keyframes edges { 0% { --before: 0px; --after: 3rem } 10%, 90% { --before: 3rem; --after: 3rem } 100% { --before: 3rem; --after: 0px } }
+@supports (animation-timeline: scroll()) { .console nav.tabs ul { scroll-padding-inline: 3.5rem; animation: edges linear both; animation-timeline: scroll(self inline);
+  mask-image: linear-gradient(to right, transparent, #000 var(--before), #000 calc(100% - var(--after)), transparent) } }
 .console nav.tabs a { display: block; padding: .7rem .75rem; color: var(--soft); text-decoration: none; white-space: nowrap; border-bottom: 2px solid transparent }
 .console nav.tabs a:hover { color: var(--ink) }
 .console nav.tabs a[aria-current] { color: var(--ink); border-color: var(--main); font-weight: 600 }
@@ -16,7 +21,10 @@ export const CONSOLE_STYLESHEET = `
 .console .top { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; justify-content: space-between; margin-bottom: 1.25rem }
 .console .top h1 { margin: 0 }
 .console .top > .state { margin-right: auto }
-.console .crumbs { font-size: .9rem; color: var(--soft); margin: 0 0 .25rem }
+.console .crumbs { font-size: .9rem; margin: 0 0 .25rem }
+.console .crumbs ol { display: flex; flex-wrap: wrap; list-style: none; margin: 0; padding: 0; color: var(--soft) }
+.console .crumbs li { overflow-wrap: anywhere }
+.console .crumbs li::after { content: '/'; margin: 0 .4rem }
 .console .card { background: var(--paper); border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.25rem; margin: 0 0 1rem }
 .console .card > :last-child { margin-bottom: 0 }
 .console .card h2:first-child { margin-top: 0 }
@@ -57,7 +65,7 @@ export const CONSOLE_STYLESHEET = `
 .console label + .small { margin: 0 0 .4rem }
 .console fieldset { min-width: 0; margin: 1.25rem 0 0 }
 .console legend { font-size: 1rem }
-.console select, .console input:not([type=checkbox]) { min-height: 2.875rem }
+.console select, .console input:not([type=checkbox], [type=radio]) { min-height: 2.875rem }
 .console button, .console .button { white-space: nowrap; flex: none }
 .console label.bare { display: inline; margin: 0 }
 .console form.row { display: inline-flex; gap: .5rem; align-items: center }
@@ -65,6 +73,8 @@ export const CONSOLE_STYLESHEET = `
 .console h1 code { font-weight: inherit }
 .console h1.named { display: flex; gap: .6rem; align-items: center }
 .console h1.named img, .console h2.named img { vertical-align: middle; border-radius: 6px; object-fit: contain; margin-right: .4rem }
+.console .boxes { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 16rem), 1fr)); gap: 0 1rem }
+.console form:has([name=may][value=all]:checked) .levels { display: none }
 .console .level { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; padding: .6rem 0; border-top: 1px solid var(--line) }
 .console .level:first-of-type { border-top: 0 }
 .console .level > div { flex: 1 1 14rem; min-width: 0 }
@@ -75,9 +85,14 @@ export const CONSOLE_STYLESHEET = `
 .console details > summary { cursor: pointer; padding: .25rem 0 }
 .console details.menu { position: relative }
 .console .bar > .right { margin-left: auto }
-.console .crumb { font-weight: 600; color: inherit; text-decoration: none; overflow-wrap: anywhere }
-.console .crumb::before { content: '/'; margin-right: 1rem; color: var(--soft); font-weight: 400 }
-.console .crumb:hover { text-decoration: underline }
+.console .trail { display: flex; flex-wrap: wrap; align-items: center; min-width: 0 }
+.console .trail > a { font-weight: 600; color: var(--ink); text-decoration: none; overflow-wrap: anywhere }
+.console .trail > a:hover { text-decoration: underline }
+.console .trail > * + *::before { content: '/'; margin: 0 .6rem; color: var(--soft); font-weight: 400 }
+.console .trail > details.menu { display: flex; align-items: center }
+.console .trail details.menu > summary { border-color: transparent; padding-inline: .35rem }
+.console .trail details.menu > summary:hover { background: var(--note) }
+.console .person { width: 1.6rem; height: 1.6rem; border-radius: 50%; display: inline-grid; place-items: center; background: var(--main); color: var(--on-main); font-size: .8rem; line-height: 1; text-transform: uppercase }
 .console details.menu > summary { list-style: none; display: inline-flex; align-items: center; gap: .35rem; padding: .35rem .7rem; border: 1px solid var(--line); border-radius: 6px; color: var(--ink); font-weight: 600 }
 .console details.menu > summary::-webkit-details-marker { display: none }
 .console details.menu > summary::after { content: '▾'; color: var(--soft) }
@@ -114,17 +129,17 @@ export const CONSOLE_STYLESHEET = `
   .console dl.facts { grid-template-columns: 1fr; gap: 0 }
   .console dl.facts dd { margin: 0 0 .5rem }
   .console .bar .search { order: 1; flex: 1 0 100%; max-width: none; margin: 0 }
-  .console .sheet { --edge: 2.5rem 100% no-repeat; --shade: .75rem 100% no-repeat; background:
-    linear-gradient(to right, var(--paper) 40%, transparent) left / var(--edge) local, linear-gradient(to left, var(--paper) 40%, transparent) right / var(--edge) local,
-    linear-gradient(to right, var(--line), transparent) left / var(--shade) scroll, linear-gradient(to left, var(--line), transparent) right / var(--shade) scroll, var(--paper) }
-  .console .sheet table { min-width: 46rem }
-  .console .sheet.rows table { min-width: 0 }
-  .console .sheet.rows thead { position: absolute; clip-path: inset(50%) }
-  .console .sheet.rows tr { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; padding: .75rem 1rem; border-bottom: 1px solid var(--line) }
-  .console .sheet.rows tr:last-child { border-bottom: 0 }
-  .console .sheet.rows td { padding: 0; border: 0; min-width: 0; overflow-wrap: anywhere }
-  .console .sheet.rows td:first-child { flex: 1 0 100% }
-  .console .sheet.rows td code { min-width: 0 }
+  .console .sheet { position: relative; overflow: hidden }
+  .console .sheet thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
+  .console .sheet tr { display: block; padding: .75rem 1rem; border-bottom: 1px solid var(--line) }
+  .console .sheet tr:last-child { border-bottom: 0 }
+  .console .sheet td, .console .sheet tbody th { display: flow-root; width: auto; padding: .15rem 0 .15rem 7.25rem; border: 0; overflow-wrap: anywhere }
+  .console .sheet [data-label]::before { content: attr(data-label); float: left; width: 6.75rem; margin-left: -7.25rem; color: var(--soft); font-size: .875rem; line-height: 1.6 }
+  .console .sheet tr > :first-child, .console .sheet td.act { padding-left: 0; text-align: left }
+  .console .sheet tr > :first-child::before, .console .sheet td.act::before { content: none }
+  .console .sheet td:empty { display: none }
+  .console .sheet td.act { padding-top: .5rem }
+  .console .sheet td code { min-width: 0 }
 }
 
 .console .drawing { margin: 0 }

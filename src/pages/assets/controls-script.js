@@ -1,5 +1,5 @@
-// Menus close by Escape, by a click beside them and when the focus leaves them. A button copies the text before it. Without this script a menu
-// closes by its own button, and a text is chosen by a click.
+// Menus close by Escape, by a click beside them and when the focus leaves them. A button copies the text before it. The strip of tabs shows the
+// one that is open. Without this script a menu closes by its own button, and a text is chosen by a click.
 const MENU = 'details.menu[open]'
 const TOLD_MS = 2000
 
@@ -33,4 +33,18 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => {
     button.textContent = words
   }, TOLD_MS)
+})
+
+// A page that follows what changes is morphed: there the strip stays as its reader left it.
+function showOpenTab() {
+  const tab = document.querySelector('nav.tabs a[aria-current]')
+  const strip = tab?.closest('ul')
+  if (!strip) return
+  const [at, frame] = [tab.getBoundingClientRect(), strip.getBoundingClientRect()]
+  strip.scrollLeft += at.left - frame.left - (frame.width - at.width) / 2
+}
+
+showOpenTab()
+document.addEventListener('turbo:render', ({ detail }) => {
+  if (detail.renderMethod !== 'morph') showOpenTab()
 })

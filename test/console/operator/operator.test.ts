@@ -152,8 +152,8 @@ onBothEngines(
     assert.equal((await world.call('GET', '/v9/projects/nobody')).status, 404)
     const overview = (await client.get(ROOT)).text
     assert.match(overview, /Size of the store by day as a table/)
-    assert.match(overview, /<td>Versions of variables<\/td>[\s\S]*?<td>1<\/td>/)
-    assert.match(overview, /<td>not found<\/td>[\s\S]*?<td>\d+<\/td>/)
+    assert.match(overview, /<td[^>]*>Versions of variables<\/td>[\s\S]*?<td[^>]*>1<\/td>/)
+    assert.match(overview, /<td[^>]*>not found<\/td>[\s\S]*?<td[^>]*>\d+<\/td>/)
     const { history, refusals } = (await world.operator('GET', '/operator/v1/statistics')).body
     assert.ok(history.auditLines > 5 && history.events > 0, JSON.stringify(history))
     assert.equal(history.variableVersions, 1)
@@ -190,7 +190,7 @@ onBothEngines('what failed is found and sent again, and the overview draws it', 
     ['soft', '0'],
     ['main', '53.3'],
   ])
-  assert.match(overview, /<td>0<\/td><td>2<\/td><td>0<\/td><td>1<\/td>/)
+  assert.match(overview, /<td[^>]*>0<\/td><td[^>]*>2<\/td><td[^>]*>0<\/td><td[^>]*>1<\/td>/)
 })
 
 onBothEngines('the audit log is filtered, and its chain is checked', async (world) => {
@@ -199,7 +199,7 @@ onBothEngines('the audit log is filtered, and its chain is checked', async (worl
   await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
   const found = (await client.get(`${ROOT}/audit?type=createProject`)).text
   assert.match(found, /createProject/)
-  assert.doesNotMatch(found, /<td>setPassword/)
+  assert.doesNotMatch(found, /<td[^>]*>setPassword/)
   const whole = (await client.get(`${ROOT}/audit/verify`)).text
   assert.match(whole, /The chain is whole/)
   const head = /<code>(\d+\.[\w-]+)<\/code>/.exec(whole)![1]!

@@ -109,6 +109,12 @@ for (const script of [true, false])
       await page.goto(`${origin}/console/account/tokens/new`)
       await page.fill('#name', 'pipeline')
       await page.fill('#project', 'nowhere')
+      await page.check('input[name=may][value=all]')
+      assert.equal(
+        await page.locator('.levels').isVisible(),
+        false,
+        'levels are for a token that may not do everything',
+      )
       await page.click('text=Make the token')
       assert.match(await page.innerText('[role=alert]'), /nowhere/)
       await page.fill('#project', '')

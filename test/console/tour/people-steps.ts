@@ -40,6 +40,7 @@ export const peopleSteps: Steps = {
     await tour.go('/console/account/tokens/new')
     await tour.look('new-token')
     await tour.fill({ name: 'of the tour' })
+    await tour.page.check('input[name=may][value=all]')
     await tour.press(/^Make the token/)
     const [token] = /berth_\w{40}/.exec(await tour.page.locator('main').innerText())!
     tour.secret(token, /\/account\/tokens/)

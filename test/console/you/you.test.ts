@@ -24,7 +24,7 @@ onBothEngines('a person changes their name and username, and their pages move wi
   assert.equal(changed.location, `${PROFILE}?done=profile`, changed.text)
   const shown = await client.get(changed.location)
   assert.match(shown.text, /Your profile is changed/)
-  assert.match(shown.text, /<summary>Ada 🚢<\/summary>/)
+  assert.match(shown.text, /<summary><span class="person" aria-hidden="true">A<\/span>Ada 🚢<\/summary>/)
   assert.equal((await client.get('/console/t/ada')).status, 200)
   assert.equal((await client.get('/console/t/admin')).status, 404)
   const given = await world.operator('POST', '/operator/v1/users', { email: 'b@example.com', username: 'admin' })
@@ -101,12 +101,29 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   const { teamId } = world.credentials
   await world.call('POST', `/v10/projects?teamId=${teamId}`, { name: 'web' })
   await client.get(`${TOKENS}/new`)
-  const fields = { name: 'pipeline 🚢', account: teamId, project: 'web', days: '30', 'level-project': 'read' }
+  const fields = {
+    name: 'pipeline 🚢',
+    account: teamId,
+    project: 'web',
+    days: '30',
+    may: 'chosen',
+    'level-project': 'read',
+  }
   const wrong = await client.post(`${TOKENS}/new`, { ...fields, project: 'nowhere' })
   assert.equal(wrong.status, 404)
   assert.match(wrong.text, /value="pipeline 🚢"/)
   assert.match(wrong.text, /name="level-project"[^>]*><option value="">No<\/option><option value="read" selected>/)
   assert.equal((await client.post(`${TOKENS}/new`, { ...fields, days: 'soon' })).status, 400)
+  // A token may everything only where somebody says so: neither what is left out nor levels that are all "No" mean it.
+  for (const [field, said] of [
+    ['may', { may: '' }],
+    ['may', { may: 'ALL' }],
+    ['scopes', { 'level-project': '' }],
+  ] as const) {
+    const unsaid = await client.post(`${TOKENS}/new`, { ...fields, ...said })
+    assert.equal(unsaid.status, 400)
+    assert.match(unsaid.text, new RegExp(`id="${field}-fault"`))
+  }
   const foreign = await world.user('foreign')
   assert.equal((await client.post(`${TOKENS}/new`, { ...fields, account: foreign.id })).status, 403)
   const made = await client.post(`${TOKENS}/new`, fields)

@@ -56,7 +56,6 @@ ${
     'Differences',
     ['Key', 'One', 'The other', 'Values'],
     shown.map((one) => row(one, label(left), label(right))),
-    'rows',
   )
 }
 <p class="soft small">General values only, without those of single branches and without the account's shared variables. Values that your role does not read are not compared.</p>`,

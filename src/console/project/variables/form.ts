@@ -122,6 +122,7 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
     { account, project, tab: 'variables' },
     {
       title: variable.key,
+      within: [],
       body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${variable.type !== 'sensitive' && html`<a href="${path}">Reveal the value</a> `}<a href="${path}/history">History</a></p></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}">

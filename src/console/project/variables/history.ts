@@ -53,6 +53,7 @@ async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
     { account, project, tab: 'variables' },
     {
       title: `History of ${history[0]!.key}`,
+      within: isThere && mayWrite ? [[history[0]!.key, `${path}/edit`]] : [],
       body: html`<div class="top"><h1>History of <code>${history[0]!.key}</code></h1>${isThere && mayWrite && html`<a class="button quiet" href="${path}/edit">Edit</a>`}</div>
 ${faultOf(refused)}
 ${!isThere && html`<p class="notice">This variable was deleted. Its values are gone; who did what is kept for 30 days.</p>`}
@@ -64,7 +65,6 @@ ${sheet(
       html`<tr><td>Version ${one.version}</td><td>${ago(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
 <td>${what(one)}</td><td>${showPlaces(one, environments)}</td><td>${one.restorable && mayWrite ? html`<form method="post" action="${path}/history/${one.version}/restore">${tokenField(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
   ),
-  'rows',
 )}
 <p class="soft small">Values are kept encrypted and not shown here. The last 100 versions can be restored. Restoring makes a new version.</p>`,
     },

@@ -108,7 +108,6 @@ function table(envs: Listed, path: string, environments: Environments, page: 'ed
 <td><a class="soft" href="${path}/${one.id}/history">${ago(one.updatedAt, now)}</a></td></tr>
 `,
     ),
-    'rows',
   )
 }
 
@@ -149,6 +148,7 @@ ${variable.value}</pre>`
     { account, project, tab: 'variables' },
     {
       title: variable.key,
+      within: [],
       body: html`<div class="top"><h1><code>${variable.key}</code></h1></div>
 <section class="card"><h2>Value</h2>${value}<p>${showPlaces(variable, environments)}</p></section>
 <p class="ways">${may(account, 'env:write') && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
