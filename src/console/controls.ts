@@ -30,10 +30,17 @@ export function button(
   )}<button class="${look}"${label && html` aria-label="${label}"`}>${words}</button></form>`
 }
 
-/** A button that is reached by a second click, with what it does above it: for what cannot be undone. Works without script. */
-export function askedTwice(ctx: PersonCtx, path: string, words: string, warning: Html | string): Html {
+/** What cannot be undone, or shuts somebody out: in one look on every page. `what`: what goes by it; `act`: its button or its form. */
+export function dangerCard(title: string, what: Html | string, act: Html): Html {
+  return html`<section class="stack card danger-zone"><h2>${title}</h2>
+<p>${what}</p>
+${act}</section>`
+}
+
+/** A button that is reached by a second click: of a danger card. Works without script. */
+export function askedTwice(ctx: PersonCtx, path: string, words: string): Html {
   return html`<details class="twice"><summary class="button quiet">${words}…</summary>
-<div class="card danger-zone"><p>${warning}</p>${button(ctx, path, words, { look: 'danger' })}</div></details>`
+${button(ctx, path, words, { look: 'danger' })}</details>`
 }
 
 /** A form that looks for something in a list. */

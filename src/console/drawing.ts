@@ -8,6 +8,8 @@ export type Column = { name: string; title: string; counts: readonly number[] }
 export type Kind = { words: string; look: 'good' | 'bad' | 'main' | 'soft' }
 
 const [WIDTH, HEIGHT, GAP] = [960, 160, 3]
+/** Columns are at most so wide that this many fill the drawing. Fewer stand at its end, where the latest is. */
+const WIDEST = 12
 
 /** Columns beside each other, with the kinds on top of each other. `tell`: a number as people read it. */
 export function drawColumns(
@@ -19,19 +21,21 @@ export function drawColumns(
   if (columns.length === 0) return html`<p class="soft">Nothing to draw yet.</p>`
   const sumOf = ({ counts }: Column) => counts.reduce((sum, one) => sum + one, 0)
   const highest = Math.max(1, ...columns.map(sumOf))
-  const width = Math.min(WIDTH / columns.length, WIDTH / 12)
+  const width = WIDTH / Math.max(columns.length, WIDEST)
+  const begin = WIDTH - columns.length * width
   const bars = columns.flatMap((column, at) => {
     let top = HEIGHT
     return column.counts.map((count, kind) => {
       const height = (count / highest) * HEIGHT
       top -= height
-      return html`<rect class="${kinds[kind]!.look}" x="${round(at * width)}" y="${round(top)}" width="${round(width - GAP)}" height="${round(height)}"/>`
+      return html`<rect class="${kinds[kind]!.look}" x="${round(begin + at * width)}" y="${round(top)}" width="${round(width - GAP)}" height="${round(height)}"/>`
     })
   })
   return html`<figure class="drawing">
+<div class="plot"><p class="scale"><span>${tell(highest)}</span><span>${tell(0)}</span></p>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}, at most ${tell(highest)}" preserveAspectRatio="none">${bars}</svg>
-<p class="ends"><span>${columns[0]!.name}</span>${columns.length > 1 && html`<span>${columns.at(-1)!.name}</span>`}</p>
-<figcaption>${kinds.map(({ words, look }) => html`<span class="key ${look}">${words}</span> `)}<span class="soft">highest: ${tell(highest)}</span></figcaption>
+<p class="ends">${endsOf(columns).map((name) => html`<span>${name}</span>`)}</p></div>
+<figcaption>${kinds.map(({ words, look }) => html`<span class="key ${look}">${words}</span> `)}</figcaption>
 <details><summary>${title} as a table</summary>
 ${sheet(
   title,
@@ -42,6 +46,13 @@ ${sheet(
   ),
 )}</details>
 </figure>`
+}
+
+/** The names below the drawing: of the first column, of one in the middle and of the last, where they stand. */
+function endsOf(columns: readonly Column[]): string[] {
+  const last = columns.at(-1)!.name
+  if (columns.length < WIDEST) return ['', last]
+  return [columns[0]!.name, columns[Math.floor(columns.length / 2)]!.name, last]
 }
 
 /** A bar: its name, and how long it is. */

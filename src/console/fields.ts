@@ -73,6 +73,11 @@ ${wrong && faultBeside(name, refused)}
 </fieldset>`
 }
 
+/** Short fields that belong together, beside each other where there is room. */
+export function pair(...fields: readonly Html[]): Html {
+  return html`<div class="pair">${fields.map((one) => html`<div>${one}</div>`)}</div>`
+}
+
 /** A switch by itself: `on` where it is on, nothing where it is off. */
 export function check(name: string, words: string, on: boolean, refused?: Refused): Html {
   const checked = refused === undefined ? on : refused.typed[name] !== undefined

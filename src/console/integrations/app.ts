@@ -8,7 +8,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../action.ts'
-import { askedTwice, button, pageLinks, shownOnce } from '../controls.ts'
+import { askedTwice, button, dangerCard, pageLinks, shownOnce } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -110,7 +110,7 @@ ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
 ${installationsOf(found.installations, ctx.now)}
 ${pageLinks(appPath(account, one.id), { until: query.until }, found.pagination.next)}
-${isOwner && html`<h2>Remove this app</h2>${askedTwice(ctx, appPath(account, one.id, 'delete'), 'Remove the app', 'Its client id and its secrets end. An app that somebody has installed cannot be removed.')}`}`,
+${isOwner && dangerCard('Remove this app', 'Its client id and its secrets end. An app that somebody has installed cannot be removed.', askedTwice(ctx, appPath(account, one.id, 'delete'), 'Remove the app'))}`,
     },
   )
 }

@@ -10,7 +10,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { Project, ProjectList } from '../../projects/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { askedTwice, button, countOf } from '../controls.ts'
+import { askedTwice, button, countOf, dangerCard } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -103,9 +103,9 @@ function card(account: OwnAccount, one: Configuration, now: number): Html {
 /** Whether an installation works, and whether it asks for more. */
 function stateOf({ disabledAt, pendingScopes, completedAt }: Configuration): Html {
   if (disabledAt !== undefined) return html`<span class="state bad">Disabled</span>`
-  if (pendingScopes.length > 0) return html`<span class="state">Asks for more access</span>`
+  if (pendingScopes.length > 0) return html`<span class="state warn">Asks for more access</span>`
   return completedAt === undefined
-    ? html`<span class="state">Not set up yet</span>`
+    ? html`<span class="state warn">Not set up yet</span>`
     : html`<span class="state good">Active</span>`
 }
 
@@ -147,7 +147,7 @@ ${notices(account, one)}
 </dl></section>
 <section class="card"><h2>What it can do</h2>${listScopes(one.scopes)}</section>
 ${projectsSection(ctx, account, one, projects, refused)}
-${may(account, 'installation:write') && html`<h2>Uninstall</h2>${askedTwice(ctx, `${path}/uninstall`, 'Uninstall', `${name} loses its access at once. Its webhooks, its log drains and the variables that it made are removed. You cannot undo this; you can install it again.`)}`}`,
+${may(account, 'installation:write') && dangerCard('Uninstall', html`<strong>${name}</strong> loses its access at once. Its webhooks, its log drains and the variables that it made are removed. You cannot undo this; you can install it again.`, askedTwice(ctx, `${path}/uninstall`, 'Uninstall'))}`,
     },
   )
 }

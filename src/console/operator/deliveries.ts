@@ -9,18 +9,12 @@ import { action, faultOf, type Refused } from '../action.ts'
 import { button, heading, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
+import { DELIVERY_STATES, deliveryState } from '../webhooks/deliveries.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('deliveries')
 /** TABLE the filters of the list: the status, and its words. */
-const FILTERS = {
-  '': 'All',
-  pending: 'Waiting',
-  held: 'Held',
-  delivered: 'Delivered',
-  failed: 'Failed',
-  dropped: 'Dropped',
-}
+const FILTERS = [['', 'all'], ...Object.entries(DELIVERY_STATES).map(([status, [, word]]) => [status, word])] as const
 const Query = Type.Object({
   status: Type.Optional(Type.String({ maxLength: 20 })),
   until: Type.Optional(Type.String({ maxLength: 20 })),
@@ -62,12 +56,12 @@ async function showDeliveries(
     title: 'Deliveries',
     body: html`${heading('Deliveries')}
 ${faultOf(refused)}
-<nav aria-label="Status"><p>${Object.entries(FILTERS).map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
+<nav aria-label="Status"><p>${FILTERS.map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
 ${sheet(
   'Deliveries',
   ['Event', 'State', 'Account', 'To', 'Made', 'Attempts', 'Actions'],
   deliveries.map(
-    (one) => html`<tr><td>${one.type}<br><code class="small">${one.id}</code></td><td>${stateOf(one)}</td>
+    (one) => html`<tr><td>${one.type}<br><code class="small">${one.id}</code></td><td>${deliveryState(one)}</td>
 <td><code class="small">${one.accountId}</code></td><td><code class="small">${one.endpointId}</code></td>
 <td>${ago(one.createdAt, ctx.now)}</td><td>${attemptsOf(one, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('deliveries', one.id)}/replay`, 'Send again', { label: `Send again: ${one.id}` })}</td></tr>`,
@@ -76,11 +70,6 @@ ${sheet(
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })
-}
-
-function stateOf({ status }: Delivery): Html {
-  const look = status === 'delivered' ? ' good' : status === 'failed' ? ' bad' : ''
-  return html`<span class="state${look}">${status === 'pending' ? 'waiting' : status}</span>`
 }
 
 function attemptsOf({ attempts }: Delivery, now: number): Html {

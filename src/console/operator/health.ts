@@ -20,7 +20,7 @@ export const healthScreens: readonly Screen[] = [
 ]
 
 /** TABLE how a finding looks, and its word. */
-const LOOKS = { well: ['good', 'Well'], worry: ['', 'Look at it'], wrong: ['bad', 'Wrong'] } as const
+const LOOKS = { well: ['good', 'Well'], worry: ['warn', 'Look at it'], wrong: ['bad', 'Wrong'] } as const
 
 async function showHealth(ctx: ConsoleCtx): Promise<Page> {
   const { well, findings } = await ctx.ask<Static<typeof Health>>('operatorGetHealth')

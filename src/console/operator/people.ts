@@ -7,11 +7,11 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { PersonList, WholePerson } from '../../people/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { askedTwice, button, countOf, heading, pageLinks, searchForm } from '../controls.ts'
+import { askedTwice, button, countOf, dangerCard, heading, pageLinks, searchForm } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
 import { ago } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
-import { removalForm, removalScreen } from './removal.ts'
+import { removalForm, removalScreen, suspension } from './removal.ts'
 
 const LIST = operatorPath('people')
 const ONE = `${LIST}/:id`
@@ -133,20 +133,12 @@ ${sheet(
       one,
     ) => html`<tr><td><a href="${operatorPath('people', one.id)}">${one.username}</a>${one.name && html`<br><span class="soft small">${one.name}</span>`}</td>
 <td>${one.email}</td><td>${stateOf(one)}</td><td>${one.plan}</td>
-<td>${one.lastSeenAt === null ? 'not yet' : ago(one.lastSeenAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
+<td>${one.lastSeenAt === null ? 'never' : ago(one.lastSeenAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
   ),
   { none: search ? `Nobody has “${search}” in their name or email.` : 'Nobody is here.' },
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })
-}
-
-function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {
-  return html`<span class="state ${suspended ? 'bad' : 'good'}">${suspended ? 'Suspended' : 'Active'}</span>${operator && html` <span class="tag">operator</span>`}`
-}
-
-function mails(ctx: ConsoleCtx): boolean {
-  return ctx.deps.config.mail.smtp !== undefined
 }
 
 function showInvite(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
@@ -176,7 +168,7 @@ function showLink(
     within: [],
     body: html`${heading(username)}
 <section class="card"><h2>Link to set a password</h2>
-<p>${mails(ctx) ? `It is on its way to ${email} by mail.` : 'This service sends no mail, so hand it to them.'} It works once, and ends ${ago(expiresAt, ctx.now)}. It is shown here this once:</p>
+<p>${mails(ctx) ? html`It is on its way to <strong>${email}</strong> by mail.` : 'This service sends no mail, so hand it to them.'} It works once, and ends ${ago(expiresAt, ctx.now)}. It is shown here this once:</p>
 <pre class="secret">${url}</pre>
 <p><a href="${operatorPath('people', id)}">Go to ${username}</a></p></section>`,
   })
@@ -197,7 +189,7 @@ ${faultOf(refused)}
 <dt>Id</dt><dd>${copyable(person.id, 'id')}</dd>
 <dt>Plan</dt><dd>${person.plan}</dd>
 <dt>Made</dt><dd>${ago(person.createdAt, ctx.now)}</dd>
-<dt>Last seen</dt><dd>${person.lastSeenAt === null ? 'not yet' : ago(person.lastSeenAt, ctx.now)}</dd>
+<dt>Last seen</dt><dd>${person.lastSeenAt === null ? 'never' : ago(person.lastSeenAt, ctx.now)}</dd>
 <dt>Sessions</dt><dd>${sessions.length}</dd>
 <dt>Tokens</dt><dd>${tokens.length}</dd>
 </dl></section>
@@ -213,14 +205,12 @@ ${sheet(
 <h2>Password</h2>
 <section class="card"><p>A link sets a new password, lifts a lock after wrong ones, and ends every session. ${mails(ctx) ? `It goes to ${person.email} too.` : 'This service sends no mail: hand the link to them.'}</p>
 ${button(ctx, `${path}/link`, 'Make a link to set a password', { look: 'quiet', showsOnce: true })}</section>
-<h2>Second factors</h2>
-<section class="card">${secondFactors(ctx, person)}</section>
 <h2>What they may do</h2>
 <section class="card"><p>${operator ? 'They are an operator: these pages are open to them.' : 'They cannot see the pages of the operator.'}</p>
 ${button(ctx, `${path}/operator`, operator ? 'Make them no operator' : 'Make them an operator', { look: 'quiet', fields: operator ? {} : { operator: 'true' } })}</section>
-<section class="card danger-zone"><h2>${suspended ? 'Let them in again' : 'Shut them out'}</h2>
-<p>${suspended ? 'Their tokens work again, and what they set up goes on. They sign in anew.' : 'Their sessions and tokens end at once, and what they set up is held. Nothing is lost.'}</p>
-${button(ctx, `${path}/suspended`, suspended ? 'Reinstate' : 'Suspend', { look: suspended ? '' : 'danger', fields: suspended ? {} : { suspended: 'true' } })}</section>
+<h2>Second factors</h2>
+${secondFactors(ctx, person)}
+${suspension(ctx, path, suspended)}
 ${removalForm(ctx, path, {
   called: username,
   goes: 'Their own account, tokens and sessions go, and their name and email are erased.',
@@ -233,13 +223,21 @@ ${removalForm(ctx, path, {
 /** What somebody signs in with besides the password, and the button for somebody who lost it. */
 function secondFactors(ctx: ConsoleCtx, { id, username, email, secondFactors }: Static<typeof WholePerson>): Html {
   const { oneTimeCodes, passkeys } = secondFactors
-  if (!oneTimeCodes && passkeys === 0) return html`<p>They have none: their password alone signs them in.</p>`
+  if (!oneTimeCodes && passkeys === 0)
+    return html`<p class="card">They have none: their password alone signs them in.</p>`
   const words = [oneTimeCodes && 'one-time codes', passkeys > 0 && countOf(passkeys, 'passkey')].filter(Boolean)
-  return html`<p>They have ${words.join(' and ')}.</p>
-${askedTwice(
-  ctx,
-  `${operatorPath('people', id)}/second-factors`,
+  return html`<p class="card">They have ${words.join(' and ')}.</p>
+${dangerCard(
   'Remove their second factors',
-  `For somebody who lost them. Be sure that it is ${username} who asks: their password alone signs them in then. Their sessions end, and a letter goes to ${email}.`,
+  html`For somebody who lost them. Be sure that it is <strong>${username}</strong> who asks: their password alone signs them in then. Their sessions end, and a letter goes to <strong>${email}</strong>.`,
+  askedTwice(ctx, `${operatorPath('people', id)}/second-factors`, 'Remove their second factors'),
 )}`
+}
+
+function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {
+  return html`<span class="state ${suspended ? 'bad' : 'good'}">${suspended ? 'Suspended' : 'Active'}</span>${operator && html` <span class="tag">operator</span>`}`
+}
+
+function mails(ctx: ConsoleCtx): boolean {
+  return ctx.deps.config.mail.smtp !== undefined
 }

@@ -1,9 +1,10 @@
-/** Removing a person or a team for good, once its name was typed. docs/operations.md: People. */
+/** Shutting a person out, and removing a person or a team for good once its name was typed. docs/operations.md: People. */
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, type Screen, tokenField } from '../../pages/screen.ts'
 import { refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, field, type Refused, type Showing } from '../action.ts'
+import { button, dangerCard } from '../controls.ts'
 import { check } from '../fields.ts'
 
 const Removal = Type.Object({
@@ -49,11 +50,26 @@ export function removalForm(
   { called, goes, forced, refused }: { called: string; goes: string; forced: string; refused: Refused | undefined },
 ): Html {
   const mine = refused !== undefined && 'called' in refused.typed ? refused : undefined
-  return html`<form class="stack card danger-zone" method="post" action="${path}/remove"><h2>Remove for good</h2>
-${tokenField(ctx)}<input type="hidden" name="called" value="${called}">
-<p>${goes} There is no way back.</p>
+  return dangerCard(
+    'Remove for good',
+    `${goes} There is no way back.`,
+    html`<form method="post" action="${path}/remove">${tokenField(ctx)}<input type="hidden" name="called" value="${called}">
 ${check('force', forced, false, mine)}
 ${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="254"` })}
 <p class="actions"><button class="danger">Remove ${called}</button></p>
-</form>`
+</form>`,
+  )
+}
+
+/** The card that suspends a person, or reinstates one who is suspended. `path`: of the page of the person. */
+export function suspension(ctx: ConsoleCtx, path: string, isSuspended: boolean): Html {
+  if (isSuspended)
+    return html`<section class="stack card"><h2>Let them in again</h2>
+<p>Their tokens work again, and what they set up goes on. They sign in anew.</p>
+${button(ctx, `${path}/suspended`, 'Reinstate', { look: '' })}</section>`
+  return dangerCard(
+    'Shut them out',
+    'Their sessions and tokens end at once, and what they set up is held. Nothing is lost.',
+    button(ctx, `${path}/suspended`, 'Suspend', { look: 'danger', fields: { suspended: 'true' } }),
+  )
 }

@@ -54,10 +54,18 @@ export function deploymentPath(account: Pick<OwnAccount, 'slug'>, project: strin
   return projectPath(account, project, `deployments/${encodeURIComponent(id)}${end}`)
 }
 
+/** TABLE the colour of a state. What goes on is amber. */
+const LOOKS: Record<string, string> = {
+  READY: 'good',
+  ERROR: 'bad',
+  QUEUED: 'warn',
+  INITIALIZING: 'warn',
+  BUILDING: 'warn',
+}
+
 /** A state of a deployment, with its colour. */
 export function stateOf(readyState: string): Html {
-  const mood = readyState === 'READY' ? ' good' : readyState === 'ERROR' ? ' bad' : ''
-  return html`<span class="state${mood}">${readyState.toLowerCase()}</span>`
+  return html`<span class="state ${LOOKS[readyState] ?? ''}">${readyState.toLowerCase()}</span>`
 }
 
 async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<Filters>) {

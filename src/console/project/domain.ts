@@ -5,6 +5,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { dangerCard } from '../controls.ts'
 import { check, copyable } from '../fields.ts'
 import { accountIn, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -85,7 +86,7 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Re
       within: [],
       body: html`<div class="top"><h1>${domain.name}</h1><p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
 ${faultOf(refused)}
-${challenge(ctx, domain, path, mayChange(account))}
+${steps(ctx, domain, path, mayChange(account))}
 <section class="card"><h2>What it is</h2>
 <dl class="facts"><dt>State</dt><dd>${proofOf(domain)}</dd><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
 <dt>Added</dt><dd>${ago(domain.createdAt, ctx.now)}</dd></dl></section>
@@ -106,26 +107,43 @@ ${tokenField(ctx)}
 ${routingInputs(domain, environments, refused)}
 <p class="actions"><button>Save</button></p>
 </form>
-<form class="stack card danger-zone" method="post" action="${path}/remove"><h2>Remove this domain</h2>
-<p>Visitors of ${domain.name} get nothing from this project then. Its proof speaks for the account for 30 days more.</p>
-${tokenField(ctx)}
+${dangerCard(
+  'Remove this domain',
+  html`Visitors of <strong>${domain.name}</strong> get nothing from this project then. Its proof speaks for the account for 30 days more.`,
+  html`<form method="post" action="${path}/remove">${tokenField(ctx)}
 ${check('removeRedirects', 'Also remove the domains that redirect to it', false)}
 <p class="actions"><button class="danger">Remove</button></p>
-</form>`
+</form>`,
+)}`
 }
 
-/** The record to put into DNS, until it was found there. */
-function challenge(
-  ctx: ConsoleCtx,
-  { verification }: ProjectDomain,
-  path: string,
-  mayVerify: boolean,
-): Html | undefined {
+/** What is to be done until the domain serves, step by step, with the records as they are to be made. Nothing once it is verified. */
+function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: boolean): Html | undefined {
+  const { verification, name } = domain
   if (verification === undefined) return undefined
-  return html`<section class="card"><h2>Prove that it is yours</h2>
-<p>Add this record where the DNS of the domain is managed. Then verify: it is looked up at once.</p>
-${verification.map(({ type, domain, value }) => html`<dl class="facts"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(domain, 'name')}</dd><dt>Value</dt><dd>${copyable(value, 'value')}</dd></dl>`)}
-${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form>`}</section>`
+  const { edgeCname, edgeIpv4 } = ctx.deps.config.domains
+  const leading = recordsOf(edgeCname, edgeIpv4)
+  return html`<section class="card"><h2>What to do now</h2>
+<p>Make both records where the DNS of <strong>${name}</strong> is managed.</p>
+<ol class="steps"><li><h3>Prove that it is yours: make this record</h3>
+${verification.map(({ type, domain: at, value }) => recordFacts(type, at, value))}</li>
+<li><h3>Point the domain here${leading.length > 1 && ': make one of these records'}${leading.length === 1 && ': make this record'}</h3>
+${leading.length > 0 ? leading.map(([type, value]) => recordFacts(type, name, value)) : html`<p>The operator of this service has not said where its edge is. Ask them which address the domain should lead to.</p>`}</li>
+<li><h3>Verify</h3>
+<p>The first record is looked up at once. A new record may take some minutes to be seen.</p>
+${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
+}
+
+/** The records that lead a name to the edge, of which one is enough. */
+function recordsOf(
+  cname: string | undefined,
+  addresses: readonly string[],
+): (readonly [type: string, value: string])[] {
+  return [...(cname === undefined ? [] : [['CNAME', cname] as const]), ...addresses.map((one) => ['A', one] as const)]
+}
+
+function recordFacts(type: string, name: string, value: string): Html {
+  return html`<dl class="facts"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(name, 'name')}</dd><dt>Value</dt><dd>${copyable(value, 'value')}</dd></dl>`
 }
 
 /** Where DNS leads a domain now. It is looked up for this page alone, since name servers may take seconds. */
@@ -136,10 +154,10 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
     account,
     params: { domain: params.domain! },
   })
-  const records = [
-    ...config.recommendedCNAME.map(({ value }) => ['CNAME', value] as const),
-    ...config.recommendedIPv4.flatMap(({ value }) => value.map((address) => ['A', address] as const)),
-  ]
+  const records = recordsOf(
+    config.recommendedCNAME[0]?.value,
+    config.recommendedIPv4.flatMap(({ value }) => value),
+  )
   return showPage(
     ctx,
     { account, project, tab: 'domains' },
@@ -152,7 +170,7 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
 ${
   records.length > 0
     ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
-${records.map(([type, value]) => html`<dl class="facts card"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(params.domain!, 'name')}</dd><dt>Value</dt><dd>${copyable(value, 'value')}</dd></dl>`)}`
+${records.map(([type, value]) => html`<div class="card">${recordFacts(type, params.domain!, value)}</div>`)}`
     : html`<p class="soft">The operator of this service has not said where its edge is, so any address counts.</p>`
 }`,
     },

@@ -6,7 +6,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { type Choice, select, sheet } from '../fields.ts'
+import { type Choice, pair, select, sheet } from '../fields.ts'
 import { accountIn, may, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 import { type Environments, environmentsOf } from './environments.ts'
@@ -101,8 +101,15 @@ ${
     refused,
   })
 }
-${field('redirect', 'Redirect to', { value: domain?.redirect ?? undefined, refused, hint: 'Another domain of this project. Empty: visitors stay.', attributes: typed })}
-${select('redirectStatusCode', 'Redirect with', CODES, { value: codeOf(domain), refused })}`
+${pair(
+  field('redirect', 'Redirect to', {
+    value: domain?.redirect ?? undefined,
+    refused,
+    hint: 'Another domain of this project. Empty: visitors stay.',
+    attributes: typed,
+  }),
+  select('redirectStatusCode', 'Redirect with', CODES, { value: codeOf(domain), refused }),
+)}`
 }
 
 function codeOf(domain: ProjectDomain | undefined): string {
@@ -127,7 +134,7 @@ export function mayChange(account: OwnAccount): boolean {
 
 /** Whether a domain is proven, as a state with words. */
 export function proofOf({ verified }: Pick<ProjectDomain, 'verified'>): Html {
-  return verified ? html`<span class="state good">Verified</span>` : html`<span class="state bad">Not verified</span>`
+  return verified ? html`<span class="state good">Verified</span>` : html`<span class="state warn">Not verified</span>`
 }
 
 async function showDomains(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<typeof ListQuery>>) {

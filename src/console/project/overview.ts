@@ -113,7 +113,7 @@ async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy
 
 function attention(sentences: readonly Html[]): Html | undefined {
   if (sentences.length === 0) return undefined
-  return html`<section class="notice"><h2>What needs attention</h2><ul>${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
+  return html`<section class="notice warn"><h2>What needs attention</h2><ul>${sentences.map((one) => html`<li>${one}</li>`)}</ul></section>`
 }
 
 function pauseForm(ctx: ConsoleCtx, account: OwnAccount, { name, paused }: Project): Html {

@@ -44,8 +44,8 @@ type Request = NonNullable<Project['lastAliasRequest']>
 
 /** TABLE what people are told of a request, and the colour of it. */
 const WORDS: Record<Request['jobStatus'], readonly [words: string, mood: string]> = {
-  pending: ['It begins in a moment.', ''],
-  'in-progress': ['Domains are being mapped.', ''],
+  pending: ['It begins in a moment.', 'warn'],
+  'in-progress': ['Domains are being mapped.', 'warn'],
   succeeded: ['All domains lead to it.', 'good'],
   failed: ['Some domains could not be mapped: they are not verified, or serve production no longer.', 'bad'],
   skipped: ['A later deployment or request took its place.', ''],
@@ -84,6 +84,6 @@ ${aliases.length > 0 && sheet('Domains', ['Domain', 'State'], aliases.map(row))}
 
 function row({ alias, status }: NonNullable<PromoteAliases['aliases']>[number]): Html {
   const name = typeof alias === 'string' ? alias : alias.alias
-  const mood = status === 'completed' ? ' good' : status === 'failed' ? ' bad' : ''
+  const mood = status === 'completed' ? ' good' : status === 'failed' ? ' bad' : ' warn'
   return html`<tr><td>${name}</td><td><span class="state${mood}">${status}</span></td></tr>`
 }

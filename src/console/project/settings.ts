@@ -9,7 +9,8 @@ import { refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { NODE_VERSIONS } from '../../settings/node-versions.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { type Choice, check, select } from '../fields.ts'
+import { dangerCard } from '../controls.ts'
+import { type Choice, check, pair, select } from '../fields.ts'
 import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
 
 const SETTINGS = '/console/t/:slug/projects/:name/settings'
@@ -151,9 +152,8 @@ function general(ctx: ConsoleCtx, path: string, project: Project, refused: Refus
   return html`<form class="stack card" method="post" action="${path}"><h2>General</h2>
 ${tokenField(ctx)}
 ${field('name', 'Name', { value: project.name, required: true, refused, hint: 'A new name changes the addresses of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${select('framework', 'Framework', frameworks, { value: project.framework ?? '', refused })}
-${LINE_NAMES.map((name) => line(name, project, refused))}
-${select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, refused })}
+${pair(select('framework', 'Framework', frameworks, { value: project.framework ?? '', refused }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, refused }))}
+${pair(...LINE_NAMES.map((name) => line(name, project, refused)))}
 ${check('autoAssignCustomDomains', 'A new production deployment takes over the domains', project.autoAssignCustomDomains, isOf(refused, 'name'))}
 <p class="actions"><button>Save</button></p>
 </form>`
@@ -204,10 +204,12 @@ function giving(account: OwnAccount, project: Project): Html {
 }
 
 function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, refused: Refused | undefined): Html {
-  return html`<form class="stack card danger-zone" method="post" action="${projectPath(account, project.name, 'settings/delete')}"><h2>Delete the project</h2>
-${tokenField(ctx)}
-<p>Its variables, domains, deployments and history go with it. There is no way back.</p>
+  return dangerCard(
+    'Delete the project',
+    html`The variables, domains, deployments and history of <strong>${project.name}</strong> go with it. There is no way back.`,
+    html`<form method="post" action="${projectPath(account, project.name, 'settings/delete')}">${tokenField(ctx)}
 ${field('typed', `Type ${project.name} to confirm`, { refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <p class="actions"><button class="danger">Delete the project</button></p>
-</form>`
+</form>`,
+  )
 }

@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { ROLES } from '../../permissions/roles.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { askedTwice, button, pageLinks, searchForm } from '../controls.ts'
+import { askedTwice, button, dangerCard, pageLinks, searchForm } from '../controls.ts'
 import { select, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -114,8 +114,7 @@ ${searchForm(path, 'Search members by name, username or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">Nobody here is called so.</p>` : table(ctx, account, present, isOwner)}
 ${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They are members once they say yes. An invitation ends after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
 ${pageLinks(path, query, pagination.next)}
-<h2>Leave the team</h2>
-${askedTwice(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.')}`,
+${dangerCard('Leave the team', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.', askedTwice(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave'))}`,
     },
   )
 }
@@ -176,7 +175,7 @@ async function showInvited(
     {
       title: 'Invited',
       body: html`<div class="top"><h1>${email} is invited</h1></div>
-<section class="card"><p>They become ${role} once they say yes, within 14 days.</p>
+<section class="card"><p>They become <strong>${role}</strong> once they say yes, within 14 days.</p>
 ${
   inviteUrl === undefined
     ? html`<p>The link is on its way to them by email.</p>`

@@ -10,7 +10,6 @@ import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
 const ONE = '/console/t/:slug/webhooks/:id/deliveries/:deliveryId'
-const STATUSES = ['pending', 'held', 'delivered', 'failed', 'dropped'] as const
 
 function toDelivery({ params }: ScreenInput) {
   return { params: { id: params.id!, deliveryId: params.deliveryId! } }
@@ -33,8 +32,8 @@ export const deliveryScreens: readonly Screen[] = [
 /** The form above a table of deliveries, by which one status alone is shown. `path`: of the page. */
 export function statusForm(path: string, chosen: string | undefined): Html {
   return html`<form class="search card" action="${path}"><label class="bare" for="status">Show</label>
-<select id="status" name="status"><option value="">all deliveries</option>${STATUSES.map(
-    (one) => html`<option value="${one}"${one === chosen && html` selected`}>${one}</option>`,
+<select id="status" name="status"><option value="">all deliveries</option>${Object.entries(DELIVERY_STATES).map(
+    ([one, [, word]]) => html`<option value="${one}"${one === chosen && html` selected`}>${word}</option>`,
   )}</select><button class="quiet">Show</button></form>`
 }
 
@@ -58,9 +57,19 @@ export function deliveryTable(
   )
 }
 
-function deliveryState({ status }: Delivery): Html {
-  const tone = status === 'delivered' ? ' good' : status === 'failed' || status === 'dropped' ? ' bad' : ''
-  return html`<span class="state${tone}">${status}</span>`
+/** TABLE the colour of a delivery and its word, by its status. */
+export const DELIVERY_STATES = {
+  pending: ['warn', 'waiting'],
+  held: ['warn', 'held'],
+  delivered: ['good', 'delivered'],
+  failed: ['bad', 'failed'],
+  dropped: ['bad', 'dropped'],
+} as const
+
+/** How far a delivery is, as a state with its word. */
+export function deliveryState({ status }: Pick<Delivery, 'status'>): Html {
+  const [look, word] = DELIVERY_STATES[status]
+  return html`<span class="state ${look}">${word}</span>`
 }
 
 function lastAnswer({ attempts }: Delivery): string {

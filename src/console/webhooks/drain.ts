@@ -7,7 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../schema/builder.ts'
 import type { Delivery, DeliveryList } from '../../webhooks/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
-import { askedTwice, button, pageLinks } from '../controls.ts'
+import { askedTwice, button, dangerCard, pageLinks } from '../controls.ts'
 import { copyable } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -99,7 +99,7 @@ ${factsOf(ctx, account, one)}
 ${statusForm(path, query.status)}
 ${deliveryTable(deliveries, ctx.now, writes ? { actOf: send } : {})}
 ${pageLinks(path, query, pagination.next)}
-${writes && html`<h2>Remove this log drain</h2>${askedTwice(ctx, `${path}/delete`, 'Remove the log drain', 'No line is sent to it any more. What waits for it is dropped.')}`}`,
+${writes && dangerCard('Remove this log drain', 'No line is sent to it any more. What waits for it is dropped.', askedTwice(ctx, `${path}/delete`, 'Remove the log drain'))}`,
     },
   )
 }

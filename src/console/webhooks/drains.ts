@@ -126,7 +126,7 @@ function nothing(): Html {
 
 /** Whether lines are sent to a drain. */
 export function drainState({ status, heldAt }: Pick<Drain, 'status' | 'heldAt'>): Html {
-  if (heldAt !== undefined) return html`<span class="state bad">Held: it needs an owner</span>`
+  if (heldAt !== undefined) return html`<span class="state warn">Held: it needs an owner</span>`
   if (status === 'enabled') return html`<span class="state good">Active</span>`
   return html`<span class="state bad">${status === 'errored' ? 'Failing' : 'Disabled'}</span>`
 }

@@ -7,7 +7,7 @@ import { Refusal } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import type { DeliveryList, RangeReplayed, Webhook, WebhookTested } from '../../webhooks/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { askedTwice, button, pageLinks } from '../controls.ts'
+import { askedTwice, button, dangerCard, pageLinks } from '../controls.ts'
 import { copyable, select } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -130,7 +130,7 @@ ${statusForm(path, filter.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
 ${pageLinks(path, filter, pagination.next)}
 ${writes && rangeForm(ctx, path, refused)}
-${one && writes && html`<h2>Remove this webhook</h2>${askedTwice(ctx, `${path}/delete`, 'Remove the webhook', 'Nothing is sent to it any more. What waits for it is dropped.')}`}`,
+${one && writes && dangerCard('Remove this webhook', 'Nothing is sent to it any more. What waits for it is dropped.', askedTwice(ctx, `${path}/delete`, 'Remove the webhook'))}`,
     },
   )
 }

@@ -50,7 +50,7 @@ export function webhookPath(account: Pick<OwnAccount, 'slug'>, id: string, secti
 
 /** Whether an endpoint is sent to, and why not. */
 export function endpointState(one: Pick<Webhook, 'disabledAt' | 'disabledReason' | 'heldAt' | 'failingSince'>): Html {
-  if (one.heldAt !== undefined) return html`<span class="state bad">Held: it needs an owner</span>`
+  if (one.heldAt !== undefined) return html`<span class="state warn">Held: it needs an owner</span>`
   if (one.disabledAt !== undefined)
     return html`<span class="state bad">Disabled${one.disabledReason && `: ${one.disabledReason}`}</span>`
   if (one.failingSince !== undefined) return html`<span class="state bad">Failing</span>`

@@ -8,7 +8,7 @@ import { Type } from '../../schema/builder.ts'
 import type { MadeUserToken, UserTokenList } from '../../tokens/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { button, heading, pageLinks, shownOnce } from '../controls.ts'
-import { type Choice, radios, select, sheet } from '../fields.ts'
+import { type Choice, pair, radios, select, sheet } from '../fields.ts'
 import { accountIn, accountPath, personPath, showPage } from '../frame.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
 import { ago } from '../time.ts'
@@ -190,10 +190,21 @@ async function showNewToken(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeo
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${LIST}/new" data-turbo="false">
 ${tokenField(ctx)}
-${field('name', 'Name', { required: true, refused, hint: 'What it is for, so that you know it later.', attributes: html` maxlength="100" autocomplete="off"` })}
-${select('account', 'For', choices, { refused, ...(query.account !== undefined && { value: query.account }) })}
-${field('project', 'One project alone', { refused, hint: 'Its name or id. Empty: all projects.', attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-${select('days', 'Ends', DAYS, { refused, value: '90' })}
+${pair(
+  field('name', 'Name', {
+    required: true,
+    refused,
+    hint: 'What it is for, so that you know it later.',
+    attributes: html` maxlength="100" autocomplete="off"`,
+  }),
+  select('days', 'Ends', DAYS, { refused, value: '90' }),
+  select('account', 'For', choices, { refused, ...(query.account !== undefined && { value: query.account }) }),
+  field('project', 'One project alone', {
+    refused,
+    hint: 'Its name or id. Empty: all projects.',
+    attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"`,
+  }),
+)}
 ${radios('may', 'What it may do', MAY, { refused, value: 'chosen' })}
 <div class="levels">${scopeLevels('What you choose', [], refused)}</div>
 <p class="actions"><button>Make the token</button><a class="button quiet" href="${LIST}">Cancel</a></p>

@@ -2,9 +2,9 @@
 export const CONSOLE_STYLESHEET = `
 .console > header { max-width: none; padding: .75rem 1rem; border-bottom: 1px solid var(--line); background: var(--paper); margin: 0 }
 .console { --radius: 8px; --wide: 73rem }
-.console .bar { display: flex; flex: 1; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; max-width: var(--wide); margin: 0 auto }
-.console .bar .search { flex: 1 1 12rem; max-width: 24rem; margin-left: auto }
-.console .bar .search input { padding: .35rem .7rem; min-height: 2.25rem }
+.console > header .bar { display: flex; flex: 1; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; max-width: var(--wide); margin: 0 auto }
+.console > header .bar .search { flex: 1 1 12rem; max-width: 24rem; margin-left: auto }
+.console > header .bar .search input { padding: .35rem .7rem; min-height: 2.25rem }
 .console nav ul { list-style: none; display: flex; gap: .25rem; margin: 0; padding: 0; overflow-x: auto; scrollbar-width: thin }
 .console nav.tabs { border-bottom: 1px solid var(--line); background: var(--paper); padding: 0 .25rem }
 .console nav.tabs ul { max-width: calc(var(--wide) + 1.5rem); margin: 0 auto }
@@ -24,7 +24,7 @@ export const CONSOLE_STYLESHEET = `
 .console .crumbs { font-size: .9rem; margin: 0 0 .25rem }
 .console .crumbs ol { display: flex; flex-wrap: wrap; list-style: none; margin: 0; padding: 0; color: var(--soft) }
 .console .crumbs li { overflow-wrap: anywhere }
-.console .crumbs li::after { content: '/'; margin: 0 .4rem }
+.console .crumbs li + li::before { content: '/'; margin: 0 .4rem }
 .console .card { background: var(--paper); border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.25rem; margin: 0 0 1rem }
 .console .card > :last-child { margin-bottom: 0 }
 .console .card h2:first-child { margin-top: 0 }
@@ -49,6 +49,8 @@ export const CONSOLE_STYLESHEET = `
 .console dl.facts dd { margin: 0; min-width: 0; overflow-wrap: anywhere }
 .console .state { display: inline-flex; gap: .4rem; align-items: center; font-size: .875rem; white-space: nowrap }
 .console .state::before { content: ''; width: .6rem; height: .6rem; border-radius: 50%; background: var(--soft); flex: none }
+.console .state.warn::before { background: var(--warn) }
+.console .notice.warn { border-color: var(--warn) }
 .console .state.good::before { background: var(--good) }
 .console .state.bad::before { background: var(--bad) }
 .console .state.bad { color: inherit }
@@ -58,9 +60,10 @@ export const CONSOLE_STYLESHEET = `
 .console select, .console textarea, .console input[type=email], .console input[type=url], .console input[type=number], .console input[type=date] { width: 100%; padding: .6rem .7rem;
   font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 6px }
 .console textarea { min-height: 8rem; font: .9rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; resize: vertical }
-.console .stack > * { max-width: 38rem }
-.console .stack > .danger-zone, .console .stack > details { max-width: none }
-.console .stack > h2 { max-width: none }
+.console .stack.card { max-width: 44rem }
+.console .stack > * { max-width: 41.5rem }
+.console .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); gap: 0 1.25rem; align-items: end; min-width: 0 }
+.console .pair > * { min-width: 0 }
 .console .stack > input[type=hidden] + * { margin-top: 0 }
 .console label + .small { margin: 0 0 .4rem }
 .console fieldset { min-width: 0; margin: 1.25rem 0 0 }
@@ -84,7 +87,7 @@ export const CONSOLE_STYLESHEET = `
 .console .field-fault { color: var(--bad); font-size: .9rem; margin: .25rem 0 0 }
 .console details > summary { cursor: pointer; padding: .25rem 0 }
 .console details.menu { position: relative }
-.console .bar > .right { margin-left: auto }
+.console > header .bar > .right { margin-left: auto }
 .console .trail { display: flex; flex-wrap: wrap; align-items: center; min-width: 0 }
 .console .trail > a { font-weight: 600; color: var(--ink); text-decoration: none; overflow-wrap: anywhere }
 .console .trail > a:hover { text-decoration: underline }
@@ -114,11 +117,16 @@ export const CONSOLE_STYLESHEET = `
 .console .notice h2 { margin: 0 0 .5rem; font-size: 1rem }
 .console .notice ul { margin: 0; padding-left: 1.25rem }
 .console .card > form { margin: 0 }
-.console details.twice { margin: 0 0 1rem }
+.console details.twice { margin: 0 }
 .console details.twice > summary { display: inline-flex; list-style: none; padding: .6rem 1.1rem }
 .console details.twice > summary::-webkit-details-marker { display: none }
 .console details.twice[open] > summary { margin-bottom: .75rem }
-.console .danger-zone { border-color: var(--bad) }
+.console .danger-zone { border-color: var(--bad); border-left-width: 4px }
+.console .danger-zone h2 { color: var(--bad) }
+.console .steps { padding-left: 1.5rem; margin: 0 }
+.console .steps > li { margin: 0 0 1rem; padding-left: .25rem }
+.console .steps > li::marker { font-weight: 650 }
+.console .steps h3 { margin: 0 0 .5rem }
 .console .qr svg { width: 13rem; height: auto; background: #fff; border-radius: 8px; padding: .25rem }
 .console main:focus { outline: none }
 .console .skip { position: absolute; left: -100vw }
@@ -128,7 +136,7 @@ export const CONSOLE_STYLESHEET = `
 @media (max-width: 40rem) {
   .console dl.facts { grid-template-columns: 1fr; gap: 0 }
   .console dl.facts dd { margin: 0 0 .5rem }
-  .console .bar .search { order: 1; flex: 1 0 100%; max-width: none; margin: 0 }
+  .console > header .bar .search { order: 1; flex: 1 0 100%; max-width: none; margin: 0 }
   .console .sheet { position: relative; overflow: hidden }
   .console .sheet thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
   .console .sheet tr { display: block; padding: .75rem 1rem; border-bottom: 1px solid var(--line) }
@@ -147,7 +155,10 @@ export const CONSOLE_STYLESHEET = `
 .console td.bar svg { display: block; width: 100%; height: .75rem }
 .console td.bar .main { fill: var(--main) }
 .console .drawing svg { display: block; width: 100%; height: 10rem; border-bottom: 1px solid var(--soft) }
-.console .drawing .ends { display: flex; justify-content: space-between; gap: 1rem; margin: .25rem 0 0; font-size: .875rem; color: var(--soft) }
+.console .plot { display: grid; grid-template-columns: max-content 1fr; gap: .25rem .75rem }
+.console .plot .scale { display: flex; flex-direction: column; justify-content: space-between; margin: 0; text-align: right; font-size: .875rem; line-height: 1; color: var(--soft) }
+.console .plot .ends { grid-column: 2 }
+.console .drawing .ends { display: flex; justify-content: space-between; gap: 1rem; margin: 0; font-size: .875rem; color: var(--soft) }
 .console .drawing figcaption { display: flex; flex-wrap: wrap; gap: .25rem 1rem; font-size: .875rem; margin: .5rem 0 }
 .console .drawing .key::before { content: ''; display: inline-block; width: .75rem; height: .75rem; margin-right: .35rem; background: currentColor }
 .console .drawing .key { color: var(--ink) }

@@ -79,7 +79,7 @@ onBothEngines(
     await setUpCodes(world, theirs)
     const shown = await operator.get(path)
     assert.match(shown.text, /They have one-time codes\./)
-    assert.match(shown.text, /<details class="twice">[\s\S]*Be sure that it is ada who asks/)
+    assert.match(shown.text, /Be sure that it is <strong>ada<\/strong> who asks[\s\S]*<details class="twice">/)
     // Whoever is no operator removes nothing, and neither does an operator who gave no proof of late.
     await theirs.get('/invitations')
     assert.equal((await theirs.post(`${path}/second-factors`)).status, 401)

@@ -34,7 +34,7 @@ onBothEngines(
     assert.deepEqual([rolled.status, rolled.location], [303, `${PATH}/progress`], rolled.text)
     const waiting = await client.get(rolled.location)
     assert.match(waiting.text, /<noscript><meta http-equiv="refresh" content="2"><\/noscript>/)
-    assert.match(waiting.text, /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state">pending/)
+    assert.match(waiting.text, /<td[^>]*>one\.apps\.example\.net<\/td><td[^>]*><span class="state warn">pending/)
     await web.sweep()
     await web.sweep()
     const done = await client.get(rolled.location)

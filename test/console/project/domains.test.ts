@@ -70,6 +70,11 @@ onBothEngines(
     const name = `www.${freshApex()}`
     await client.get(`${PATH}/add`)
     await client.post(`${PATH}/add`, { name })
+    const { text } = await client.get(`${PATH}/${name}`)
+    assert.match(
+      text,
+      /<li><h3>Prove that it is yours[\s\S]*<li><h3>Point the domain here: make this record[\s\S]*edge\.example\.net[\s\S]*<li><h3>Verify/,
+    )
     const elsewhere = await client.get(`${PATH}/${name}/dns`)
     assert.equal(elsewhere.status, 200, elsewhere.text)
     assert.doesNotMatch(elsewhere.text, /berth-live/, 'name servers are asked when a person asks')

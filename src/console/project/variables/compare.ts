@@ -117,7 +117,7 @@ const WORDS: Record<State, string> = {
 
 function row({ key, state }: Compared, left: string, right: string): Html {
   const side = (name: string, isMissing: boolean) =>
-    isMissing ? html`<span class="state bad">not in ${name}</span>` : html`<span class="state good">in ${name}</span>`
+    isMissing ? html`<span class="state warn">not in ${name}</span>` : html`<span class="state good">in ${name}</span>`
   return html`<tr><td><code>${key}</code></td><td>${side(left, state === 'right')}</td><td>${side(right, state === 'left')}</td><td>${WORDS[state]}</td></tr>`
 }
 

@@ -6,6 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { refuse } from '../../../refusal.ts'
 import { Type } from '../../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../../action.ts'
+import { button, dangerCard } from '../../controls.ts'
 import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { environmentsOf } from '../environments.ts'
@@ -130,9 +131,11 @@ ${tokenField(ctx)}
 ${inputs(variable, choices, refused)}
 <p class="actions"><button>Save</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>
-<section class="stack card danger-zone"><h2>Delete this variable</h2>
-<p>The next deployment goes without it. Its values go at once, also from the history.</p>
-<form method="post" action="${path}/delete">${tokenField(ctx)}<button class="danger" aria-label="Delete ${variable.key}">Delete</button></form></section>`,
+${dangerCard(
+  'Delete this variable',
+  html`The next deployment goes without <code>${variable.key}</code>. Its values go at once, also from the history.`,
+  button(ctx, `${path}/delete`, 'Delete', { label: `Delete ${variable.key}`, look: 'danger' }),
+)}`,
     },
   )
 }
