@@ -9,12 +9,12 @@ import { VERSION } from '../version.ts'
 import { type Example, exampleOf } from './examples.ts'
 import { FIELD_WORDS } from './field-words.ts'
 
-const ACCOUNT_PARAMETERS: (Parameter & { description: string })[] = [
+const ACCOUNT_PARAMETERS: Place<'query'>[] = [
   { name: 'teamId', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by id' },
   { name: 'slug', in: 'query', schema: { type: 'string' }, description: 'the team to act for, by slug' },
 ]
 
-const KEY_PARAMETER = {
+const KEY_PARAMETER: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
@@ -102,7 +102,7 @@ function operationOf(route: Route, example: Example | undefined): object {
     description: wordsOf(route),
     tags: [route.tag],
     ...(route.needs?.length && { 'x-permissions': route.needs }),
-    parameters: [...parametersOf(route, example), ...(takesKey(route) ? [KEY_PARAMETER] : [])],
+    parameters: parametersOf(route, example),
     // An app says who it is by HTTP Basic, or in the form.
     ...(route.auth === 'client' && { security: [{ client: [] }, {}] }),
     ...(route.body && { requestBody: { content: contentOf(route, example) } }),
@@ -130,11 +130,13 @@ export function wordsOf({ auth, method, needs = [], emits = [], noStore }: Route
     .join(' ')
 }
 
-function parametersOf(route: Route, example: Example | undefined): object[] {
-  return [...pathParameters(route), ...queryParameters(route)].map((parameter) => {
+/** Gives the parameters of path, query and headers, each with what the example says for it. */
+export function parametersOf(route: Route, example: Example | undefined): Parameter[] {
+  const asked = [...pathParameters(route), ...queryParameters(route)].map((parameter) => {
     const exampleText = exampleOf(route, example, parameter.in, parameter.name)
     return exampleText === undefined ? parameter : { ...parameter, example: typed(exampleText, parameter.schema) }
   })
+  return takesKey(route) ? [...asked, KEY_PARAMETER] : asked
 }
 
 /** What a query says, as the JSON that its schema means. */
@@ -142,9 +144,11 @@ function typed(text: string, schema: Parameter['schema']): unknown {
   return ['integer', 'number', 'boolean'].includes((schema as { type?: string }).type ?? '') ? JSON.parse(text) : text
 }
 
-type Parameter = { name: string; in: 'path' | 'query'; schema: TSchema | { type: string } }
+/** A parameter as OpenAPI says it. */
+export type Parameter = Place<'path' | 'query' | 'header'>
+type Place<In> = { name: string; in: In; required?: true; schema: TSchema; description?: string; example?: unknown }
 
-function pathParameters(route: Route): Parameter[] {
+function pathParameters(route: Route): Place<'path'>[] {
   return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name: name!,
     in: 'path',
@@ -153,12 +157,14 @@ function pathParameters(route: Route): Parameter[] {
   }))
 }
 
-function queryParameters(route: Route): Parameter[] {
+function queryParameters(route: Route): Place<'query'>[] {
   const { properties, patternProperties }: Record<string, Record<string, TSchema> | undefined> = route.query ?? {}
   const families = Object.entries(patternProperties ?? {}).map(([pattern, schema]) => [familyName(pattern), schema])
+  const required: readonly string[] = route.query?.required ?? []
   const own = [...Object.entries(properties ?? {}), ...families].map(([name, schema]) => ({
     name: name as string,
     in: 'query' as const,
+    ...(required.includes(name as string) && { required: true as const }),
     schema: schema as TSchema,
   }))
   return route.auth === 'public' ? [...own, ...ACCOUNT_PARAMETERS] : own

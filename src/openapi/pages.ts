@@ -1,21 +1,19 @@
-/** What the service says about itself: the OpenAPI document, and the same table as a page for people. */
+/** What the service says about itself: the OpenAPI document, and the same table as pages for people. */
 
 import type { OpenPage, Probe } from '../http/open-page.ts'
 import type { Route } from '../http/route.ts'
-import { docsPage } from './docs-page.ts'
+import { assetPages } from '../pages/assets/assets.ts'
 import { openApiDocument } from './document.ts'
 import { readExamples } from './examples.ts'
+import { referencePages } from './reference.ts'
+import { REFERENCE_STYLE } from './reference-frame.ts'
 
-/** `/openapi.json` and `/docs`, both made from the routes at the first request. */
+/** `/openapi.json`, made from the routes at the first request, and the pages of the reference. */
 export function documentPages(routes: readonly Route[]): (OpenPage | Probe)[] {
-  const docs = docsPage(routes, once(readExamples))
   return [
     { path: '/openapi.json', contentType: 'application/json; charset=utf-8', body: once(() => openApiText(routes)) },
-    {
-      path: '/docs',
-      contentType: 'text/html; charset=utf-8',
-      answer: (_, __, { url }) => ({ status: 200, body: docs(url) }),
-    },
+    ...referencePages(routes),
+    ...assetPages([REFERENCE_STYLE]),
   ]
 }
 

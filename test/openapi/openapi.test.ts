@@ -3,8 +3,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { docsPage } from '../../src/openapi/docs-page.ts'
-import { readExamples } from '../../src/openapi/examples.ts'
 import { openApiText } from '../../src/openapi/pages.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { root } from '../support/root.ts'
@@ -45,6 +43,19 @@ test('each pattern has words, which is what a message says in its place', () => 
   for (const one of patterns) assert.ok(typeof one.description === 'string', JSON.stringify(one))
 })
 
+test('a parameter of a query that must be there is said to be required', () => {
+  for (const route of ROUTES) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    const { parameters } = document.paths[path][route.method.toLowerCase()]
+    const said = parameters.filter((one: { in: string; required?: true }) => one.in === 'query' && one.required)
+    assert.deepEqual(
+      said.map(({ name }: { name: string }) => name).sort(),
+      [...(route.query?.required ?? [])].sort(),
+      route.operationId,
+    )
+  }
+})
+
 test('each reference is resolved, and the fields of a resource have descriptions', () => {
   for (const { $ref } of objectsIn(document))
     if (typeof $ref === 'string')
@@ -59,19 +70,4 @@ test('each reference is resolved, and the fields of a resource have descriptions
     const bare = Object.entries(document.components.schemas[name].properties as Record<string, object>)
     assert.ok(bare.filter(([, one]) => 'description' in one || '$ref' in one).length / bare.length > 0.7, name)
   }
-})
-
-test('/docs shows fields with type and mark, the shape of answers, and finds operations without script', () => {
-  const docs = docsPage(ROUTES, readExamples)
-  const all = docs('/docs')
-  for (const { operationId } of ROUTES) assert.ok(all.includes(`<details id="${operationId}">`), operationId)
-  const found = docs('/docs?search=pause+project')
-  const shown = [...found.matchAll(/<details id="(\w+)">/g)].map(([, id]) => id)
-  assert.deepEqual(shown, ['pauseProject', 'unpauseProject'])
-  assert.match(found, /2 found for “pause project”/)
-  const create = docs('/docs?search=createProject').split('<details id="createProject">')[1]!
-  assert.match(create, /<h3>Body<\/h3>\s*<ul><li><code>name<\/code> <b>\*<\/b> <i>string<\/i>/)
-  assert.match(create, /<h3>Answers 200<\/h3>[\s\S]*<code>accountId<\/code> <b>\*<\/b> <i>string<\/i> – /)
-  assert.ok(docs(`/docs?search=${encodeURIComponent('"><script>')}`).includes('0 found for “&quot;&gt;&lt;script&gt;”'))
-  assert.ok(docs('/docs?search=%zz&search=a').length > 0)
 })

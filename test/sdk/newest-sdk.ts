@@ -13,11 +13,12 @@ const version = readdirSync(packages)
   .flatMap((name) => /^sdk-([\d.]+)$/.exec(name)?.[1] ?? [])
   .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
   .at(-1)!
-const folder = join(packages, `sdk-${version}`, 'esm')
+/** Where its modules lie. */
+export const folder = join(packages, `sdk-${version}`, 'esm')
 
 /** Fields by their path (`resourceConfig.fluid`), each with the values that it may have where these are few. */
 export type Fields = Map<string, Set<string>>
-export type Operation = { route: Route; func: string; query: Fields; body: Fields }
+export type Operation = { route: Route; func: string; code: string; query: Fields; body: Fields }
 
 /** Another test of this process may have loaded the SDK: what is read here is loaded anew, under addresses of its own. */
 const ANEW = '?fields'
@@ -45,7 +46,7 @@ export async function readNewestSdk(): Promise<Operation[]> {
     const path = /pathToFunc\("([^"]+)"\)/.exec(code)?.[1]
     const method = /method: "([A-Z]+)"/.exec(code)?.[1]
     for (const route of path === undefined ? [] : (SERVED.get(placeOf(method!, path)) ?? [])) {
-      operations.push({ route, func: name, ...(await readFields(code)) })
+      operations.push({ route, func: name, code, ...(await readFields(code)) })
     }
   }
   return operations
@@ -61,22 +62,33 @@ const SERVED = Map.groupBy(
   (route) => placeOf(route.method, route.path),
 )
 
-async function readFields(code: string): Promise<Pick<Operation, 'query' | 'body'>> {
+/** Gives the validator of what a method is called with, out of the code of the method; undefined where it takes nothing. */
+export async function readSchema(code: string): Promise<Schema | undefined> {
   const schema = /(\w+\$outboundSchema)\.(?:optional\(\)\.)?parse/.exec(code)?.[1]
-  if (schema === undefined) return { query: new Map(), body: new Map() }
+  if (schema === undefined) return undefined
   const file = new RegExp(`\\b${schema.replace('$', '\\$')}[^;]*?from "\\.\\./(models/[^"]+)"`).exec(code)?.[1]
   const module = await import(`${pathToFileURL(join(folder, file!)).href}${ANEW}`)
+  return module[schema]
+}
+
+/** Gives where a method puts its body in what it sends: undefined where the whole of it is the body, null where it sends none. */
+export function bodyKeyOf(code: string): string | undefined | null {
+  const sent = /const body = encode\w+\("[^"]*", payload(?:\.(\w+)|\["([^"]+)"\])?/.exec(code)
+  if (sent !== null) return sent[1] ?? sent[2]
+  assert.match(code, /const body = null/, 'a body that is said in another way: read it here')
+  return null
+}
+
+async function readFields(code: string): Promise<Pick<Operation, 'query' | 'body'>> {
+  const schema = await readSchema(code)
+  if (schema === undefined) return { query: new Map(), body: new Map() }
   const request: Fields = new Map()
-  gather(module[schema], '', request)
+  gather(schema, '', request)
   const asked = /encodeFormQuery\(\{([^}]*)\}/.exec(code)?.[1] ?? ''
   const names = [...asked.matchAll(/"([^"]+)":/g)].map(([, name]) => name!)
   const query = new Map(names.map((name) => [name, request.get(name) ?? new Set<string>()]))
-  const sent = /const body = encode\w+\("[^"]*", payload(?:\.(\w+)|\["([^"]+)"\])?/.exec(code)
-  if (sent === null) {
-    assert.match(code, /const body = null/, 'a body that is said in another way: read it here')
-    return { query, body: new Map() }
-  }
-  const key = sent[1] ?? sent[2]
+  const key = bodyKeyOf(code)
+  if (key === null) return { query, body: new Map() }
   const all = [...request].map(
     ([path, values]) => [key === undefined ? path : path.slice(key.length + 1), values, path] as const,
   )
@@ -91,7 +103,7 @@ async function readFields(code: string): Promise<Pick<Operation, 'query' | 'body
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the SDK's validator, read by what it calls its parts
-type Schema = any
+export type Schema = any
 
 /** Walks a schema, and gives the names of fields below `at`. What it does not know is a fault: a new version may say it otherwise. */
 function gather(schema: Schema, at: string, found: Fields): void {
@@ -119,7 +131,7 @@ function gather(schema: Schema, at: string, found: Fields): void {
 
 /** A field that has another name in the SDK's types than on the wire: the function that renames it says so in its text. */
 function gatherRenamed({ schema, effect }: Schema, at: string, found: Fields): void {
-  const names = new Map([...String(effect.transform).matchAll(/(\w+): "([^"]+)"/g)].map(([, from, to]) => [from!, to!]))
+  const names = renamesOf(effect)
   const inner: Fields = new Map()
   gather(schema, '', inner)
   for (const [path, values] of inner) {
@@ -127,4 +139,9 @@ function gatherRenamed({ schema, effect }: Schema, at: string, found: Fields): v
     const below = [names.get(first!) ?? first!, ...rest].join('.')
     found.set(at === '' ? below : `${at}.${below}`, values)
   }
+}
+
+/** The fields that a function renames: the name in the SDK's types -> the name on the wire. */
+export function renamesOf(effect: Schema): Map<string, string> {
+  return new Map([...String(effect.transform).matchAll(/(\w+): "([^"]+)"/g)].map(([, from, to]) => [from!, to!]))
 }

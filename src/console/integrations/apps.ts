@@ -65,7 +65,7 @@ ${pageLinks(accountPath(account, 'apps'), { until: query.until }, pagination.nex
 function nothing(): Html {
   return html`<div class="card empty"><h2>No app yet</h2>
 <p>An app is an integration that your team makes. People install it on their accounts, and it acts there with the access that they gave it.</p>
-<p class="soft small"><a href="/docs?search=createIntegration">The same as a request</a></p></div>`
+<p class="soft small"><a href="/docs/createIntegration">The same as a request</a></p></div>`
 }
 
 function card(account: OwnAccount, one: Integration, now: number): Html {

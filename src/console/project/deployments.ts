@@ -135,7 +135,7 @@ function madeOf(meta: Record<string, string>): Html {
 function nothing(isNarrowed: boolean): Html {
   if (isNarrowed) return html`<p class="card empty">No deployment is like that.</p>`
   return html`<div class="card empty"><h2>No deployment yet</h2>
-<p>Your build system registers deployments: <a href="/docs?search=operatorCreateDeployment">how it does that</a>.</p></div>`
+<p>Your build system registers deployments: <a href="/docs/operatorCreateDeployment">how it does that</a>.</p></div>`
 }
 
 /** One deployment, with the ways to make it serve production. Refuses: not_found 404, also for one of another project. */

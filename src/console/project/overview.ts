@@ -133,7 +133,7 @@ function production(account: OwnAccount, { name, targets }: Project, now: number
 function latest(account: OwnAccount, { name, latestDeployments }: Project, now: number): Html {
   if (latestDeployments.length === 0)
     return html`<section class="card empty"><h2>No deployment yet</h2>
-<p>Your build system registers deployments: <a href="/docs?search=operatorCreateDeployment">how it does that</a>.</p></section>`
+<p>Your build system registers deployments: <a href="/docs/operatorCreateDeployment">how it does that</a>.</p></section>`
   return html`<div class="top"><h2>Latest deployments</h2><a href="${projectPath(account, name, 'deployments')}">All deployments</a></div>
 ${sheet(
   'Latest deployments',

@@ -1,5 +1,5 @@
 /** The colours of every page, by day and by night. */
-export const COLOURS = `
+const COLOURS = `
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #59616b; --line: #d5d9de; --paper: #fff; --ground: #f5f6f8;
   --main: #1f4fd8; --on-main: #fff; --bad: #b3261e; --good: #1a6b3a; --warn: #9a6700; --note: #eef2fd }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaed; --soft: #b4bcc7; --line: #4a525e; --paper: #1c2127;

@@ -1,0 +1,97 @@
+/** The fields of a schema as a list for people: name, type, whether it must be there, limits and words. */
+import type { TSchema } from 'typebox'
+import { type Html, html } from '../pages/html.ts'
+import { FIELD_WORDS } from './field-words.ts'
+
+/** Fields are shown inside fields so far; below that, their type says what they are. */
+const DEEPEST = 4
+
+/** What a list marks: fields that a request must have, or fields that an answer may lack. */
+export type Mark = 'required' | 'not always'
+
+type Shape = TSchema & {
+  type?: string | string[]
+  properties?: Record<string, Shape>
+  required?: string[]
+  items?: Shape
+  anyOf?: Shape[]
+  enum?: unknown[]
+  const?: unknown
+  description?: string
+  default?: unknown
+  'x-unsupported'?: string
+} & Partial<Record<'minLength' | 'maxLength' | 'minimum' | 'maximum' | 'minItems' | 'maxItems', number>>
+
+/** Gives the fields of an object, of the things in a list, or of each of several shapes; of what has none, its type. */
+export function schemaList(schema: TSchema, mark: Mark): Html {
+  const lists = listsOf(schema, mark, 1)
+  if (lists.length === 0) return html`<p><i>${typeOf(schema)}</i></p>`
+  const named = isList(schema) ? html`<p><i>${typeOf(schema)}</i>, each with</p>` : undefined
+  return html`${named}${lists.map((list, at) => html`${at > 0 && html`<p>or</p>`}${list}`)}`
+}
+
+/** Gives one field as an item of a list. `below`: the fields inside it. */
+export function fieldItem(name: string, schema: TSchema, mark: Mark | undefined, below?: Html): Html {
+  const { description = FIELD_WORDS[name], 'x-unsupported': unsupported }: Shape = schema
+  const said = unsupported === undefined ? [typeOf(schema), ...limitsOf(schema)].join(', ') : 'refused'
+  const words = unsupported ?? description
+  return html`<li><code>${name}</code> <i>${said}</i>${mark && html` <b class="tag">${mark}</b>`}${words && html` – ${coded(words)}`}${below}</li>`
+}
+
+/** Gives text in which what stands between backticks is code. */
+export function coded(text: string): Html {
+  return html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))}`
+}
+
+/** Gives the names of all fields of a schema, at every depth. */
+export function fieldNames(schema: Shape): string[] {
+  const { properties = {}, items, anyOf = [] } = schema
+  const inner = [...Object.values(properties), ...anyOf, ...(items ? [items] : [])]
+  return [...Object.keys(properties), ...inner.flatMap(fieldNames)]
+}
+
+function listsOf(schema: Shape, mark: Mark, depth: number): Html[] {
+  const inner = schema.items ?? schema
+  return (inner.anyOf ?? [inner])
+    .filter(({ properties }) => properties !== undefined)
+    .map((shape) => fieldList(shape, mark, depth))
+}
+
+function fieldList({ properties = {}, required = [] }: Shape, mark: Mark, depth: number): Html {
+  const items = Object.entries(properties).map(([name, schema]) => {
+    const isMarked = required.includes(name) === (mark === 'required')
+    const lists = depth < DEEPEST ? listsOf(schema, mark, depth + 1) : []
+    const below = html`<details><summary>Fields of ${name}</summary>${lists}</details>`
+    return fieldItem(name, schema, isMarked ? mark : undefined, lists.length > 0 ? below : undefined)
+  })
+  return html`<ul class="fields">${items}</ul>`
+}
+
+function isList({ items }: Shape): boolean {
+  return items !== undefined
+}
+
+/** `string`, `array of integer`, `"a" or "b"`: as a reader says it. */
+function typeOf(schema: Shape): string {
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(', ')
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(' or ')
+  if (schema.items) return `array of ${typeOf(schema.items)}${[schema.type].flat().includes('null') ? ' or null' : ''}`
+  return [schema.type ?? 'anything'].flat().join(' or ')
+}
+
+/** `1 to 100 characters`: what a request is refused for. */
+function limitsOf(schema: Shape): string[] {
+  const limit = (from: number | undefined, to: number | undefined, unit: string) => {
+    if (from === undefined && to === undefined) return []
+    if (from === to) return [`exactly ${to}${unit}`]
+    if (to === undefined) return from === 0 ? [] : [`at least ${from}${unit}`]
+    return [from === undefined || from === 0 ? `at most ${to}${unit}` : `${from} to ${to}${unit}`]
+  }
+  return [
+    ...limit(schema.minLength, schema.maxLength, ' characters'),
+    ...limit(schema.minimum, schema.maximum, ''),
+    ...limit(schema.minItems, schema.maxItems, ' items'),
+    ...(schema.default === undefined ? [] : [`${JSON.stringify(schema.default)} by default`]),
+  ]
+}
