@@ -2,12 +2,13 @@
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import type { LimitSettings } from './limits.ts'
-import type { BackupPlace, Keep } from './settings/backups.ts'
+import type { BackupPlace, Keep, S3Settings } from './settings/backups.ts'
 import { withCredentials } from './settings/credentials.ts'
 import { BadSetting, type Kind, type Setting } from './settings/kinds.ts'
 import type { Sender, SmtpSetting } from './settings/mail.ts'
 import type { GroupRule } from './settings/sign-in.ts'
 import type { DatabaseSetting, KeyringSetting } from './settings/store.ts'
+import { receiverOf, type TraceReceiver } from './settings/traces.ts'
 import { unknownSettings } from './settings/unknown.ts'
 import { SETTINGS } from './settings.ts'
 
@@ -53,6 +54,8 @@ export type Config = {
   teamsBy: Values['BERTH_TEAMS_BY']
   logLevel: string
   testClock: boolean
+  /** Where traces are sent; undefined: there are none. docs/operations.md: Traces. */
+  traces: TraceReceiver | undefined
   timers: boolean
   /** Webhooks and log drains may go to private and loopback addresses. */
   allowPrivateWebhooks: boolean
@@ -77,9 +80,6 @@ export type SessionRules = { lastMs: number; operatorIdleMs: number }
 
 /** `schedule`: fields of cron, in UTC; undefined: none. docs/backup.md: Scheduled. */
 type BackupSettings = { schedule: string | undefined; to: BackupPlace; keep: Keep }
-
-/** `endpoint`: scheme and host. */
-export type S3Settings = { endpoint: string; region: string; accessKeyId: string; secretAccessKey: string }
 
 /** The files of the certificate (with its chain) and of its key, in PEM. */
 export type TlsSettings = { cert: string; key: string }
@@ -143,6 +143,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     teamsBy: values.BERTH_TEAMS_BY,
     logLevel: values.BERTH_LOG_LEVEL,
     testClock: values.BERTH_TEST_CLOCK,
+    traces: receiverOf(values),
     timers: values.BERTH_TIMERS,
     allowPrivateWebhooks: values.BERTH_ALLOW_PRIVATE_WEBHOOKS,
     dnsServers: values.BERTH_DNS_SERVERS,

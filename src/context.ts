@@ -18,6 +18,7 @@ import type { OnProject } from './model/on-project.ts'
 import type { Reveals } from './outbox/reveals.ts'
 import type { Permission, Role } from './permissions/roles.ts'
 import type { Keyring } from './secrets/keyring.ts'
+import type { Traces } from './tracing/traces.ts'
 
 /** What the process has, opened once by main (or by a test's world). */
 export type Deps = {
@@ -31,6 +32,8 @@ export type Deps = {
   keyring: Keyring
   log: Logger
   metrics: Metrics
+  /** Undefined: nobody collects them. docs/operations.md: Traces. */
+  traces: Traces | undefined
   limits: Limiter
   operatorTokenHash: string
   /** Who was given clear values. outbox/reveals.ts. */

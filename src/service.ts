@@ -1,19 +1,14 @@
 /** Config -> a running service: opens what it needs in order, and closes it in the opposite one. Used by main and by the tests' world. */
-
-import { existsSync, statSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openLastSeen, startLastSeen } from './access/last-seen.ts'
 import { openAdapters } from './adapters/adapters.ts'
-import { makeFolder } from './adapters/folder.ts'
 import { openBackups } from './backup/kept-backups.ts'
-import { openSchedule } from './backup/runs.ts'
 import { startScheduledBackups } from './backup/scheduled.ts'
 import { openClock } from './clock.ts'
-import { BadSetting, type Config, listenOrigin } from './config.ts'
+import { type Config, listenOrigin } from './config.ts'
 import type { Deps } from './context.ts'
-import type { Db, StoreWatch } from './db/db.ts'
 import type { SqliteOptions } from './db/sqlite/open.ts'
 import { startWriteBehind } from './db/write-behind.ts'
 import { startDeliveries } from './deliveries/worker.ts'
@@ -25,8 +20,7 @@ import { openLive } from './live/live.ts'
 import { sealWaitingMail } from './mail/mail.ts'
 import { startPoster } from './mail/poster.ts'
 import { openMemory } from './memory.ts'
-import { type Metrics, observe, openMetrics } from './metrics.ts'
-import { mustOwnSuffix } from './model/domain-name.ts'
+import { openMetrics } from './metrics.ts'
 import { metadataPages } from './oauth/metadata.ts'
 import { ON_PROJECT } from './on-project.ts'
 import { documentPages } from './openapi/pages.ts'
@@ -42,8 +36,8 @@ import { PASSKEY_SCRIPT } from './second-factor/passkey-script.ts'
 import { openKeys } from './secrets/root-keys.ts'
 import { emptyServer } from './server/graceful-shutdown.ts'
 import { serve } from './server/serve.ts'
-import { readPair } from './server/tls.ts'
 import { startIdentityChecks } from './single-sign-on/check.ts'
+import { openStore } from './store.ts'
 import { startTimers } from './timers.ts'
 
 export type Service = {
@@ -72,7 +66,7 @@ export async function openService(
   store: StoreOptions = {},
 ): Promise<Service> {
   const metrics = openMetrics()
-  const db = await openStore(config, log, { ...store, onDiskFault, watch: storeWatch(metrics) })
+  const { db, traces } = await openStore(config, log, { ...store, onDiskFault }, metrics)
   const clock = openClock()
   const closed = (error: unknown) => db.close().then(() => Promise.reject(error))
   const keyring = await openKeys(config, db, clock).catch(closed)
@@ -85,7 +79,7 @@ export async function openService(
     clock,
     log,
     metrics,
-    ...openParts({ config, db, clock, metrics }),
+    ...openParts({ config, db, clock, metrics, traces }),
     limits: opened.limits,
     reveals: openReveals({ db, clock, log, metrics }),
     keyring,
@@ -117,26 +111,32 @@ export async function openService(
 }
 
 /** Closes what requests and background work needed, once there are none. */
-async function closeParts({ adapters, backups, db }: Deps, edge: Edge | undefined, stopWriting: () => Promise<void>) {
+async function closeParts(
+  { adapters, backups, db, traces }: Deps,
+  edge: Edge | undefined,
+  stopWriting: () => Promise<void>,
+) {
   await adapters.egress.close()
   // Proxies are answered until the end: where nobody listens, a proxy shows its visitors an error.
   await edge?.close()
   await stopWriting()
   await backups.end()
   await db.close()
+  // Last: all that went before may have spans of its own.
+  await traces?.close()
 }
 
 /** What is opened without waiting: the world outside, and what lives in memory alone. */
 function openParts(
-  opened: Pick<Deps, 'config' | 'db' | 'clock' | 'metrics'>,
-): Pick<Deps, 'adapters' | 'backups' | 'lastSeen' | 'live' | 'memory' | 'wakeups' | 'onProject'> {
-  const { config, db } = opened
+  opened: Pick<Deps, 'config' | 'db' | 'clock' | 'metrics' | 'traces'>,
+): Pick<Deps, 'traces' | 'adapters' | 'backups' | 'lastSeen' | 'live' | 'memory' | 'wakeups' | 'onProject'> {
+  const { config, db, traces } = opened
   const wakeups = { mail: () => {}, deliveries: () => {}, timer: () => {} }
   const memory = db.engine === 'sqlite' ? openMemory(db.changes) : undefined
-  const adapters = openAdapters(config)
+  const adapters = openAdapters(config, traces)
   const backups = openBackups(opened)
   const live = openLive(opened)
-  return { adapters, backups, lastSeen: openLastSeen(), live, memory, wakeups, onProject: ON_PROJECT }
+  return { traces, adapters, backups, lastSeen: openLastSeen(), live, memory, wakeups, onProject: ON_PROJECT }
 }
 
 /** What is there without a token: documents, and what machines ask of the service itself. */
@@ -170,49 +170,10 @@ function startWriters(deps: Deps, writeFailures: () => Promise<void>): () => Pro
   }
 }
 
-function storeWatch(metrics: Metrics): StoreWatch {
-  const writes = metrics.histogram('berth_commit_writes')
-  const durations = metrics.histogram('berth_commit_duration_seconds')
-  const racesLost = metrics.counter('berth_races_lost_total')
-  return {
-    committed(count, ms) {
-      observe(writes, count)
-      observe(durations, ms / 1000)
-    },
-    lostRace: () => void racesLost.value++,
-  }
-}
-
 /** Where the service listens, as a URL; undefined before it does. */
 export function boundOrigin(app: FastifyInstance): string | undefined {
   const bound = app.server.address() as AddressInfo | null
   if (bound === null) return undefined
   const scheme = 'setSecureContext' in app.server ? 'https' : 'http'
   return `${scheme}://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`
-}
-
-function makeDataFolder({ dataFolder }: Config): void {
-  if (existsSync(dataFolder) && !statSync(dataFolder).isDirectory())
-    throw new BadSetting(`BERTH_DATA must be a folder, and ${dataFolder} is a file`)
-  try {
-    makeFolder(dataFolder)
-  } catch (error) {
-    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataFolder} (${(error as Error).message})`)
-  }
-}
-
-/** Only the engine that is used is loaded. */
-async function openStore(config: Config, log: Logger, store: Omit<SqliteOptions, 'file'>): Promise<Db> {
-  mustOwnSuffix(config.domains)
-  if (config.tls) readPair(config.tls)
-  if (config.backups.schedule !== undefined) await openSchedule(config.backups.schedule)
-  makeDataFolder(config)
-  const { database } = config
-  if (database.engine === 'sqlite') {
-    const { openSqlite } = await import('./db/sqlite/open.ts')
-    return openSqlite({ ...store, file: database.file })
-  }
-  const { openPostgres } = await import('./db/postgres/open.ts')
-  const onLost = (error: Error) => log.warn({ err: error }, 'the database ended a connection')
-  return openPostgres(database.url, onLost, store.watch, config.keepsStatements)
 }

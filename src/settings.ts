@@ -24,6 +24,7 @@ import { NODE_VERSIONS } from './settings/node-versions.ts'
 import { SESSIONS } from './settings/sessions.ts'
 import { SIGN_IN } from './settings/sign-in.ts'
 import { DATABASE, KEYRING } from './settings/store.ts'
+import { TRACES } from './settings/traces.ts'
 
 export const SETTINGS = {
   HOST: {
@@ -233,6 +234,7 @@ export const SETTINGS = {
     default: 'info',
     meaning: 'The least level of a line in the log: JSON on stdout, readable text on a terminal.',
   },
+  ...TRACES,
   BERTH_TEST_CLOCK: {
     group: 'Running',
     kind: Switch(['0', '1'], '1'),

@@ -1,8 +1,9 @@
 /** The world beyond the database, as operations see it. Tests hand in others, made by us and kept beside the real ones. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Config } from '../config.ts'
+import type { Traces } from '../tracing/traces.ts'
 import { isPublicAddress } from './addresses.ts'
-import { type Dns, openDns } from './dns.ts'
+import { type Dns, openDns, tracedDns } from './dns.ts'
 import { type Egress, openEgress } from './egress.ts'
 import { type IdentityProvider, openProvider } from './identity-provider.ts'
 import { type Mailer, openMailer } from './mailer.ts'
@@ -21,10 +22,12 @@ export type Adapters = {
 /** OWASP's first recommendation for argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
-export function openAdapters(config: Config): Adapters {
-  const dns = openDns(config.dnsServers)
+/** `traces`: undefined where nobody collects them. */
+export function openAdapters(config: Config, traces: Traces | undefined): Adapters {
+  const newDns = () => tracedDns(openDns(config.dnsServers), traces)
+  const dns = newDns()
   // Places of its own: names that tenants have looked up, however slow they are, never hold up what is sent.
-  const egress = openEgress(openDns(config.dnsServers), config.allowPrivateWebhooks ? () => true : isPublicAddress)
+  const egress = openEgress(newDns(), config.allowPrivateWebhooks ? () => true : isPublicAddress)
   const provider = config.singleSignOn && openProvider(config.singleSignOn)
   return { hashPassword, dns, egress, mailer: openMailer(config.mail), provider }
 }

@@ -1,6 +1,7 @@
 /** Real DNS through the configured resolvers. They are trusted: what they say of a name is taken for its owner's word. */
 import { Resolver } from 'node:dns/promises'
 import { openSemaphore } from '../semaphore.ts'
+import type { Traces } from '../tracing/traces.ts'
 
 /** What a look-up gives: what was found, `[]` when the name has nothing of it, undefined when no resolver answered. */
 export type DnsAnswer<T> = T[] | undefined
@@ -53,5 +54,16 @@ export function openDns(servers: string[] | undefined): Dns {
     readCname: (name, asker) => ask(asker, (resolver) => resolver.resolveCname(name)),
     readA: (name, asker) => ask(asker, (resolver) => resolver.resolve4(name)),
     readAaaa: (name, asker) => ask(asker, (resolver) => resolver.resolve6(name)),
+  }
+}
+
+/** The same resolvers, and each look-up is a span where traces are collected. docs/operations.md: Traces. */
+export function tracedDns(dns: Dns, traces: Traces | undefined): Dns {
+  if (traces === undefined) return dns
+  return {
+    readTxt: (name, asker) => traces.lookUp('TXT', () => dns.readTxt(name, asker)),
+    readCname: (name, asker) => traces.lookUp('CNAME', () => dns.readCname(name, asker)),
+    readA: (name, asker) => traces.lookUp('A', () => dns.readA(name, asker)),
+    readAaaa: (name, asker) => traces.lookUp('AAAA', () => dns.readAaaa(name, asker)),
   }
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { S3Settings } from '../config.ts'
+import type { S3Settings } from '../settings/backups.ts'
 
 export type Bucket = {
   /** Uploads a file. The object is there whole, or not at all. */

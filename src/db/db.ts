@@ -49,6 +49,8 @@ export type StoreWatch = {
   committed(writes: number, ms: number): void
   /** A transaction lost a race and is run again. */
   lostRace(): void
+  /** A statement was answered, or failed. `since`: of `performance.now()`. Undefined: nobody wants to know. */
+  statement: ((sql: string, since: number, error?: unknown) => void) | undefined
 }
 
 /**

@@ -3,6 +3,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import type { Posted } from '../adapters/egress.ts'
 import type { Deps } from '../context.ts'
 import { type LeasedWork, startWorking, workOff } from '../outbox/lease-loop.ts'
+import type { DeliveryOutcome } from '../tracing/traces.ts'
 import { decide } from './endpoint.ts'
 import { recordOutcome } from './outcome.ts'
 import { drop, dueQueues, type EndpointRef, giveBack, hold, type Leased, lease, releaseHeld } from './queue.ts'
@@ -49,36 +50,47 @@ function deliveryWork(deps: Deps): LeasedWork<Piece> {
         await breathe()
       }
     },
-    run: (piece, now, stop) => attempt(deps, piece, now, stop),
+    async run(piece, now, stop) {
+      const { id, type } = piece.delivery
+      const work = () => attempt(deps, piece, now, stop)
+      await (deps.traces === undefined ? work() : deps.traces.delivery(id, type, work))
+    },
   }
 }
 
-/** Makes one attempt. It never throws: a delivery whose outcome could not be written is attempted again when its lease ends. */
-async function attempt(deps: Deps, { delivery }: Piece, nowOf: () => number, stop: AbortSignal): Promise<void> {
+/** Makes one attempt, and gives what came of it. It never throws: a delivery whose outcome could not be written is attempted again when its lease ends. */
+async function attempt(deps: Deps, { delivery }: Piece, nowOf: () => number, stop: AbortSignal) {
   try {
     const decision = await decide(deps, delivery)
-    const count = (outcome: string) => void deps.metrics.counter('berth_deliveries_total', outcome).value++
+    const counted = (outcome: DeliveryOutcome) => {
+      deps.metrics.counter('berth_deliveries_total', outcome).value++
+      return outcome
+    }
     if (decision === 'hold') {
       await hold(deps, delivery, nowOf())
-      return count('held')
+      return counted('held')
     }
     if (decision === 'drop' || decision === 'gone') {
       await drop(deps, delivery, nowOf(), decision === 'gone')
-      return count('dropped')
+      return counted('dropped')
     }
     const before = performance.now()
     const posted: Posted =
       decision === 'unreadable'
         ? { error: 'the secret does not open' }
         : await deps.adapters.egress.post(decision.send, stop)
-    if ('error' in posted && stop.aborted) return await giveBack(deps, delivery, nowOf())
+    if ('error' in posted && stop.aborted) {
+      await giveBack(deps, delivery, nowOf())
+      return undefined
+    }
     const durationMs = performance.now() - before
     const url = decision === 'unreadable' ? undefined : decision.send.url
-    count(await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() }))
+    return counted(await recordOutcome(deps, { delivery, url, posted, durationMs, now: nowOf() }))
   } catch (error) {
     deps.log.warn(
       { err: error, deliveryId: delivery.id },
       'the outcome of a delivery could not be written; the delivery is attempted again',
     )
+    return undefined
   }
 }

@@ -3,6 +3,7 @@ import type { Deps } from '../context.ts'
 import type { RefusalKey } from '../errors.ts'
 import { randomText } from '../ids.ts'
 import { type Figure, observe } from '../metrics.ts'
+import { readTraceparent } from '../tracing/traces.ts'
 import { soleHeader } from './parse-request.ts'
 
 /** As much of a request as is told; whatever serves it has it. */
@@ -11,12 +12,15 @@ type CountedRequest = { id: string; method: string; raw: { rawHeaders: readonly 
 type End = { since?: number; status: number; refusal?: RefusalKey | undefined }
 
 export type Watch = {
+  /** Gives a handler whose requests are spans where traces are collected. `route`: the template of its path. */
+  traced<A extends [CountedRequest, ...unknown[]], T>(route: string, handle: (...args: A) => T): (...args: A) => T
   begin(): number
   end(request: CountedRequest, end: End): void
 }
 
 /** Watches the requests of each operation by its name. The line of a request is made at the level `debug` only. */
-export function openWatch({ metrics, log }: Pick<Deps, 'metrics' | 'log'>): (operation: string) => Watch {
+export function openWatch(deps: Pick<Deps, 'metrics' | 'log' | 'traces'>): (operation: string) => Watch {
+  const { metrics, log, traces } = deps
   const inFlight = metrics.gauge('berth_http_requests_in_flight')
   const tellsEach = log.isLevelEnabled('debug')
   return (operation) => {
@@ -30,6 +34,14 @@ export function openWatch({ metrics, log }: Pick<Deps, 'metrics' | 'log'>): (ope
       figures[kind].value++
     }
     return {
+      traced(route, handle) {
+        if (traces === undefined) return handle
+        return (...args) => {
+          const { id, method, raw } = args[0]
+          const traceparent = soleHeader(raw.rawHeaders, 'traceparent')
+          return traces.request(args[0], { operation, method, route, id, traceparent }, () => handle(...args))
+        }
+      },
       begin() {
         inFlight.value++
         return performance.now()
@@ -42,6 +54,7 @@ export function openWatch({ metrics, log }: Pick<Deps, 'metrics' | 'log'>): (ope
         }
         count(methodOf(request.method), status)
         if (refusal !== undefined) metrics.counter('berth_refusals_total', refusal).value++
+        traces?.answered(request, status, refusal)
         if (!tellsEach) return
         const { id, method } = request
         log.debug({ requestId: id, ...traceOf(request), operation, method, status, refusal, ms }, 'answered')
@@ -64,12 +77,8 @@ export function openRequestIds(): () => string {
   return () => `${start}-${(++last).toString(36)}`
 }
 
-/** W3C Trace Context: version, trace id, parent id, flags; a later version may say more behind them. */
-const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
-
 /** The trace that a request is part of, for the log. Nothing when `traceparent` is absent or says nothing valid. */
 export function traceOf({ raw }: Pick<CountedRequest, 'raw'>): { traceId?: string; parentId?: string } {
-  const [, version, traceId, parentId, more] = TRACEPARENT.exec(soleHeader(raw.rawHeaders, 'traceparent') ?? '') ?? []
-  if (traceId === undefined || (version === '00' && more !== undefined)) return {}
-  return { traceId, parentId: parentId! }
+  const caller = readTraceparent(soleHeader(raw.rawHeaders, 'traceparent'))
+  return caller === undefined ? {} : { traceId: caller.traceId, parentId: caller.parentId }
 }

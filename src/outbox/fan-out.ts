@@ -27,8 +27,10 @@ export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: Fanne
     const resting = endpoint.disabled_at !== null && !EVENTS[event.type].sentWhileDisabled
     const isHeld = resting || endpoint.held_at !== null
     const now = ctx.deps.clock.now()
+    const id = newId('dlv')
+    ctx.deps.traces?.causes(id)
     await insertDelivery(ctx.db, {
-      id: newId('dlv'),
+      id,
       accountId,
       endpointId: endpoint.id,
       installationId: endpoint.configuration_id,

@@ -18,15 +18,13 @@ import { type Answers, openAnswers } from './answers.ts'
 import { openBodies } from './body-budget.ts'
 import { notServed } from './not-served.ts'
 import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
-import { isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
+import { HSTS, isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
 
 /** A byte of a form takes up to three. What a route takes fits, and a sign-in that carries a form on (pages/kept-form.ts). */
 const FORM_LIMIT = 256 * 1024
 /** The most connections. Each may hold headers of 16 KB that are not whole yet. One more is closed at once. */
 const MOST_CONNECTIONS = 10_000
 const TIMES = { headersTimeout: 10_000, connectionsCheckingInterval: 1000 }
-/** Half a year: browsers use https alone for a name that the operator serves by https (BERTH_PUBLIC_URL). */
-const HSTS = 'max-age=15552000'
 
 /** Answers what went wrong before an operation was reached. */
 type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
@@ -121,7 +119,7 @@ function openServer(deps: Deps, unreached: Watch, refuse: Refuse): FastifyInstan
 }
 
 function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch: Watch): void {
-  app.get(page.path, { config: 'answer' in page ? EXACT : {} }, async (request, reply) => {
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const since = watch.begin()
     const { accept, authorization, 'accept-encoding': acceptEncoding } = request.headers
     try {
@@ -140,7 +138,8 @@ function addPage(app: FastifyInstance, deps: Deps, page: OpenPage | Probe, watch
       watch.end(request, { since, status, refusal })
       return reply
     }
-  })
+  }
+  app.get(page.path, { config: 'answer' in page ? EXACT : {} }, watch.traced(page.path, answer))
 }
 
 function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, answers: Answers): void {
@@ -150,7 +149,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, 
     url: routed(route),
     config: route.auth === 'operator' ? EXACT : {},
     bodyLimit: route.bodyLimit ?? BODY_LIMIT,
-    handler: async (request, reply) => {
+    handler: watch.traced(route.path, async (request: FastifyRequest, reply: FastifyReply) => {
       const since = watch.begin()
       // Refusals too: what is asked there holds a secret.
       if (route.noStore) reply.header('cache-control', 'no-store')
@@ -189,7 +188,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, 
         watch.end(request, { since, status, refusal })
         return reply
       }
-    },
+    }),
   })
 }
 
@@ -213,7 +212,7 @@ function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Scr
     method: screen.method,
     url: screen.path,
     bodyLimit: screen.bodyLimit ?? FORM_LIMIT,
-    handler: (request, reply) => answer(request, reply),
+    handler: watch.traced(screen.path, (request: FastifyRequest, reply: FastifyReply) => answer(request, reply)),
     errorHandler: (error, request, reply) => answer(request, reply, error as Error),
   })
 }

@@ -8,6 +8,9 @@ import { createSecureContext } from 'node:tls'
 import { BadSetting, type TlsSettings } from '../config.ts'
 import type { Deps } from '../context.ts'
 
+/** Half a year: browsers use https alone for a name that the operator serves by https (BERTH_PUBLIC_URL). */
+export const HSTS = 'max-age=15552000'
+
 export type Pair = { cert: Buffer; key: Buffer; leaf: X509Certificate }
 
 /** The two files are read so often, because a link or a mount that changes sends no event. */

@@ -5,6 +5,9 @@ import { BadSetting, type Kind, ORIGIN, type Setting, Token } from './kinds.ts'
 /** `prefix` is empty, or ends with a slash. */
 export type BackupPlace = { folder: string } | { bucket: string; prefix: string }
 
+/** How a bucket is reached. `endpoint`: scheme and host. */
+export type S3Settings = { endpoint: string; region: string; accessKeyId: string; secretAccessKey: string }
+
 /** How many good backups are kept: the newest, the newest of a day, and the newest of a week. */
 export type Keep = { last: number; daily: number; weekly: number }
 

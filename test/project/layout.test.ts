@@ -11,13 +11,13 @@ const ORDER = [
   'ids.ts shipped-files.ts version.ts words.ts clock.ts clock-watch.ts event-loop.ts fair-queue.ts repeat.ts semaphore.ts known-answers.ts limits.ts account-errors.ts errors.ts',
   'permissions schema refusal.ts events.ts metrics.ts settings settings.ts config.ts log.ts package-types.ts',
   // The machinery: it knows no feature.
-  'adapters db memory.ts context.ts limiter secrets access live outbox http pages openapi server',
+  'tracing adapters db memory.ts context.ts limiter secrets access live outbox http pages openapi server',
   // What a row means, and the features.
   'model mail env shared-env env-files serving deployments domain-proof domains environments aliases promotion account-domains',
   'webhooks deliveries drains integrations installations oauth consent links projects empty-lists transfer',
   'accounts members search second-factor sign-in tokens people single-sign-on statistics edge backup timers.ts operator command-line doctor console',
   // The tables that join the features, and the process.
-  'on-project.ts screens.ts routes.ts service.ts start.ts start-berth.ts command main.ts',
+  'on-project.ts screens.ts routes.ts store.ts service.ts start.ts start-berth.ts command main.ts',
 ].flatMap((row) => row.split(' '))
 
 /** TABLE imports that run back up, each with its reason. */

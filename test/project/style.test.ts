@@ -10,6 +10,7 @@ const sources = filesBelow('src').map((path) => ({ path, text: readFileSync(join
 const MACHINERY = new Set([
   'schema',
   'permissions',
+  'tracing',
   'http',
   'server',
   'openapi',
@@ -76,6 +77,15 @@ test('only what opens a store imports a database driver', () => {
       (file, named) => driver(named) && !/^src\/db\/(sqlite|postgres)\/(open|lock|listener|needs)\.ts$/.test(file.path),
     ),
     [],
+  )
+})
+
+test('only the files of tracing that are loaded where a receiver is set import OpenTelemetry, and only store.ts loads them', () => {
+  const loaded = ['src/tracing/otlp.ts', 'src/tracing/provider.ts']
+  const isOfTraces = (named: string) => named.startsWith('@opentelemetry/') || loaded.includes(named)
+  assert.deepEqual(
+    offenders((file, named) => isOfTraces(named) && !loaded.includes(file.path)),
+    ['src/store.ts imports src/tracing/otlp.ts'],
   )
 })
 

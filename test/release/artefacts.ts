@@ -6,6 +6,7 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { callerAt, credentialsOf, type Home, type Running, start } from '../support/process.ts'
+import { startOtlpReceiver } from '../support/servers/otlp-receiver.ts'
 import { newDatabase } from '../support/world.ts'
 
 export const VERSION = '0.0.0-test'
@@ -23,7 +24,7 @@ export type Artefact = {
 const PASSWORD = 'correct horse battery'
 const SECRET = 'a value that is sealed'
 
-/** The main job, from the artefact alone: the first project, a page of the console, a backup, its restore into PostgreSQL, and SIGTERM. */
+/** The main job, from the artefact alone: the first project, a page of the console, a backup, its restore into PostgreSQL, traces, and SIGTERM. */
 export async function mustDoItsJob(t: TestContext, artefact: Artefact): Promise<void> {
   const { folder, words, env, seen = (path) => path, look } = artefact
   const data = join(folder, 'data')
@@ -34,7 +35,8 @@ export async function mustDoItsJob(t: TestContext, artefact: Artefact): Promise<
   // On stderr the runtime would say that it did not take the compiled code.
   assert.deepEqual(await said('--version'), { code: 0, out: `${VERSION}\n`, err: '' })
   assert.match((await said('completion', 'bash')).out, /complete .*berth/)
-  const running = await start(t, home, {}, words)
+  const receiver = await startOtlpReceiver(t)
+  const running = await start(t, home, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint }, words)
   look?.(running.child.pid!)
   await mustServe(running, home)
   const here = { ...own, PORT: new URL(running.address).port }
@@ -45,6 +47,7 @@ export async function mustDoItsJob(t: TestContext, artefact: Artefact): Promise<
   const made = await saidBy(artefact, here, ['backup', `${seen(copies)}/`])
   assert.equal(made.code, 0, made.err)
   assert.equal(await running.kill('SIGTERM'), 0)
+  assert.ok(receiver.spans.some(({ name }) => name === 'POST /v10/projects'))
   assert.equal((await said('ready')).code, 1)
 
   const [copy] = globSync('*.db', { cwd: copies })

@@ -62,6 +62,8 @@ const SAMPLES: Record<Name, string> = {
   BERTH_ALLOW_PRIVATE_WEBHOOKS: '1',
   BERTH_TIMERS: 'off',
   BERTH_LOG_LEVEL: 'debug',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4319',
+  OTEL_EXPORTER_OTLP_HEADERS: 'authorization=other',
   BERTH_TEST_CLOCK: '1',
 }
 
@@ -76,6 +78,7 @@ const TOGETHER: Record<string, string> = {
   BERTH_TLS_KEY: '/etc/cert.key',
   BERTH_SMTP_URL: 'smtp://localhost',
   BERTH_MAIL_FROM: 'mail@example.com',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
 }
 
 /** Every text is one of these: it is checked where it is used. */

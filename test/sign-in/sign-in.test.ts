@@ -406,7 +406,7 @@ onBothEngines(
 )
 
 test('a user without a password costs as much as one with it', async () => {
-  const made = await openAdapters(readConfig({})).hashPassword('x')
+  const made = await openAdapters(readConfig({}), undefined).hashPassword('x')
   const shape = (phc: string) => [
     ...phc.split('$').slice(0, 4),
     ...phc

@@ -14,19 +14,27 @@ import {
 } from 'kysely'
 import type pg from 'pg'
 import type { Changed } from '../changes.ts'
+import type { StoreWatch } from '../db.ts'
 import { NOTE, readNoted, SHOW_NOTED } from './notes.ts'
 import type { Pipeline } from './pipeline.ts'
 import { type Names, PIPELINED, type Statement } from './statement.ts'
 
 /** Hears what a transaction changed that was committed, or of which that is not known. */
 type OnCommit = (changed: Changed) => void
+type Listeners = { onCommit: OnCommit; onStatement: StoreWatch['statement'] }
 
-export function postgresDialect(pool: pg.Pool, pipeline: Pipeline, names: Names, onCommit: OnCommit): Dialect {
+export function postgresDialect(
+  pool: pg.Pool,
+  pipeline: Pipeline,
+  names: Names,
+  onCommit: OnCommit,
+  onStatement?: StoreWatch['statement'],
+): Dialect {
   const adapter = new PostgresAdapter()
-  PIPELINED.set(adapter, pipeline.run)
+  PIPELINED.set(adapter, watched(pipeline.run, onStatement))
   return {
     createAdapter: () => adapter,
-    createDriver: () => postgresDriver(pool, names, onCommit),
+    createDriver: () => postgresDriver(pool, names, { onCommit, onStatement }),
     createIntrospector: (db) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   }
@@ -39,11 +47,30 @@ type Connection = DatabaseConnection & {
   release(): void
 }
 
-function postgresDriver(pool: pg.Pool, names: Names, onCommit: OnCommit): Driver {
+/** The same, and each statement is told. */
+function watched<S extends Statement, T>(
+  run: (statement: S) => Promise<T>,
+  onStatement: StoreWatch['statement'],
+): (statement: S) => Promise<T> {
+  if (onStatement === undefined) return run
+  return async (statement) => {
+    const since = performance.now()
+    try {
+      const answer = await run(statement)
+      onStatement(statement.sql, since)
+      return answer
+    } catch (error) {
+      onStatement(statement.sql, since, error)
+      throw error
+    }
+  }
+}
+
+function postgresDriver(pool: pg.Pool, names: Names, listeners: Listeners): Driver {
   const own = (connection: DatabaseConnection) => connection as Connection
   return {
     init: async () => {},
-    acquireConnection: async () => openConnection(await pool.connect(), names, onCommit),
+    acquireConnection: async () => openConnection(await pool.connect(), names, listeners),
     beginTransaction: async (connection, { isolationLevel = 'read committed' }) =>
       own(connection).begin(isolationLevel),
     commitTransaction: (connection) => own(connection).commit(),
@@ -54,12 +81,15 @@ function postgresDriver(pool: pg.Pool, names: Names, onCommit: OnCommit): Driver
 }
 
 /** A connection of the pool for as long as somebody has it: for a statement, or for a transaction. */
-function openConnection(client: pg.PoolClient, names: Names, onCommit: OnCommit): Connection {
+function openConnection(client: pg.PoolClient, names: Names, { onCommit, onStatement }: Listeners): Connection {
   const sent = openSent()
   let begun: Promise<unknown> | undefined
   /** Only a transaction is run again when a name holds no more, so nothing else uses names. */
-  const send = ({ sql, parameters, name }: Statement) =>
-    client.query(names.named({ sql, parameters, ...(begun !== undefined && name !== undefined && { name }) }))
+  const send = watched(
+    ({ sql, parameters, name }: Statement): Promise<pg.QueryResult> =>
+      client.query(names.named({ sql, parameters, ...(begun !== undefined && name !== undefined && { name }) })),
+    onStatement,
+  )
   let broken = false
   return {
     begin(isolationLevel) {
@@ -96,11 +126,13 @@ function openConnection(client: pg.PoolClient, names: Names, onCommit: OnCommit)
       })
     },
     release: () => client.release(broken),
-    async *streamQuery() {
-      yield* []
-      throw new Error('no query is streamed: every list has a limit')
-    },
+    streamQuery,
   }
+}
+
+async function* streamQuery(): AsyncGenerator<never> {
+  yield* []
+  throw new Error('no query is streamed: every list has a limit')
 }
 
 /** What was sent and not waited for. When one fails, all that follows it in its transaction fails too, and says less. */

@@ -54,10 +54,10 @@ export async function openPostgres(
   const names = openNames(keepsStatements)
   const pipeline = openPipeline(() => new pg.Client(config), names, onLost)
   const onCommit = (changed: Changed) => feed.add(changed)
-  const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names, onCommit) })
+  const queries = new Kysely<Schema>({ dialect: postgresDialect(pool, pipeline, names, onCommit, watch?.statement) })
   // A transaction that has a connection of the pool may wait for what is asked here. What takes long here is not worth waiting for.
   const ownPipeline = openPipeline(() => new pg.Client({ ...config, ...SHORT }), names, onLost, APART_CONNECTIONS)
-  const apart = new Kysely<Schema>({ dialect: postgresDialect(pool, ownPipeline, names, onCommit) })
+  const apart = new Kysely<Schema>({ dialect: postgresDialect(pool, ownPipeline, names, onCommit, watch?.statement) })
   await migratePostgres(url)
   const changes = openChanges()
   const feed = openFeed({ url, changes, db: queries, onLost })

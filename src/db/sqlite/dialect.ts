@@ -10,6 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import type { StoreWatch } from '../db.ts'
 
 /** Distinct query texts are few (lists of values are bounded); this bound is against a mistake, not for tuning. */
 const STATEMENTS_KEPT = 1000
@@ -23,8 +24,12 @@ export type Snapshot = { open(): void }
 /** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
 export const DIRECT = new WeakMap<object, DirectQuery>()
 
-export function sqliteDialect(database: DatabaseSync, snapshot?: Snapshot): Dialect {
-  const run = statementsOf(database, snapshot)
+export function sqliteDialect(
+  database: DatabaseSync,
+  snapshot?: Snapshot,
+  onStatement?: StoreWatch['statement'],
+): Dialect {
+  const run = watched(statementsOf(database, snapshot), onStatement)
   const connection = sqliteConnection(run)
   // SQLite's schema changes are transactional, and who shares this one connection is decided in open-sqlite.ts.
   const adapter = Object.defineProperties(new SqliteAdapter(), {
@@ -52,6 +57,24 @@ function sqliteDriver(database: DatabaseSync, connection: DatabaseConnection): D
   }
 }
 
+type Run = ReturnType<typeof statementsOf>
+
+/** The same, and each statement is told. */
+function watched(run: Run, onStatement: StoreWatch['statement']): Run {
+  if (onStatement === undefined) return run
+  return (sql, values, givesRows) => {
+    const since = performance.now()
+    try {
+      const ran = run(sql, values, givesRows)
+      onStatement(sql, since)
+      return ran
+    } catch (error) {
+      onStatement(sql, since, error)
+      throw error
+    }
+  }
+}
+
 type Ran = { rows: unknown[]; changes: number | bigint }
 
 /** Runs statements, each prepared once and kept by its text. */
@@ -72,7 +95,7 @@ function statementsOf(database: DatabaseSync, snapshot: Snapshot | undefined) {
   }
 }
 
-function sqliteConnection(run: ReturnType<typeof statementsOf>): DatabaseConnection {
+function sqliteConnection(run: Run): DatabaseConnection {
   return {
     executeQuery: async <R>(compiled: CompiledQuery): Promise<QueryResult<R>> => {
       const { rows, changes } = run(compiled.sql, compiled.parameters, givesRows(compiled))

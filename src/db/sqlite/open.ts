@@ -40,12 +40,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Db> {
   const file = trueName(url)
   const lock = lockStore(file, 'stop it first; one Berth a store, use DATABASE_URL=postgres://… for several')
   const writing = openConnection(file, synchronous)
-  const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing) })
+  const queries = new Kysely<Schema>({ dialect: sqliteDialect(writing, undefined, watch?.statement) })
   await migrate(queries)
   const changes = openChanges()
   const takeNotes = openNotes(writing)
   const snapshot = snapshotOf(openConnection(file, 'read only'))
-  const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot) })
+  const reading = new Kysely<Schema>({ dialect: sqliteDialect(snapshot.database, snapshot, watch?.statement) })
   const stillHeld = holdNames([file, `${file}-wal`, `${file}-lock`])
   let changed: Changed = []
   const beforeCommit = () => {

@@ -1,0 +1,60 @@
+/** Whoever collects traces, by the names that OpenTelemetry gives these settings. */
+import { BadSetting, type Kind, listed, type Setting } from './kinds.ts'
+
+/** `endpoint`: where all signals are taken; the path for traces is added. `headers`: sent with each request, such as a token. */
+export type TraceReceiver = { endpoint: string; headers: Record<string, string> }
+
+const RECEIVER: Kind<string> = {
+  values: '`http://` or `https://`, host and port, with or without a path',
+  read(name, text) {
+    const url = URL.parse(text)
+    // A password in it would stand in logs: it goes into a header.
+    if (url === null || !/^https?:$/.test(url.protocol) || /[?#@]/.test(text))
+      throw new BadSetting(`${name} must be an http(s) URL without a user, a query and a fragment`)
+    return text.replace(/\/+$/, '')
+  },
+}
+
+/** As the specification of OpenTelemetry writes them. Messages never repeat one. */
+const HEADERS: Kind<Record<string, string>> = {
+  values: '`name=value`, with commas between; a value may be percent-encoded',
+  read(name, text) {
+    const pairs = listed(text).map((pair) => /^([!#$%&'*+.^_`|~\w-]+)\s*=\s*([\x20-\x7e]*)$/.exec(pair))
+    if (pairs.some((pair) => pair === null)) throw new BadSetting(`${name} must be name=value, with commas between`)
+    return Object.fromEntries(pairs.map((pair) => [pair![1]!.toLowerCase(), decoded(name, pair![2]!)]))
+  },
+}
+
+function decoded(name: string, text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new BadSetting(`${name} has a value whose percent-encoding is broken`)
+  }
+}
+
+export const TRACES = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    group: 'Running',
+    kind: RECEIVER,
+    unset: 'none: no traces',
+    meaning:
+      'Where traces are sent over OTLP/HTTP, without the path `/v1/traces`: [operations.md](operations.md#traces).',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    group: 'Running',
+    kind: HEADERS,
+    unset: 'none',
+    meaning: 'Headers for that receiver, such as its token.',
+    secret: true,
+  },
+} as const satisfies Record<string, Setting>
+
+/** Undefined: nobody collects traces. Headers without a receiver go nowhere. */
+export function receiverOf(values: {
+  OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined
+  OTEL_EXPORTER_OTLP_HEADERS: Record<string, string> | undefined
+}): TraceReceiver | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {} } = values
+  return endpoint === undefined ? undefined : { endpoint, headers }
+}

@@ -1,0 +1,81 @@
+/** Opens the store that the settings name, and what sees its statements: figures, and traces where somebody collects them. */
+import { existsSync, statSync } from 'node:fs'
+import type { Logger } from 'pino'
+import { makeFolder } from './adapters/folder.ts'
+import { openSchedule } from './backup/runs.ts'
+import { BadSetting, type Config } from './config.ts'
+import type { Deps } from './context.ts'
+import type { Db, StoreWatch } from './db/db.ts'
+import type { SqliteOptions } from './db/sqlite/open.ts'
+import { type Metrics, observe } from './metrics.ts'
+import { mustOwnSuffix } from './model/domain-name.ts'
+import { readPair } from './server/tls.ts'
+import type { Traces } from './tracing/traces.ts'
+
+type EngineOptions = Omit<SqliteOptions, 'file' | 'watch'>
+
+/** Gives the store and the traces of it; `traces` is undefined where nobody collects them. Throws BadSetting. */
+export async function openStore(
+  config: Config,
+  log: Logger,
+  options: EngineOptions,
+  metrics: Metrics,
+): Promise<Pick<Deps, 'db' | 'traces'>> {
+  mustOwnSuffix(config.domains)
+  if (config.tls) readPair(config.tls)
+  if (config.backups.schedule !== undefined) await openSchedule(config.backups.schedule)
+  makeDataFolder(config)
+  const traces = await openTraces(config, log)
+  const db = await openEngine(config, log, options, storeWatch(metrics, traces))
+  if (traces === undefined) return { db, traces }
+  // Writes wait in a queue, and one may run while another request is in hand: each stays part of the request that asked for it.
+  return { db: { ...db, write: (work, owner) => db.write(traces.bind(work), owner) }, traces }
+}
+
+function makeDataFolder({ dataFolder }: Config): void {
+  if (existsSync(dataFolder) && !statSync(dataFolder).isDirectory())
+    throw new BadSetting(`BERTH_DATA must be a folder, and ${dataFolder} is a file`)
+  try {
+    makeFolder(dataFolder)
+  } catch (error) {
+    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataFolder} (${(error as Error).message})`)
+  }
+}
+
+/** OpenTelemetry is loaded only where a receiver is set. */
+async function openTraces({ traces: receiver, database, tls }: Config, log: Logger): Promise<Traces | undefined> {
+  if (receiver === undefined) return undefined
+  const engine = database.engine === 'sqlite' ? 'sqlite' : 'postgresql'
+  const { openOtlp } = await import('./tracing/otlp.ts')
+  return openOtlp({ receiver, engine, scheme: tls === undefined ? 'http' : 'https', log })
+}
+
+/** Only the engine that is used is loaded. */
+async function openEngine(
+  { database, keepsStatements }: Config,
+  log: Logger,
+  options: EngineOptions,
+  watch: StoreWatch,
+): Promise<Db> {
+  if (database.engine === 'sqlite') {
+    const { openSqlite } = await import('./db/sqlite/open.ts')
+    return openSqlite({ ...options, watch, file: database.file })
+  }
+  const { openPostgres } = await import('./db/postgres/open.ts')
+  const onLost = (error: Error) => log.warn({ err: error }, 'the database ended a connection')
+  return openPostgres(database.url, onLost, watch, keepsStatements)
+}
+
+function storeWatch(metrics: Metrics, traces: Traces | undefined): StoreWatch {
+  const writes = metrics.histogram('berth_commit_writes')
+  const durations = metrics.histogram('berth_commit_duration_seconds')
+  const racesLost = metrics.counter('berth_races_lost_total')
+  return {
+    committed(count, ms) {
+      observe(writes, count)
+      observe(durations, ms / 1000)
+    },
+    lostRace: () => void racesLost.value++,
+    statement: traces?.statement,
+  }
+}
