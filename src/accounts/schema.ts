@@ -13,7 +13,15 @@ export const Name = Type.String({ minLength: 1, maxLength: 100 })
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
-export const Email = Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', maxLength: 254, description: 'an email address' })
+/** Without the three signs (ohm, kelvin, ångström) that become another letter when the address is put into lower case: it would be the address of somebody else. */
+const EMAIL = /^[^@\s\u2126\u212A\u212B]+@[^@\s\u2126\u212A\u212B]+$/
+const EMAIL_LENGTH = 254
+export const Email = Type.String({ pattern: EMAIL.source, maxLength: EMAIL_LENGTH, description: 'an email address' })
+
+/** Whether a text is what `Email` takes, for what comes from elsewhere than a request. */
+export function isEmail(text: string): boolean {
+  return text.length <= EMAIL_LENGTH && EMAIL.test(text)
+}
 
 export const NewUser = Type.Object({
   email: Email,

@@ -9,6 +9,7 @@ import type { SingleSignOnSettings } from '../config.ts'
 export type Vouched = {
   issuer: string
   sub: string
+  /** As the provider wrote it. */
   email: string | undefined
   emailVerified: boolean
   name: string | undefined
@@ -176,13 +177,15 @@ function vouchedBy(
 ): Vouched {
   const text = (name: string) => {
     const value = claims[name]
-    return typeof value === 'string' && value !== '' ? value : undefined
+    // What no store keeps as it is counts as not said: people choose names and addresses at some providers.
+    const isKept = typeof value === 'string' && value !== '' && !value.includes('\0') && value.isWellFormed()
+    return isKept ? value : undefined
   }
   const groups = claims[groupsClaim]
   return {
     issuer,
     sub: claims.sub,
-    email: text('email')?.toLowerCase(),
+    email: text('email'),
     emailVerified: claims.email_verified === true,
     name: text('name'),
     username: text('preferred_username'),

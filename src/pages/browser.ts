@@ -1,13 +1,13 @@
 /** The life of a request of a page: who is signed in, is the form ours, do it, commit, show. Knows no server framework. */
 
 import type { Readable } from 'node:stream'
-import { findVisitor, isFresh, SESSION_TOUCH_MS, touchSession, type Visitor } from '../access/session.ts'
+import { findVisitor, isFresh } from '../access/session.ts'
 import type { Deps, Params } from '../context.ts'
 import type { Queries } from '../db/db.ts'
 import type { RefusalKey } from '../errors.ts'
 import { refusalToTell } from '../http/error-handler.ts'
-import { addressOf, type Peer } from '../http/failure-limits.ts'
-import { readParams, soleHeader } from '../http/parse-request.ts'
+import type { Peer } from '../http/failure-limits.ts'
+import { readParams } from '../http/parse-request.ts'
 import { readQuery, splitQuery } from '../http/query.ts'
 import { traceOf } from '../http/request-metrics.ts'
 import { versionOf } from '../http/route.ts'
@@ -16,9 +16,10 @@ import { fieldsOf, record } from '../outbox/outbox.ts'
 import { transact } from '../outbox/transact.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import type { Bridge } from './ask.ts'
-import { formTokenOf, nonceOf, readCookies, writeCookies } from './cookies.ts'
+import { nonceOf, writeCookies } from './cookies.ts'
 import { isFromOurPage, mustBeOwn, originsOf, readSent } from './form.ts'
 import { BARE, faultPage, pageHeaders, showDocument } from './frame.ts'
+import { type Guest, meet, whereOf } from './guest.ts'
 import { keepForm } from './kept-form.ts'
 import { refusalsOfScreen, type Screen, type ScreenInput, type View, type VisitorCtx } from './screen.ts'
 
@@ -48,16 +49,6 @@ export type BrowserReply = {
   refusal?: RefusalKey
 }
 
-/** Who asks, as the cookies say. */
-export type Guest = {
-  visitor: Visitor | undefined
-  formToken: string
-  session: string | undefined
-  newVisit: string | undefined
-  address: string
-  agent: string | undefined
-}
-
 /** Answers the request of a page. `error`: what already went wrong with it. Nothing is thrown: a fault is a page too. */
 export async function answerBrowser(
   deps: Deps,
@@ -73,7 +64,7 @@ export async function answerBrowser(
     if (error !== undefined) throw error
     if (versionOf(request.originalUrl) !== undefined) refuse('not_found')
     const now = deps.clock.now()
-    guest = await meet(deps, request, now)
+    guest = await meet(deps, screen, request, now)
     const asked = { deps, bridge, screen, request, now }
     const mustProve =
       (screen.auth === 'person' && guest.visitor === undefined) || (screen.fresh && !isFresh(guest.visitor!, now))
@@ -82,7 +73,7 @@ export async function answerBrowser(
       if (screen.asks === undefined || !(fault instanceof Refusal)) throw fault
       // A session may end while its page asks the routes, and some routes ask for a password of late.
       if (fault.key === 'invalid_token' || fault.key === 'operator_only')
-        guest = await meet(deps, request, deps.clock.now())
+        guest = await meet(deps, screen, request, deps.clock.now())
       if (fault.key === 'sign_in_again' || guest.visitor === undefined) return proveFirst(asked, guest)
       throw fault
     })
@@ -145,25 +136,6 @@ async function proveFirst({ deps, bridge, screen, request, now }: Asked, guest: 
   const input = { params: {}, query: {}, form: {}, url: to, kept }
   const shown = await bridge.pageAt(path).run(readingFor(deps, guest, now), input, undefined)
   return { ...shown, console: BARE, status: guest.visitor === undefined ? 401 : 403 }
-}
-
-async function meet(deps: Deps, request: BrowserRequest, now: number): Promise<Guest> {
-  const where = whereOf(request)
-  const { session, visit } = readCookies(request.raw.rawHeaders, deps.origin())
-  const visitor = await findVisitor(deps.db.read, session, now)
-  if (visitor !== undefined) {
-    deps.lastSeen.note(visitor.userId, now)
-    if (visitor.usedAt + SESSION_TOUCH_MS <= now) {
-      await deps.db.write((tx) => touchSession(tx, visitor, now, deps.config.sessions))
-    }
-    return { visitor, formToken: formTokenOf(session!), session, newVisit: undefined, ...where }
-  }
-  const newVisit = visit === undefined ? randomText(43) : undefined
-  return { visitor, formToken: formTokenOf(visit ?? newVisit!), session, newVisit, ...where }
-}
-
-function whereOf({ raw: { socket, rawHeaders } }: BrowserRequest): Pick<Guest, 'address' | 'agent'> {
-  return { address: addressOf(socket), agent: soleHeader(rawHeaders, 'user-agent') }
 }
 
 /** A form that does something by itself. What it refuses is shown on the page of the form, where it has one (`again`). */

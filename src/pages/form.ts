@@ -6,8 +6,9 @@ import { soleHeader } from '../http/parse-request.ts'
 import { decodeText } from '../http/query.ts'
 import { validate } from '../http/validate.ts'
 import { Refusal, refuse } from '../refusal.ts'
-import type { BrowserRequest, Guest } from './browser.ts'
+import type { BrowserRequest } from './browser.ts'
 import { formTokenOf } from './cookies.ts'
+import type { Guest } from './guest.ts'
 import type { Screen } from './screen.ts'
 
 /** The field of the token; every form has it. */

@@ -3,9 +3,10 @@
  * field, so it is in no URL and no cookie, and in no store. docs/console.md: Sessions.
  */
 import { Type } from '../schema/builder.ts'
-import type { BrowserRequest, Guest } from './browser.ts'
+import type { BrowserRequest } from './browser.ts'
 import { isFromOurPage, REVIEW_FIELD, type Sent, TOKEN_FIELD } from './form.ts'
 import type { Page } from './frame.ts'
+import type { Guest } from './guest.ts'
 import { type Html, html } from './html.ts'
 import { localPath } from './local-path.ts'
 

@@ -80,7 +80,7 @@ export type Screen = Spec<any, any, any, any> & {
   fresh?: true
   /** It opens values or asks name servers: the browser does not ask for it again by itself. Neither does it for a page that is `fresh`. */
   once?: true
-  /** It answers with events. A script asks for it, so nobody is led to a page on which people prove who they are. */
+  /** It answers with events. A script asks for it: that is no use of the session, and nobody is led to a page on which people prove who they are. */
   streams?: true
   /** The most bytes of its form, where they are more than the server takes otherwise. */
   bodyLimit?: number

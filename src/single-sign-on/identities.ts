@@ -17,6 +17,7 @@ const CHECK_MS = 4 * HOUR_MS
 export const LONGEST_MS = 12 * HOUR_MS
 const LINK_MS = 24 * HOUR_MS
 const LONGEST_NAME = 48
+const LONGEST_DISPLAY_NAME = 100
 
 export type Identity = Row<'identity'>
 
@@ -27,15 +28,20 @@ export function findIdentity(
   return db.selectFrom('identity').selectAll().where('issuer', '=', issuer).where('sub', '=', sub).executeTakeFirst()
 }
 
-/** The user who has this address; undefined: nobody. */
+/** The user who has this address, in whatever case; undefined: nobody. */
 export function findByEmail({ db }: Pick<OperatorCtx, 'db'>, email: string): Promise<Row<'account'> | undefined> {
-  return db.selectFrom('account').selectAll().where('kind', '=', 'user').where('email', '=', email).executeTakeFirst()
+  return db
+    .selectFrom('account')
+    .selectAll()
+    .where('kind', '=', 'user')
+    .where('email', '=', email.toLowerCase())
+    .executeTakeFirst()
 }
 
 /** Makes a person of whom the provider vouches for the first time. Gives the user's id. Refuses: slug_taken 409, email_taken 409. */
 export async function createPerson(ctx: OperatorCtx, vouched: Vouched & { email: string }): Promise<string> {
   const base = usernameOf(vouched)
-  const name = vouched.name?.slice(0, 100)
+  const name = [...(vouched.name ?? '')].slice(0, LONGEST_DISPLAY_NAME).join('')
   for (let number = 1; ; number++) {
     const end = number === 1 ? '' : `-${number}`
     const body = {

@@ -1,5 +1,6 @@
 /** The pages by which people sign in by a provider (OpenID Connect Core 1.0, code flow). docs/single-sign-on.md. */
 import type { Static } from 'typebox'
+import { isEmail } from '../accounts/schema.ts'
 import { ProviderFault, type Vouched } from '../adapters/identity-provider.ts'
 import type { Actor, OperatorCtx } from '../context.ts'
 import { mustBeLeft } from '../limiter/limiter.ts'
@@ -96,7 +97,8 @@ async function admit(ctx: VisitorCtx, _: CallbackInput, outcome: Outcome): Promi
   if (purpose.again) return confirmVisitor(ctx, identity?.user_id, vouched, purpose)
   if (identity !== undefined) return enter(ctx, identity.user_id, vouched, purpose)
   const { email } = vouched
-  if (email === undefined || !vouched.emailVerified)
+  // What is verified is the text as the provider wrote it, so it is looked at before it is put into lower case.
+  if (email === undefined || !isEmail(email) || !vouched.emailVerified)
     return failed(ctx, {
       why: `${name} does not say that your email address is verified. Ask whoever runs it.`,
       status: 403,

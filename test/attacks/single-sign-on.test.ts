@@ -83,6 +83,75 @@ onBothEngines(
 )
 
 onBothEngines(
+  'what somebody chose as their address at the provider is nobody else’s here, and is no fault',
+  async (world) => {
+    const members = `/v1/teams/${world.credentials.teamId}/members` as const
+    assert.equal((await world.call('POST', members, { email: 'mike@example.com', role: 'OWNER' })).status, 200)
+    for (const email of [
+      // The sign of kelvin is a k in lower case.
+      'mi\u212Ae@example.com',
+      'mike@example.com\0',
+      'mike@example.com\r\nBcc: all@example.com',
+      'mike',
+      '@example.com',
+      'mike@example.com@example.org',
+      'mike@example.com,all@example.com '.repeat(20),
+      `${'x'.repeat(250)}@example.com`,
+      '\ud800@example.com',
+      ['mike@example.com'],
+      { toLowerCase: 'mike@example.com' },
+      1,
+      null,
+    ]) {
+      standIn.answer.claims = { sub: 'mike', email, email_verified: true }
+      const client = openClient(world)
+      const seen = await signInBy(standIn, client, 'mike')
+      assert.deepEqual([seen.status, await isIn(client)], [403, false], JSON.stringify(email))
+    }
+    const { db } = world.deps
+    assert.deepEqual(await db.read.selectFrom('identity').select('sub').execute(), [])
+    const { user_id } = await db.read.selectFrom('invitation').select('user_id').executeTakeFirstOrThrow()
+    assert.equal(user_id, null, 'the invitation waits for the one who has the address')
+    const kelvin = { email: 'mi\u212Ae@example.com' }
+    assert.equal((await world.call('POST', members, { ...kelvin, role: 'VIEWER' })).status, 400)
+    assert.equal((await world.operator('POST', '/operator/v1/users', { ...kelvin, username: 'mike' })).status, 400)
+  },
+  standIn.settings,
+)
+
+onBothEngines(
+  'what somebody chose as their name at the provider makes a person with a name and a username of the rule',
+  async (world) => {
+    const odd = [
+      { name: '\0', preferred_username: '\0' },
+      { name: '\ud800', preferred_username: '\ud800' },
+      { name: `${'x'.repeat(99)}\u{1F600}\u{1F600}` },
+      { name: '<script>alert(1)</script>', preferred_username: '"><script>' },
+      { preferred_username: 'admin' },
+      { preferred_username: 'usr_team_prj_' },
+      { preferred_username: '../../operator' },
+      { preferred_username: '\u212A\uff0f\u200b' },
+      { preferred_username: 'x'.repeat(5000), name: 'y'.repeat(5000) },
+    ]
+    for (const [at, said] of odd.entries()) {
+      const email = `odd${at}@example.com`
+      standIn.answer.claims = { sub: `odd ${at}`, email, email_verified: true, ...said }
+      const client = openClient(world)
+      const seen = await signInBy(standIn, client, 'odd')
+      assert.equal(seen.status, 303, `${JSON.stringify(said).slice(0, 100)}: ${seen.text}`)
+      const query = world.deps.db.read.selectFrom('account').select(['slug', 'name']).where('email', '=', email)
+      const { slug, name } = await query.executeTakeFirstOrThrow()
+      assert.match(slug, /^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$/)
+      assert.ok(name === null || (name.isWellFormed() && !/\0|\ufffd/.test(name) && [...name].length <= 100), slug)
+      const page = await client.get(`/console/t/${slug}`)
+      assert.equal(page.status, 200)
+      assert.doesNotMatch(page.text, /<script>/)
+    }
+  },
+  standIn.settings,
+)
+
+onBothEngines(
   'made-up answers make Berth ask the provider only so often, and another address is let in meanwhile',
   async (world) => {
     const from = (remoteAddress: string): World => {

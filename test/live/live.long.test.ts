@@ -54,6 +54,17 @@ for (const engine of ENGINES) {
       await page.fill('#typing', '')
       await shows('THIRD')
 
+      // What the page asks by itself is no use of the session.
+      const usedAt = async () => {
+        const row = await world.deps.db.read.selectFrom('session').select('used_at').executeTakeFirstOrThrow()
+        return row.used_at
+      }
+      const used = await usedAt()
+      world.deps.clock.set(world.deps.clock.now() + 10 * 60_000)
+      await add('UNSEEN')
+      await shows('UNSEEN')
+      assert.equal(await usedAt(), used)
+
       // A menu that is open stays open.
       await page.click('details.menu summary')
       await add('FOURTH')
@@ -70,6 +81,7 @@ for (const engine of ENGINES) {
 
       // From page to page the stream goes with the person.
       await page.click(`a[href="${home}/projects/web"]`)
+      await becomes(async () => (await usedAt()) > used)
       await becomes(async () => (await page.textContent('h1')) === 'web')
       await becomes(async () => (await openPages()) === 1)
       assert.equal((await world.call('POST', '/v1/projects/web/pause', {})).status, 200)

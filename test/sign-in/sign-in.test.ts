@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts'
 import { localPath } from '../../src/pages/local-path.ts'
 import { admitUser, checkPassword } from '../../src/sign-in/sign-in.ts'
 import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from '../support/clients/browser-client.ts'
+import { follow, stampOf } from '../support/clients/event-client.ts'
 import { lettersOf } from '../support/letters.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
@@ -235,6 +236,27 @@ onBothEngines('a session lasts 30 days of use; that of an operator ends after 12
   const { body } = await world.operator('POST', '/operator/v1/timers/ended-sessions/run')
   assert.deepEqual(body, { swept: 2 })
 })
+
+onBothEngines(
+  'an open page that asks by itself is no use: the session of an operator ends after 12 hours all the same',
+  async (world, t) => {
+    const { clock } = world.deps
+    const origin = await world.listen()
+    const client = await signedIn(world)
+    const page = (await client.get('/console')).location
+    const begin = clock.now()
+    for (const hours of [4, 8, 11]) {
+      clock.set(begin + hours * HOUR_MS)
+      const shown = await client.get(page, { 'x-berth-refresh': '1' })
+      assert.equal(shown.status, 200)
+      const stream = await follow(t, origin, client, page, stampOf(shown.text))
+      assert.equal(stream.status, 200)
+      stream.close()
+    }
+    clock.set(begin + 12 * HOUR_MS)
+    assert.equal(await isIn(client), false)
+  },
+)
 
 onBothEngines(
   'how long sessions last is set, for the cookie too; whoever becomes an operator is held to it at once',

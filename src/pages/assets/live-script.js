@@ -65,7 +65,7 @@ function refresh() {
     return
   }
   changedAt = undefined
-  session.refresh(document.baseURI)
+  session.refresh(document.baseURI, { method: 'morph' })
 }
 
 /** Whether the page was read after the change. */
@@ -89,6 +89,12 @@ function isTypedIn() {
   })
 }
 
+/** Says that the page is asked for by `refresh`, and not by its person: that is no use of the session. Other visits have no `method`. */
+function sayRefresh({ detail: { fetchOptions } }) {
+  const { currentVisit } = window.Turbo.session.navigator
+  if (currentVisit?.refresh.method !== undefined) fetchOptions.headers['x-berth-refresh'] = '1'
+}
+
 /** A page for everybody, such as the one that asks for a password, has another policy and its style in itself. Turbo would read it under the policy of this one. */
 function leave(event) {
   const { redirected, url } = event.detail.fetchResponse.response
@@ -98,6 +104,7 @@ function leave(event) {
 }
 
 document.addEventListener('turbo:load', follow)
+document.addEventListener('turbo:before-fetch-request', sayRefresh)
 document.addEventListener('turbo:before-fetch-response', leave)
 document.addEventListener('turbo:submit-start', () => {
   isSending = true

@@ -14,6 +14,8 @@ export type Lies = {
   rpId?: string
   challenge?: string
   type?: string
+  /** Of a new passkey. */
+  id?: Buffer
   /** Whether another site had the page in a frame. */
   crossOrigin?: boolean
   verified?: boolean
@@ -56,7 +58,7 @@ export function openAuthenticator(origin: string, counts = true): Authenticator 
     create(text, lies = {}) {
       const options = JSON.parse(text)
       const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      passkey = { id: randomBytes(32), key: privateKey, counter: 0, userHandle: options.user.id }
+      passkey = { id: lies.id ?? randomBytes(32), key: privateKey, counter: 0, userHandle: options.user.id }
       const { x, y } = publicKey.export({ format: 'jwk' })
       const cose = map([1, 2], [3, -7], [-1, 1], [-2, Buffer.from(x!, 'base64url')], [-3, Buffer.from(y!, 'base64url')])
       const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, 32]), passkey.id, cose])
