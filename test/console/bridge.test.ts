@@ -20,7 +20,7 @@ import { onBothEngines, openWorld, type World } from '../support/world.ts'
 /** A token is asked about itself there, and a session has none. */
 const OF_THE_TOKEN = new Set(['getAuthToken', 'deleteAuthToken'])
 /** These begin what goes on beside the request, or work by connections of their own. */
-const BESIDE = new Set(['operatorMakeBackup', 'operatorGetHealth'])
+const BESIDE = new Set(['operatorMakeBackup', 'operatorVerifyBackup', 'operatorGetHealth'])
 const FORMS = CONSOLE.filter(({ method }) => method === 'POST')
 
 /** What asks for a person by their session. */
@@ -104,8 +104,12 @@ onBothEngines(
     await world.operator('PATCH', '/operator/v1/users/admin', { suspended: true })
     for (const route of [...PUBLIC, ...OPERATORS])
       assert.equal((await refusalOf(ask, route, await wishOf(route, unknownOf(route))))?.[0], 401, route.operationId)
-    for (const { path } of CONSOLE.filter(({ method }) => method === 'GET'))
-      assert.match((await client.get(path.replaceAll(/:\w+/g, 'team'))).location, /^\/sign-in\?return=/, path)
+    for (const { path } of CONSOLE.filter(({ method }) => method === 'GET')) {
+      const answer = await client.get(path.replaceAll(/:\w+/g, 'team'))
+      // A stream that led elsewhere would be asked for again for ever.
+      if (path === '/console/live') assert.equal(answer.status, 204)
+      else assert.match(answer.location, /^\/sign-in\?return=/, path)
+    }
   },
 )
 
