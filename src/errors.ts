@@ -195,6 +195,7 @@ export const REFUSALS = {
     'A request with this Idempotency-Key is still running. Try again shortly with the same key.',
   ],
   backup_running: [409, 'conflict', 'A backup is being made. Wait until it is in the list.'],
+  backup_check_running: [409, 'conflict', 'A backup is being checked. Wait until the list says what was found.'],
   payload_too_large: [413, 'payload_too_large', 'The body is too large.'],
   unsupported_media_type: [415, 'unsupported_media_type', 'The body must be application/json.'],
   idempotency_key_reused: [

@@ -28,6 +28,7 @@ import { peopleRoutes } from './people/routes.ts'
 import { linkRoutes } from './projects/link-routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { promotionRoutes } from './promotion/routes.ts'
+import { reportRoutes } from './report/routes.ts'
 import { searchRoutes } from './search/routes.ts'
 import { sharedEnvRoutes } from './shared-env/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
@@ -67,6 +68,7 @@ const routes = [
   ...keyRoutes,
   ...backupRoutes,
   ...doctorRoutes,
+  ...reportRoutes,
 ]
 
 /** The types of the routes, as they were written. */

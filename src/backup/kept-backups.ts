@@ -1,14 +1,16 @@
-/** Backups that the running service makes and keeps in its data folder. docs/backup.md: From the console. */
+/** Backups that the running service makes and keeps in its data folder, and checks of those that it can read. docs/backup.md: From the console. */
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import type { Actor } from '../context.ts'
 import type { Db } from '../db/db.ts'
+import { addEntries } from '../outbox/audit-chain.ts'
 import { VERSION } from '../version.ts'
 import { makeBackup } from './backup.ts'
 import { type Manifest, readManifest } from './manifest.ts'
-import { namesIn } from './place.ts'
+import { nameOfPlace, namesIn, openPlace } from './place.ts'
 import { noteCheck, noteMade } from './records.ts'
-import { verifyBackup } from './verify.ts'
+import { BadBackup, verifyBackup } from './verify.ts'
 
 /** The newest so many are listed. */
 const MOST_LISTED = 100
@@ -18,11 +20,21 @@ export type Backups = {
   begin(now: number, failed: (error: unknown) => void): boolean
   /** When the one that is being made began, and why the last one could not be. */
   state(): { running: number | null; failed: { at: number; message: string } | null }
+  /** The places whose backups this instance reads: the folder, and that of the schedule. */
+  places: readonly string[]
+  /** Begins to check a backup of one of the places; false while another is being checked. `failed`: hears of one that could not be looked at. */
+  check(check: Asked, failed: (error: unknown) => void): boolean
+  /** Which one is being checked since when, and why the last one could not be looked at. */
+  checkState(): { checking: Checking | null; failed: { at: number; message: string } | null }
   /** What is in the folder, newest first: each file with its manifest. */
   list(): { name: string; manifest: Manifest }[]
   /** Waits for the one that is being made or checked. */
   end(): Promise<void>
 }
+
+type Checking = { since: number; place: string; name: string }
+/** `since`: in ms. `actor`: who asked for it, for the audit log. */
+type Asked = { since: number; backup: Kept; actor: Actor }
 
 type Opened = { config: Config; db: Db; clock: Clock }
 
@@ -32,7 +44,9 @@ export function openBackups(opened: Opened): Backups {
   let ending: Promise<unknown> = Promise.resolve()
   let running: number | null = null
   let failed: { at: number; message: string } | null = null
+  const checks = openChecks(opened, folder)
   return {
+    ...checks,
     begin(now, onFailure) {
       if (running !== null) return false
       running = now
@@ -52,7 +66,7 @@ export function openBackups(opened: Opened): Backups {
     },
     state: () => ({ running, failed }),
     list: () => listFolder(folder),
-    end: async () => void (await ending),
+    end: async () => void (await Promise.all([ending, checks.end()])),
   }
 }
 
@@ -88,4 +102,60 @@ function listFolder(folder: string): { name: string; manifest: Manifest }[] {
         return []
       }
     })
+}
+
+/** Checks that operators ask for, one at a time. */
+function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'check' | 'checkState' | 'end'> {
+  const stop = new AbortController()
+  let ending: Promise<unknown> = Promise.resolve()
+  let checking: Checking | null = null
+  let failed: { at: number; message: string } | null = null
+  return {
+    places: [...new Set([folder, nameOfPlace(opened.config.backups.to)])],
+    check({ since, backup, actor }, onFailure) {
+      if (checking !== null) return false
+      checking = { since, place: backup.place, name: backup.name }
+      failed = null
+      ending = checkPlaced(opened, { folder, backup, actor, stop: stop.signal })
+        .catch((error: Error) => {
+          failed = { at: since, message: error.message }
+          onFailure(error)
+        })
+        .finally(() => {
+          checking = null
+        })
+      return true
+    },
+    checkState: () => ({ checking, failed }),
+    async end() {
+      // What is on its way from a bucket is given up.
+      stop.abort()
+      await ending
+    },
+  }
+}
+
+type Placed = { folder: string; backup: Kept; actor: Actor; stop: AbortSignal }
+
+/** Checks a backup where it lies. The store and the audit log keep what was found. Throws where it could not be looked at. */
+async function checkPlaced({ config, db, clock }: Opened, { folder, backup, actor, stop }: Placed): Promise<void> {
+  const place = await openPlace(config, backup.place === folder ? { folder } : config.backups.to)
+  const look = (file: string) => verifyBackup(config, file, () => {})
+  const checked = await place.look(backup.name, look, stop).catch((error: Error) => error)
+  if (checked instanceof Error && !(checked instanceof BadBackup)) throw checked
+  const fault = checked instanceof Error ? checked.message : null
+  const entry = {
+    stamp: clock.stamp(),
+    account_id: null,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    token_id: actor.tokenId,
+    type: 'operatorVerifyBackup',
+    subject_id: backup.name,
+    fields_json: JSON.stringify([fault === null ? 'whole' : 'damaged']),
+  }
+  await db.write(async (tx) => {
+    await noteCheck(tx, backup, { at: clock.now(), fault })
+    await addEntries({ db: tx, deps: { db, clock } }, [entry])
+  })
 }

@@ -44,6 +44,16 @@ export function knownBackups(db: Queries, limit: number): Promise<Row<'backup'>[
   return db.selectFrom('backup').selectAll().orderBy('begun_at', 'desc').limit(limit).execute()
 }
 
+type Wanted = { places: readonly string[]; place?: string | undefined; name?: string | undefined }
+
+/** The newest backup that lies in one of the places, and has this place and this name where they are given. */
+export function findKnown(db: Queries, { places, place, name }: Wanted): Promise<Row<'backup'> | undefined> {
+  let known = db.selectFrom('backup').selectAll().where('place', 'in', places)
+  if (place !== undefined) known = known.where('place', '=', place)
+  if (name !== undefined) known = known.where('name', '=', name)
+  return known.orderBy('begun_at', 'desc').limit(1).executeTakeFirst()
+}
+
 /** The scheduled backups of a place. */
 export function knownIn(db: Queries, place: string): Promise<Row<'backup'>[]> {
   return db.selectFrom('backup').selectAll().where('place', '=', place).where('made_by', '=', 'schedule').execute()

@@ -6,7 +6,8 @@ import { refuse } from '../refusal.ts'
 import { Type } from '../schema/builder.ts'
 import { Moment, Nullable, OneOf } from '../schema/fields.ts'
 import { nameOfPlace } from './place.ts'
-import { backupState, knownBackups, noteCheck, noteMade } from './records.ts'
+import { backupState, findKnown, knownBackups, noteCheck, noteMade } from './records.ts'
+import { nextOfSchedule } from './runs.ts'
 
 const tag = 'operator'
 const Backup = Type.Object({
@@ -27,6 +28,7 @@ const Known = Type.Object({
   bytes: Type.Integer(),
   verifiedAt: Nullable(Type.Integer({ description: 'when a check last found it whole' })),
   fault: Nullable(Type.String({ description: 'what the last check found wrong' })),
+  isHere: Type.Boolean({ description: 'it lies where this instance can check it' }),
 })
 export const BackupList = Type.Object({
   backups: Type.Array(Backup, { description: 'the newest 100 of this instance' }),
@@ -38,9 +40,30 @@ export const KnownBackups = Type.Object({
   scheduled: Type.Object({
     schedule: Nullable(Type.String({ description: 'BERTH_BACKUP_SCHEDULE' })),
     to: Type.String({ description: 'BERTH_BACKUP_TO' }),
+    keep: Type.String({ description: 'BERTH_BACKUP_KEEP' }),
+    nextAt: Nullable(Type.Integer({ description: 'the next moment of the schedule' })),
     fault: Nullable(Type.String({ description: 'why the last one could not be made' })),
   }),
+  checking: Nullable(
+    Type.Object(
+      { since: Moment, place: Type.String(), name: Type.String() },
+      { description: 'the one that this instance checks' },
+    ),
+  ),
+  checkFailed: Nullable(
+    Type.Object(
+      { at: Moment, message: Type.String() },
+      { description: 'why the last check that this instance was asked for could not look at the backup' },
+    ),
+  ),
 })
+const WantedCheck = Type.Object({
+  place: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1024, description: 'as the list of known backups says' }),
+  ),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'without it the newest' })),
+})
+const Begun = Type.Object({ since: Moment, place: Type.String(), name: Type.String() })
 
 const Report = Type.Object({
   place: Type.String({ minLength: 1, maxLength: 1024, description: 'a folder, or `s3://bucket/prefix`' }),
@@ -102,6 +125,19 @@ export const backupRoutes = [
     status: 202,
     reply: Type.Object({ runningSince: Moment }),
   }),
+  operatorRoute({
+    method: 'POST',
+    path: '/operator/v1/backups/verify',
+    operationId: 'operatorVerifyBackup',
+    summary: 'Begin to check a known backup; the list of known ones and the audit log tell what was found',
+    tag,
+    body: WantedCheck,
+    prepare: beginCheck,
+    run: (_ctx, _subject, _input, begun) => begun,
+    refuses: ['not_found', 'backup_check_running'],
+    status: 202,
+    reply: Begun,
+  }),
 ]
 
 function listBackups({ deps: { backups } }: OperatorCtx): Static<typeof BackupList> {
@@ -122,8 +158,9 @@ function listBackups({ deps: { backups } }: OperatorCtx): Static<typeof BackupLi
   }
 }
 
-async function listKnown({ db, deps: { config } }: OperatorCtx): Promise<Static<typeof KnownBackups>> {
-  const { schedule = null, to } = config.backups
+async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): Promise<Static<typeof KnownBackups>> {
+  const { schedule = null, to, keep } = config.backups
+  const { checking, failed } = backups.checkState()
   const known = await knownBackups(db, 100)
   return {
     known: known.map((row) => ({
@@ -134,8 +171,17 @@ async function listKnown({ db, deps: { config } }: OperatorCtx): Promise<Static<
       bytes: row.bytes,
       verifiedAt: row.verified_at,
       fault: row.fault,
+      isHere: backups.places.includes(row.place),
     })),
-    scheduled: { schedule, to: nameOfPlace(to), fault: (await backupState(db)).failed },
+    scheduled: {
+      schedule,
+      to: nameOfPlace(to),
+      keep: `last=${keep.last},daily=${keep.daily},weekly=${keep.weekly}`,
+      nextAt: schedule === null ? null : await nextOfSchedule(schedule, now),
+      fault: (await backupState(db)).failed,
+    },
+    checking,
+    checkFailed: failed,
   }
 }
 
@@ -144,6 +190,25 @@ async function beginBackup({ deps, now }: OperatorCtx): Promise<{ runningSince: 
   const begun = deps.backups.begin(now, (error) => deps.log.warn({ err: error }, 'a backup could not be made'))
   if (!begun) refuse('backup_running')
   return { runningSince: now }
+}
+
+/** A check reads all of a backup, so nobody waits for it. `id`: for the audit log. Refuses: not_found 404, backup_check_running 409. */
+async function beginCheck(
+  { deps, now, actor }: OperatorCtx,
+  _: undefined,
+  { body }: Input<unknown, Static<typeof WantedCheck>>,
+): Promise<Static<typeof Begun> & { id: string }> {
+  const { backups, db, log } = deps
+  const known = await findKnown(db.read, { places: backups.places, ...body })
+  if (known === undefined)
+    refuse('not_found', 'No such backup lies where this instance can read it. Elsewhere berth backup verify checks it.')
+  const { place, name, begun_at, bytes, sha256 } = known
+  const backup = { place, name, begun_at, bytes, sha256 }
+  const begun = backups.check({ since: now, backup, actor }, (error) =>
+    log.warn({ err: error, backup: `${place}/${name}` }, 'a backup could not be checked'),
+  )
+  if (!begun) refuse('backup_check_running')
+  return { id: name, since: now, place, name }
 }
 
 /** Commands copy and check by themselves, so they say afterwards what came of it. */

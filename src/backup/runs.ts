@@ -1,4 +1,5 @@
 /** Which moment of the schedule is due, and which instance makes its backup. docs/backup.md: Scheduled. */
+import type { Cron } from 'croner'
 import { sql } from 'kysely'
 import { BadSetting } from '../config.ts'
 import type { Db, Queries } from '../db/db.ts'
@@ -17,12 +18,22 @@ export type Run = { dueAt: number; tries: number }
 
 /** Reads the fields of cron, in UTC. Gives the last moment that they name, up to `now`. Throws BadSetting. */
 export async function openSchedule(text: string): Promise<(now: number) => number | undefined> {
+  const cron = await openCron(text)
+  // The library looks at whole seconds before the one that it is given.
+  return (now) => cron.previousRuns(1, new Date(Math.floor(now / 1000) * 1000 + 1000))[0]?.getTime()
+}
+
+/** The first moment after `now` that a schedule names; null: there is none. Throws BadSetting. */
+export async function nextOfSchedule(text: string, now: number): Promise<number | null> {
+  return (await openCron(text)).nextRun(new Date(now))?.getTime() ?? null
+}
+
+async function openCron(text: string): Promise<Cron> {
   const { Cron } = await import('croner')
   try {
     const cron = new Cron(text, { timezone: 'UTC', paused: true, mode: '5-part' })
     if (cron.nextRun() === null) throw new Error('it names no moment')
-    // The library looks at whole seconds before the one that it is given.
-    return (now) => cron.previousRuns(1, new Date(Math.floor(now / 1000) * 1000 + 1000))[0]?.getTime()
+    return cron
   } catch (error) {
     throw new BadSetting(`BERTH_BACKUP_SCHEDULE "${text}" cannot be read: ${(error as Error).message}`)
   }

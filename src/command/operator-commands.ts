@@ -13,6 +13,12 @@ const scope: Option = { value: 'grant', about: 'such as read:project or read-wri
 
 const ROWS: readonly Omit<Command, 'load'>[] = [
   {
+    words: 'report',
+    summary: 'Tell what needs attention: stale tokens, domains without a proof, endpoints that fail, what nobody owns',
+    more: 'Each line says what, where, since when and what to do. It changes nothing. --json is for programs.',
+    example: 'berth report',
+  },
+  {
     words: 'keys status',
     summary: 'List the root keys and what each one still wraps',
     example: 'berth keys status',

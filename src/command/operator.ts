@@ -2,13 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { BadUsage, type Invocation, type Run } from '../command-line/command.ts'
 import { type Asking, askService, pathOf } from './ask.ts'
+import { showReport } from './people.ts'
 
 const DAY_MS = 86_400_000
 
-/** `holds`: a field of the answer that has to be true for the command to end well. */
-type Request = Omit<Asking, 'as'> & { holds?: string }
+/** `holds`: a field of the answer that has to be true for the command to end well. `show`: the answer for people, where it is no plain list. */
+type Request = Omit<Asking, 'as'> & { holds?: string; show?: (answer: never) => string }
 
 const REQUESTS: Record<string, (given: Invocation) => Request> = {
+  report: () => ({ method: 'GET', path: path('report'), show: showReport }),
   'keys status': () => ({ method: 'GET', path: path('keys') }),
   'keys rotate': () => ({ method: 'POST', path: path('keys', 'rotate') }),
   'keys retire': ({ value }) => ({ method: 'DELETE', path: path('keys', value('key')) }),
@@ -109,11 +111,11 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
 export function operatorCommand(words: string): Run {
   const request = REQUESTS[words]!
   return async (given) => {
-    const { holds, ...sent } = request(given)
+    const { holds, show, ...sent } = request(given)
     const data = await askService(given.settings(), { ...sent, as: 'operator' })
     if (data === undefined) return { data: { done: true }, text: 'done' }
     const isTrue = holds === undefined || (data as Record<string, unknown>)[holds] === true
-    return { data, code: isTrue ? 0 : 1 }
+    return { data, ...(show && { text: show(data as never) }), code: isTrue ? 0 : 1 }
   }
 }
 

@@ -1,4 +1,5 @@
 /** An answer of the service as lines for people: a list as a table, the rest as names and values. */
+import type { Report, Item as ReportItem, Section } from '../report/schema.ts'
 
 type Item = Record<string, unknown>
 
@@ -44,4 +45,22 @@ function isTable(value: unknown): value is Item[] {
 
 function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What needs attention, a line each. docs/operations.md: What needs attention. */
+export function showReport({ sections }: Report): string {
+  return sections.length === 0 ? 'nothing needs attention' : sections.map(showSection).join('\n\n')
+}
+
+function showSection({ title, count, partial, items }: Section): string {
+  const told = items.length < count ? `, these ${items.length} for the longest` : ''
+  const more = partial ? ' or more: not all was looked through' : ''
+  return [`${title}: ${count}${more}${told}`, ...items.map(showItem)].join('\n')
+}
+
+function showItem({ what, where, since, advice }: ReportItem): string {
+  const parts = [what, where && `of ${where}`, since !== null && `since ${new Date(since).toISOString().slice(0, 10)}`]
+  const line = `  ${parts.filter(Boolean).join(', ')}: ${advice}`
+  // People chose the names: none of them moves the cursor of a terminal.
+  return line.replaceAll(/\p{Cc}/gu, ' ')
 }

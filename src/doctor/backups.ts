@@ -1,5 +1,5 @@
 /** What `berth doctor` says of backups. docs/backup.md: Watched. */
-import { backupState } from '../backup/records.ts'
+import { type BackupState, backupState } from '../backup/records.ts'
 import { openSchedule } from '../backup/runs.ts'
 import type { Config } from '../config.ts'
 import { hasTable } from '../db/tables.ts'
@@ -17,8 +17,11 @@ export async function checkBackups(config: Config): Promise<Finding[]> {
   const state = await withStore(config, async (db) =>
     (await hasTable(db, 'backup')) ? backupState(db) : undefined,
   ).catch(() => undefined)
-  if (state === undefined) return []
-  const { lastGood, lastVerified, damaged, failed } = state
+  return state === undefined ? [] : adviseOnBackups(state, Date.now())
+}
+
+/** What is to be said of the backups that a store knows; `now` in ms. */
+export function adviseOnBackups({ lastGood, lastVerified, damaged, failed }: BackupState, now: number): Finding[] {
   const findings: Finding[] = []
   if (failed !== null)
     findings.push({ about, is: 'worry', found: `the last scheduled one could not be made: ${failed}` })
@@ -32,7 +35,7 @@ export async function checkBackups(config: Config): Promise<Finding[]> {
     })
   }
   if (lastGood === null) findings.push({ about, is: 'worry', found: 'there is none', advice: MAKE })
-  else if (Date.now() - lastGood > OLD_MS) {
+  else if (now - lastGood > OLD_MS) {
     const found = `the last good one was begun at ${new Date(lastGood).toISOString()}`
     findings.push({ about, is: 'worry', found, advice: MAKE })
   } else if (lastVerified === null)

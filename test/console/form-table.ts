@@ -145,6 +145,7 @@ export const FORMS: Record<string, Form> = {
   [`${OPERATOR}/keys/:id/retire`]: { good: {} },
   [`${OPERATOR}/timers/:name/run`]: { good: {} },
   [`${OPERATOR}/backups`]: { twice: 'one backup is made: it goes on beside the test' },
+  [`${OPERATOR}/backups/verify`]: { twice: 'one backup is checked: it goes on beside the test' },
   [`${OPERATOR}/people/:id/second-factors`]: { twice: 'there is none left to remove' },
   [`${OPERATOR}/people/:id/suspended`]: { good: { suspended: 'true' } },
   [`${OPERATOR}/teams/:id/remove`]: { typed: ['typed'], good: { typed: 'rivals', called: 'rivals', force: 'on' } },

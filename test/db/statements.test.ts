@@ -32,7 +32,7 @@ const REASONABLE = [
   ['account', 'from "member" inner join "account"'],
 ] as const
 /** These read by connections of their own, as the commands `berth backup` and `berth doctor` do: the first reads all there is. */
-const BY_THEMSELVES = new Set(['operatorMakeBackup', 'operatorGetHealth'])
+const BY_THEMSELVES = new Set(['operatorMakeBackup', 'operatorVerifyBackup', 'operatorGetHealth'])
 /** A walk in the order of an index that ends after so many rows, without looking for any. */
 const FIRST_ROWS = /from "(\w+)"(?: where "position" is not null)? order by "\w+"(?: desc)? limit/
 

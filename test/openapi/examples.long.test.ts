@@ -44,6 +44,8 @@ const DIFFERS: readonly string[] = [
   'operatorListKeys',
   'operatorRotateKeys',
   'operatorGetHealth',
+  'operatorGetReport',
+  'operatorVerifyBackup',
   'unlinkProject',
   'operatorRetireKey',
   'operatorExportAudit',

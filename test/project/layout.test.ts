@@ -15,7 +15,7 @@ const ORDER = [
   // What a row means, and the features.
   'model mail env shared-env env-files serving deployments domain-proof domains environments aliases promotion account-domains',
   'webhooks deliveries drains integrations installations oauth consent links projects empty-lists transfer',
-  'accounts members search second-factor sign-in tokens people single-sign-on statistics edge backup timers.ts operator command-line doctor console',
+  'accounts members search second-factor sign-in tokens people single-sign-on statistics edge backup timers.ts operator command-line doctor report console',
   // The tables that join the features, and the process.
   'on-project.ts screens.ts routes.ts store.ts service.ts start.ts start-berth.ts command main.ts',
 ].flatMap((row) => row.split(' '))

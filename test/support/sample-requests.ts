@@ -1,6 +1,7 @@
 /** A world with something in it, and one good request for every operation of the route table. */
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { type Route, unversioned } from '../../src/http/route.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { withQuery } from './call.ts'
@@ -54,6 +55,8 @@ const APPS = ['helper', 'teams-secrets', 'operators-secrets', 'teams-last', 'ope
 
 /** Fills a world: projects `web` (with four verified domains and a deployment) and `other` of the first user, and a rival tenant. */
 export async function openSamples(world: World): Promise<Samples> {
+  const backup = { place: join(world.folder, 'backups'), name: 'berth-sample.db', begunAt: 1, bytes: 1, sha256: 'x' }
+  assert.equal((await world.operator('POST', '/operator/v1/backups/reports', backup)).status, 204)
   const projectId = await makeProject(world, 'web')
   await makeProject(world, 'other')
   for (const name of ['www.example.com', 'moved.example.com', 'kept.example.com', 'taken.example.com']) {
@@ -184,6 +187,7 @@ const BODIES: Record<string, object> = {
   operatorCreateToken: { name: 'sample' },
   operatorRunTimer: {},
   operatorNoteKeyringCopy: { place: '/copies/keyring.json', keys: [{ id: 'rk_unknown', proof: 'x' }] },
+  operatorVerifyBackup: { name: 'berth-sample.db' },
   operatorReportBackup: { place: '/backups', name: 'berth.db', begunAt: 1, bytes: 1, sha256: 'x' },
   operatorRevokeToken: { token: 'berth_unknown' },
   updateDeploymentExpiration: { expirationErrored: '1w' },

@@ -4,6 +4,7 @@ import type { BackupList, KnownBackups } from '../../backup/routes.ts'
 import type { Page } from '../../pages/frame.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../action.ts'
 import { button, heading } from '../controls.ts'
 import { sheet } from '../fields.ts'
@@ -11,13 +12,16 @@ import { ago } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
 
 const LIST = operatorPath('backups')
+const LISTS = ['operatorListBackups', 'operatorListKnownBackups']
+const Check = Type.Object({ place: Type.Optional(Type.String()), name: Type.Optional(Type.String()) })
+type Known = Static<typeof KnownBackups>
 
 export const backupScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
     path: LIST,
     name: 'showBackups',
-    asks: ['operatorListBackups', 'operatorListKnownBackups'],
+    asks: LISTS,
     fresh: true,
     run: (ctx) => showBackups(ctx),
   }),
@@ -25,8 +29,19 @@ export const backupScreens: readonly Screen[] = [
     path: LIST,
     name: 'consoleMakeBackup',
     asks: 'operatorMakeBackup',
-    shows: ['operatorListBackups', 'operatorListKnownBackups'],
+    shows: LISTS,
     wish: () => ({}),
+    to: () => LIST,
+    again: (ctx, _, refused) => showBackups(ctx, refused),
+    fresh: true,
+  }),
+  action<typeof Check>({
+    path: `${LIST}/verify`,
+    name: 'consoleVerifyBackup',
+    form: Check,
+    asks: 'operatorVerifyBackup',
+    shows: LISTS,
+    wish: ({ form: { place, name } }) => ({ body: { place: place || undefined, name: name || undefined } }),
     to: () => LIST,
     again: (ctx, _, refused) => showBackups(ctx, refused),
     fresh: true,
@@ -35,13 +50,16 @@ export const backupScreens: readonly Screen[] = [
 
 async function showBackups(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const { backups, runningSince, failed } = await ctx.ask<Static<typeof BackupList>>('operatorListBackups')
-  const { known, scheduled } = await ctx.ask<Static<typeof KnownBackups>>('operatorListKnownBackups')
+  const told = await ctx.ask<Known>('operatorListKnownBackups')
   return operatorPage(ctx, 'backups', {
     title: 'Backups',
     body: html`${heading('Backups', runningSince === null && button(ctx, LIST, 'Make a backup', { look: '' }))}
 ${faultOf(refused)}
 ${runningSince !== null && html`<p class="notice" role="status">A backup is being made since ${ago(runningSince, ctx.now)}. <a href="${LIST}">Look again</a></p>`}
 ${failed && html`<p class="notice bad">The backup that was begun ${ago(failed.at, ctx.now)} could not be made: ${failed.message}</p>`}
+${schedule(told.scheduled, ctx.now)}
+${checks(ctx, told)}
+<h2>In the data folder</h2>
 <p>They lie in the folder <code>backups</code> of the data folder of this instance. Copy each file and its <code>.json</code> to another machine. The keyring is not in them: keep a copy of it elsewhere.</p>
 ${sheet(
   'Backups',
@@ -51,28 +69,44 @@ ${sheet(
       html`<tr><td><code class="small">${one.name}</code></td><td>${ago(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${one.rows}</td><td>${one.version}</td><td><code class="small">${one.sha256}</code></td></tr>`,
   ),
   { none: 'No backup yet.' },
-)}
-<h2>Made and checked</h2>
-${
-  scheduled.schedule === null
-    ? html`<p>None is made by itself: <code>BERTH_BACKUP_SCHEDULE</code> is not set.</p>`
-    : html`<p>By <code>${scheduled.schedule}</code> (UTC) one is made, checked and kept in <code>${scheduled.to}</code>.</p>`
-}
-${scheduled.fault && html`<p class="notice bad">The last scheduled backup could not be made: ${scheduled.fault}</p>`}
-<p>Backups of every instance and of <code>berth backup</code>, wherever they lie, and what the last check of each found.</p>
-${sheet(
-  'Made and checked',
-  ['File', 'Place', 'Made by', 'Begun', 'Size', 'Check'],
-  known.map(
-    (one) =>
-      html`<tr><td><code class="small">${one.name}</code></td><td><code class="small">${one.place}</code></td><td>${one.madeBy}</td><td>${ago(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${checkOf(one, ctx.now)}</td></tr>`,
-  ),
-  { none: 'None is known.' },
 )}`,
   })
 }
 
-function checkOf({ fault, verifiedAt }: Static<typeof KnownBackups>['known'][number], now: number): Html {
+function schedule({ schedule, to, keep, nextAt, fault }: Known['scheduled'], now: number): Html {
+  return html`<section class="card"><h2>Schedule</h2>
+${
+  schedule === null
+    ? html`<p>None is made by itself: <code>BERTH_BACKUP_SCHEDULE</code> is not set.</p>`
+    : html`<dl class="facts"><dt>When</dt><dd><code>${schedule}</code> (UTC)</dd><dt>Next</dt><dd>${nextAt === null ? 'never' : ago(nextAt, now)}</dd>
+<dt>Where to</dt><dd><code>${to}</code></dd><dt>What is kept</dt><dd><code>${keep}</code></dd></dl>`
+}
+${fault && html`<p class="notice bad">The last scheduled backup could not be made: ${fault}</p>`}
+</section>`
+}
+
+/** What is known of each backup, with a button to check those that this instance can read. */
+function checks(ctx: ConsoleCtx, { known, checking, checkFailed }: Known): Html {
+  const verify = (fields: Record<string, string>, words: string, label: string) =>
+    checking === null && button(ctx, `${LIST}/verify`, words, { label, fields })
+  const newest = known.find(({ isHere }) => isHere)
+  return html`<div class="top"><h2>Made and checked</h2>${newest && verify({}, 'Verify the newest', 'Verify the newest')}</div>
+${checking && html`<p class="notice" role="status">${checking.name} is being checked since ${ago(checking.since, ctx.now)}. <a href="${LIST}">Look again</a></p>`}
+${checkFailed && html`<p class="notice bad">The check that was begun ${ago(checkFailed.at, ctx.now)} could not look at its backup: ${checkFailed.message}</p>`}
+<p>Backups of every instance and of <code>berth backup</code>, wherever they lie, and what the last check of each found.</p>
+${sheet(
+  'Made and checked',
+  ['File', 'Place', 'Made by', 'Begun', 'Size', 'Check', 'Actions'],
+  known.map(
+    (one) =>
+      html`<tr><td><code class="small">${one.name}</code></td><td><code class="small">${one.place}</code></td><td>${one.madeBy}</td><td>${ago(one.begunAt, ctx.now)}</td><td>${bytes(one.bytes)}</td><td>${checkOf(one, ctx.now)}</td>
+<td class="act">${one.isHere && verify({ place: one.place, name: one.name }, 'Verify', `Verify ${one.name}`)}</td></tr>`,
+  ),
+  { none: 'None is known.' },
+)}`
+}
+
+function checkOf({ fault, verifiedAt }: Known['known'][number], now: number): Html {
   if (fault !== null) return html`<strong>bad</strong>: ${fault}`
   return verifiedAt === null ? html`not checked` : html`whole, ${ago(verifiedAt, now)}`
 }

@@ -17,6 +17,7 @@ const TABS = {
   audit: 'Audit log',
   backups: 'Backups',
   health: 'Health',
+  attention: 'Needs attention',
 } as const
 type Tab = keyof typeof TABS
 

@@ -1,11 +1,13 @@
-/** What `berth doctor` says, of the running service. */
+/** What `berth doctor` says of the running service, and what `berth report` says of what is in it. */
 import type { Static } from 'typebox'
 import type { Health } from '../../doctor/routes.ts'
 import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
+import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
+import type { Item, Kind, Report, Section } from '../../report/schema.ts'
 import { heading } from '../controls.ts'
 import { sheet } from '../fields.ts'
+import { ago } from '../time.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
 export const healthScreens: readonly Screen[] = [
@@ -16,6 +18,14 @@ export const healthScreens: readonly Screen[] = [
     asks: ['operatorGetHealth'],
     fresh: true,
     run: showHealth,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: operatorPath('attention'),
+    name: 'showAttention',
+    asks: ['operatorGetReport'],
+    fresh: true,
+    run: showAttention,
   }),
 ]
 
@@ -39,4 +49,47 @@ ${sheet(
   { none: 'Nothing was checked.' },
 )}`,
   })
+}
+
+/** TABLE the pages of the operator on which something is done about a kind, by the section; with a name, that of one. */
+const PAGES: Partial<Record<Kind, (item: Item) => string>> = {
+  backups: () => operatorPath('backups'),
+  'tokens-of-suspended': tokenOf,
+  'tokens-unused': tokenOf,
+  'tokens-without-end': tokenOf,
+  'teams-without-owner': ({ what }) => operatorPath('teams', what),
+  'integrations-without-owner': () => operatorPath('integrations'),
+  'people-never-seen': ({ what }) => operatorPath('people', what),
+}
+
+function tokenOf({ where }: Item): string {
+  return `${operatorPath('tokens')}?${new URLSearchParams({ search: where ?? '' })}`
+}
+
+async function showAttention(ctx: ConsoleCtx): Promise<Page> {
+  const { sections } = await ctx.ask<Report>('operatorGetReport')
+  return operatorPage(ctx, 'attention', {
+    title: 'Needs attention',
+    body: html`${heading('Needs attention')}
+<p class="soft">What waits for somebody, of all accounts. <code>berth report</code> tells the same.</p>
+${sections.length === 0 && html`<p class="card empty">Nothing needs attention.</p>`}
+${sections.map((section) => showSection(section, ctx.now))}`,
+  })
+}
+
+function showSection({ kind, title, count, partial, items }: Section, now: number): Html {
+  const pageOf = PAGES[kind]
+  return html`<h2>${title} <span class="tag">${partial ? `${count} or more` : count}</span></h2>
+${items.length < count && html`<p class="soft small">The ${items.length} for the longest.</p>`}
+${sheet(
+  title,
+  ['What', 'Where', 'Since', 'To do'],
+  items.map(
+    (
+      item,
+    ) => html`<tr><td>${pageOf ? html`<a href="${pageOf(item)}">${item.what}</a>` : item.what}${item.id && html`<br><code class="small">${item.id}</code>`}</td>
+<td>${item.where}</td><td>${item.since !== null && ago(item.since, now)}</td><td>${item.advice}</td></tr>`,
+  ),
+  { none: 'None was found so far.' },
+)}`
 }

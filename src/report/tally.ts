@@ -1,0 +1,41 @@
+/** What was found of each kind: all is counted, and the longest are kept. */
+import { type Item, KINDS, type Kind, MOST_TOLD, type Section } from './schema.ts'
+
+export type Tally = {
+  add(kind: Kind, item: Item): void
+  /** Says that there is more than was looked through. */
+  isPartial(...kinds: Kind[]): void
+  sections(): Section[]
+}
+
+/** More are kept for a while, so that they are not put in order for each one. */
+const MOST_KEPT = 4 * MOST_TOLD
+
+export function openTally(): Tally {
+  const found = new Map<Kind, { count: number; items: Item[] }>()
+  const partial = new Set<Kind>()
+  return {
+    add(kind, item) {
+      const one = found.get(kind) ?? { count: 0, items: [] }
+      one.count++
+      one.items.push(item)
+      if (one.items.length >= MOST_KEPT) one.items = longest(one.items)
+      found.set(kind, one)
+    },
+    isPartial(...kinds) {
+      for (const kind of kinds) partial.add(kind)
+    },
+    sections: () =>
+      (Object.keys(KINDS) as Kind[])
+        .filter((kind) => found.has(kind) || partial.has(kind))
+        .map((kind) => {
+          const { count, items } = found.get(kind) ?? { count: 0, items: [] }
+          return { kind, title: KINDS[kind], count, partial: partial.has(kind), items: longest(items) }
+        }),
+  }
+}
+
+/** What is so without a known beginning comes first. */
+function longest(items: readonly Item[]): Item[] {
+  return items.toSorted((one, other) => (one.since ?? 0) - (other.since ?? 0)).slice(0, MOST_TOLD)
+}
