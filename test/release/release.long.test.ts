@@ -20,9 +20,10 @@ import { after, before, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { buildRelease } from '../../scripts/release/build.ts'
 import { credentialsOf, start } from '../support/process.ts'
-import { lacking, starts } from '../support/programs.ts'
+import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { mustDoItsJob, SOURCE, VERSION } from './artefacts.ts'
+import { hasEngine, prepareImage } from './engine.ts'
 
 const NOWHERE = { PATH: '/nonexistent' }
 const OWNER = 65_532
@@ -142,6 +143,27 @@ test('the image does its job as a user who is nobody, with nothing to write to b
   const seen = (path: string) => path.slice(folder.length)
   await mustDoItsJob(t, { words, folder, env: { ...env, HOST: '127.0.0.1' }, seen, look: mustBeConfined })
 })
+
+const engine =
+  x64.skip || hasEngine() ? x64 : { skip: lacking('buildah with runc', 'buildah runc', 'who else runs the image') }
+
+test(
+  'other programs open the image and run it as it says: of nobody, with nothing to write to but /data',
+  engine,
+  async (t) => {
+    const folder = emptyFolder('engine')
+    const data = join(folder, 'data')
+    const env = ['HOST=127.0.0.1', 'PORT=0', 'BERTH_EDGE_PORT=0']
+    const { run, pid, end } = prepareImage(join(built, 'oci'), folder, data, env)
+    t.after(end)
+    const home = { folder: data, cwd: folder, env: { PATH: WITH_SBIN } }
+    const running = await start(t, home, {}, run)
+    const headers = { authorization: `Bearer ${credentialsOf(home).token}` }
+    assert.equal((await fetch(`${running.address}/v9/projects`, { headers })).status, 200)
+    mustBeConfined(pid())
+    assert.equal(await running.kill('SIGTERM'), 0)
+  },
+)
 
 /** A process that is of nobody, and cannot write where the program lies. */
 function mustBeConfined(pid: number): void {
