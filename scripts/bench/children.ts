@@ -33,7 +33,8 @@ export function killAll(): void {
 export type Words = { settings: Record<string, string>; flags: string[]; parameters?: string[] }
 
 /**
- * Starts a script of the project (or of another place, by its whole path) on this Node and waits until it says where it listens.
+ * Starts a script of the project (or of another place, by its whole path) on this Node and waits until it says where it listens. A file
+ * that is no script is a program: it is started by itself, and has the flags inside.
  * `channel`: messages may be sent to it. `words`: those of `npm start` where none are given.
  */
 export async function startServer(
@@ -43,8 +44,9 @@ export async function startServer(
 ): Promise<Server> {
   const file = resolve(import.meta.dirname, '..', '..', script)
   const { settings, flags, parameters = [] } = words
+  const isScript = /\.m?[jt]s$/.test(file)
   const child = track(
-    spawn(process.execPath, [...flags, file, ...parameters], {
+    spawn(isScript ? process.execPath : file, isScript ? [...flags, file, ...parameters] : parameters, {
       env: { ...env, ...settings },
       stdio: ['ignore', 'pipe', 'inherit', channel],
     }),

@@ -1,14 +1,11 @@
-/** What one fsync per create gives, and how long a start takes. */
+/** What one fsync per create gives. */
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask } from './ask.ts'
 import { CREATE } from './cases.ts'
 import { startServer, stopServer, type Target, type Words } from './children.ts'
 import type { Figures, Loader } from './load.ts'
 import { alternate, medians, newNames, ratios, type Spread, spread } from './rounds.ts'
 import type { Opened } from './stores.ts'
-
-const STARTS = 5
 
 /** What a run has at hand. `env` starts a service over the store in `BERTH_DATA`. */
 export type Bench = {
@@ -68,21 +65,6 @@ export async function measureDurable(bench: Bench, opened: Opened): Promise<Dura
   } finally {
     await stopServer(single)
   }
-}
-
-/** Milliseconds from spawn to the first 200 on the store that is there. The service must not run. */
-export async function measureStart({ env, say }: Bench): Promise<Spread> {
-  const times: number[] = []
-  for (let start = 0; start < STARTS; start++) {
-    say(`start: ${start + 1} of ${STARTS}`)
-    const before = performance.now()
-    const service = await startService('bin/berth.mjs', env)
-    const { status } = await ask(service, { path: '/v9/projects/seeded-project-00000500' })
-    times.push(performance.now() - before)
-    await stopServer(service)
-    if (status !== 200) throw new Error(`the first answer after a start was ${status}`)
-  }
-  return spread(times)
 }
 
 /** What the disk gives to a writer that waits for each page. */
