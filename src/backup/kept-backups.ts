@@ -25,7 +25,7 @@ export type Backups = {
   /** Begins to check a backup of one of the places; false while another is being checked. `failed`: hears of one that could not be looked at. */
   check(check: Asked, failed: (error: unknown) => void): boolean
   /** Which one is being checked since when, and why the last one could not be looked at. */
-  checkState(): { checking: Checking | null; failed: { at: number; message: string } | null }
+  checkState(): { running: Checking | null; failed: { at: number; message: string } | null }
   /** What is in the folder, newest first: each file with its manifest. */
   list(): { name: string; manifest: Manifest }[]
   /** Waits for the one that is being made or checked. */
@@ -126,7 +126,7 @@ function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'c
         })
       return true
     },
-    checkState: () => ({ checking, failed }),
+    checkState: () => ({ running: checking, failed }),
     async end() {
       // What is on its way from a bucket is given up.
       stop.abort()

@@ -44,17 +44,14 @@ export const KnownBackups = Type.Object({
     nextAt: Nullable(Type.Integer({ description: 'the next moment of the schedule' })),
     fault: Nullable(Type.String({ description: 'why the last one could not be made' })),
   }),
-  checking: Nullable(
-    Type.Object(
-      { since: Moment, place: Type.String(), name: Type.String() },
-      { description: 'the one that this instance checks' },
-    ),
-  ),
-  checkFailed: Nullable(
-    Type.Object(
-      { at: Moment, message: Type.String() },
-      { description: 'why the last check that this instance was asked for could not look at the backup' },
-    ),
+  check: Type.Object(
+    {
+      running: Nullable(Type.Object({ since: Moment, place: Type.String(), name: Type.String() })),
+      failed: Nullable(
+        Type.Object({ at: Moment, message: Type.String() }, { description: 'why the last one could not be looked at' }),
+      ),
+    },
+    { description: 'the check that this instance was asked for last' },
   ),
 })
 const WantedCheck = Type.Object({
@@ -160,7 +157,6 @@ function listBackups({ deps: { backups } }: OperatorCtx): Static<typeof BackupLi
 
 async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): Promise<Static<typeof KnownBackups>> {
   const { schedule = null, to, keep } = config.backups
-  const { checking, failed } = backups.checkState()
   const known = await knownBackups(db, 100)
   return {
     known: known.map((row) => ({
@@ -180,8 +176,7 @@ async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): P
       nextAt: schedule === null ? null : await nextOfSchedule(schedule, now),
       fault: (await backupState(db)).failed,
     },
-    checking,
-    checkFailed: failed,
+    check: backups.checkState(),
   }
 }
 

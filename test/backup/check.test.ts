@@ -15,7 +15,7 @@ const listOf = async (world: World) => (await world.operator('GET', '/operator/v
 
 /** Waits until the check has ended, and gives what is known then. */
 async function checked(world: World) {
-  await becomes(async () => (await listOf(world)).checking === null)
+  await becomes(async () => (await listOf(world)).check.running === null)
   return listOf(world)
 }
 
@@ -96,8 +96,8 @@ onBothEngines(
     assert.ok(again > verifiedAt)
     rmSync(join(place, name))
     assert.equal((await verify(world, { place, name })).status, 202)
-    const { known, checkFailed } = await checked(world)
-    assert.match(checkFailed.message, /is not there/)
+    const { known, check } = await checked(world)
+    assert.match(check.failed.message, /is not there/)
     assert.deepEqual([known[1].fault, known[1].verifiedAt], [null, again])
   },
 )
@@ -120,7 +120,7 @@ test('one is checked at a time, and a stop does not wait for a bucket that is si
     await becomes(() => asked.length > 0)
     const refused = await verify(world)
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
-    assert.equal((await listOf(world)).checking.name, 'berth-1.db')
+    assert.equal((await listOf(world)).check.running.name, 'berth-1.db')
     const page = await (await signedIn(world)).get(PAGE)
     assert.match(page.text, /berth-1\.db is being checked since/)
     assert.match(page.text, /<code>30 3 \* \* \*<\/code>/)

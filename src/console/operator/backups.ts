@@ -86,13 +86,13 @@ ${fault && html`<p class="notice bad">The last scheduled backup could not be mad
 }
 
 /** What is known of each backup, with a button to check those that this instance can read. */
-function checks(ctx: ConsoleCtx, { known, checking, checkFailed }: Known): Html {
+function checks(ctx: ConsoleCtx, { known, check: { running, failed } }: Known): Html {
   const verify = (fields: Record<string, string>, words: string, label: string) =>
-    checking === null && button(ctx, `${LIST}/verify`, words, { label, fields })
+    running === null && button(ctx, `${LIST}/verify`, words, { label, fields })
   const newest = known.find(({ isHere }) => isHere)
   return html`<div class="top"><h2>Made and checked</h2>${newest && verify({}, 'Verify the newest', 'Verify the newest')}</div>
-${checking && html`<p class="notice" role="status">${checking.name} is being checked since ${ago(checking.since, ctx.now)}. <a href="${LIST}">Look again</a></p>`}
-${checkFailed && html`<p class="notice bad">The check that was begun ${ago(checkFailed.at, ctx.now)} could not look at its backup: ${checkFailed.message}</p>`}
+${running && html`<p class="notice" role="status">${running.name} is being checked since ${ago(running.since, ctx.now)}. <a href="${LIST}">Look again</a></p>`}
+${failed && html`<p class="notice bad">The check that was begun ${ago(failed.at, ctx.now)} could not look at its backup: ${failed.message}</p>`}
 <p>Backups of every instance and of <code>berth backup</code>, wherever they lie, and what the last check of each found.</p>
 ${sheet(
   'Made and checked',
