@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { becomes } from '../support/becomes.ts'
 import { within } from '../support/bound.ts'
 import { type Client, givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
-import { follow } from '../support/clients/event-client.ts'
+import { follow, stampOf } from '../support/clients/event-client.ts'
 import { setUpCodes } from '../support/clients/second-factor.ts'
+import { untilItListens } from '../support/stores/heard-changes.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const TEAM_PAGE = '/console/t/team/projects/shared'
@@ -66,3 +67,41 @@ for (const [way, end] of Object.entries(WAYS))
     const again = await follow(t, origin, client, TEAM_PAGE, 'x.0')
     assert.ok([204, 403, 404].includes(again.status), String(again.status))
   })
+
+/** TABLE addresses that name an account of somebody else to whoever reads them carelessly. */
+const SPELLINGS = [
+  '/console/t/rival',
+  '/console/t/rival%2f..%2fadmin',
+  '/console/t/RIVAL',
+  '/console/account/../t/rival',
+  '/console/t/admin/../rival',
+  '/console/t/admin/projects/../../rival',
+  '/console/t/rival?x=/console/t/admin',
+  '/console/t/admin%00',
+  '//console/t/rival',
+  '/console/account\n/console/t/rival',
+]
+
+onBothEngines('no spelling of an address opens the stream of another account', async (world, t) => {
+  await untilItListens(world)
+  const origin = await world.listen()
+  const client = await signedIn(world)
+  const rival = await world.user('rival')
+  const since = stampOf((await client.get('/console/t/admin')).text)
+  const streams = await Promise.all(
+    [...SPELLINGS, `/console/t/${rival.id}`].map((page) => follow(t, origin, client, page, since)),
+  )
+  for (const { status } of streams) assert.ok([200, 400, 404].includes(status), String(status))
+  const open = streams.filter(({ status }) => status === 200)
+  assert.ok(open.length > 0, 'some name an account of the person too')
+  assert.equal((await rival.call('POST', '/v10/projects', { name: 'theirs' })).status, 200)
+  // What the person changes afterwards is told, so what came before it was told too, or never is.
+  assert.equal((await world.call('POST', '/v10/projects', { name: 'mine' })).status, 200)
+  const own = `projects ${world.credentials.userId}`
+  await becomes(async () => open.every(({ told }) => told.some(({ data }) => data.changed?.includes(own))))
+  const heard = open.flatMap(({ told }) => told.flatMap(({ data }) => data.changed ?? []))
+  assert.deepEqual(
+    heard.filter((name) => name.includes(rival.id)),
+    [],
+  )
+})
