@@ -9,6 +9,7 @@ import { Type } from '../../schema/builder.ts'
 import { field } from '../action.ts'
 import { heading, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
+import { findSubjects, type Subject, showSubject } from '../subjects.ts'
 import { ago } from '../time.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
 
@@ -54,6 +55,9 @@ async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Q
       until,
     },
   })
+  const ids = entries.flatMap(({ actor, accountId, subjectId }) => [actor.id, accountId, subjectId])
+  const subjects = await findSubjects(ctx, ids)
+  const show = (id: string) => showSubject(id, subjects, pathOf)
   return operatorPage(ctx, 'audit', {
     title: 'Audit log',
     body: html`${heading('Audit log', html`<a class="button quiet" href="${LIST}/verify">Check that nothing was changed</a>`)}
@@ -68,13 +72,19 @@ ${sheet(
   entries.map(
     (
       one,
-    ) => html`<tr><td>${ago(one.at, ctx.now)}</td><td>${one.type}</td><td>${one.actor.kind}<br><code class="small">${one.actor.id}</code></td>
-<td>${one.accountId && html`<code class="small">${one.accountId}</code>`}</td><td>${one.subjectId && html`<code class="small">${one.subjectId}</code>`}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
+    ) => html`<tr><td>${ago(one.at, ctx.now)}</td><td>${one.type}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
+<td>${one.accountId && show(one.accountId)}</td><td>${one.subjectId && show(one.subjectId)}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
   ),
   { none: 'No entry is like that.' },
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })
+}
+
+/** The operator's page of a subject. Projects and integrations have none. */
+function pathOf({ kind }: Subject, id: string): string | undefined {
+  if (kind === 'person') return operatorPath('people', id)
+  return kind === 'team' ? operatorPath('teams', id) : undefined
 }
 
 async function showVerified(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof VerifyQuery>>): Promise<Page> {

@@ -133,7 +133,7 @@ ${sheet(
       one,
     ) => html`<tr><td><a href="${operatorPath('people', one.id)}">${one.username}</a>${one.name && html`<br><span class="soft small">${one.name}</span>`}</td>
 <td>${one.email}</td><td>${stateOf(one)}</td><td>${one.plan}</td>
-<td>${one.lastSeenAt === null ? 'never' : ago(one.lastSeenAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
+<td>${lastSeen(ctx, one)}</td><td>${ago(one.createdAt, ctx.now)}</td></tr>`,
   ),
   { none: search ? `Nobody has “${search}” in their name or email.` : 'Nobody is here.' },
 )}
@@ -189,7 +189,7 @@ ${faultOf(refused)}
 <dt>Id</dt><dd>${copyable(person.id, 'id')}</dd>
 <dt>Plan</dt><dd>${person.plan}</dd>
 <dt>Made</dt><dd>${ago(person.createdAt, ctx.now)}</dd>
-<dt>Last seen</dt><dd>${person.lastSeenAt === null ? 'never' : ago(person.lastSeenAt, ctx.now)}</dd>
+<dt>Last seen</dt><dd>${lastSeen(ctx, person)}</dd>
 <dt>Sessions</dt><dd>${sessions.length}</dd>
 <dt>Tokens</dt><dd>${tokens.length}</dd>
 </dl></section>
@@ -232,6 +232,12 @@ ${dangerCard(
   html`For somebody who lost them. Be sure that it is <strong>${username}</strong> who asks: their password alone signs them in then. Their sessions end, and a letter goes to <strong>${email}</strong>.`,
   askedTwice(ctx, `${operatorPath('people', id)}/second-factors`, 'Remove their second factors'),
 )}`
+}
+
+/** Uses are written down some time later, so whoever looks at the page is there now. */
+function lastSeen(ctx: ConsoleCtx, { id, lastSeenAt }: { id: string; lastSeenAt: number | null }): Html {
+  if (id === ctx.visitor.userId) return html`now`
+  return lastSeenAt === null ? html`never` : ago(lastSeenAt, ctx.now)
 }
 
 function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {

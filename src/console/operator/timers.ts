@@ -45,7 +45,7 @@ ${sheet(
   ['Timer', 'Runs', 'Last run', 'Rows', 'Failures', 'Actions'],
   timers.map(
     (one) => html`<tr><td>${one.name}</td><td>${every(one.periodMs)}</td>
-<td>${one.lastRunAt === null ? 'not yet' : ago(one.lastRunAt, ctx.now)}</td><td>${one.swept}</td>
+<td>${one.lastRunAt === null ? 'never' : ago(one.lastRunAt, ctx.now)}</td><td>${one.swept}</td>
 <td>${one.failures > 0 ? html`<span class="state bad">${one.failures}</span>` : '0'}</td>
 <td class="act">${button(ctx, `${operatorPath('timers', one.name)}/run`, 'Run now', { label: `Run now: ${one.name}` })}</td></tr>`,
   ),

@@ -8,6 +8,7 @@ import { Type } from '../../schema/builder.ts'
 import { pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, accountPath, showPage } from '../frame.ts'
+import { findSubjects, pathIn, type Subject, showSubject } from '../subjects.ts'
 import { ago } from '../time.ts'
 
 const LIST = '/console/t/:slug/activity'
@@ -20,6 +21,7 @@ const Filter = Type.Object({
   type: Type.Optional(Type.String({ maxLength: 64 })),
 })
 type Input = ScreenInput<Static<typeof Filter>>
+type Subjects = ReadonlyMap<string, Subject>
 type Entry = ActivityList['entries'][number]
 
 export const activityScreens: readonly Screen[] = [
@@ -58,7 +60,7 @@ async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
       title: 'Activity',
       body: html`<div class="top"><h1>Activity</h1><a class="button quiet" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
 ${filterForm(path, query, entries)}
-${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, ctx.now)}
+${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, await subjectsOf(ctx, account, entries), ctx.now)}
 ${pageLinks(path, { ...filter, until }, pagination.next)}`,
     },
   )
@@ -81,7 +83,16 @@ function nothing(hasOlder: boolean): Html {
   return html`<div class="card empty"><h2>Nothing here</h2><p>${hasOlder ? 'Nothing among the newest changes of this service. Older ones follow below.' : 'Nothing was changed that is shown here.'}</p></div>`
 }
 
-function table(account: OwnAccount, entries: readonly Entry[], now: number): Html {
+/** Whoever is answered the activity of an account sees what is in it. */
+function subjectsOf(ctx: ConsoleCtx, { id }: OwnAccount, entries: readonly Entry[]) {
+  return findSubjects(
+    ctx,
+    entries.map(({ subjectId }) => subjectId),
+    id,
+  )
+}
+
+function table(account: OwnAccount, entries: readonly Entry[], subjects: Subjects, now: number): Html {
   const of = (query: Record<string, string>) => `${accountPath(account, 'activity')}?${new URLSearchParams(query)}`
   return sheet(
     'Activity',
@@ -94,7 +105,7 @@ function table(account: OwnAccount, entries: readonly Entry[], now: number): Htm
         fields,
         at,
       }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">integration</span>`}</td>
-<td><a href="${of({ type })}">${wordsOf(type)}</a></td><td>${subjectId === null ? html`<span class="soft">nothing</span>` : html`<code>${subjectId}</code>`}</td><td>${fields.join(', ')}</td><td>${ago(at, now)}</td></tr>`,
+<td><a href="${of({ type })}">${wordsOf(type)}</a></td><td>${subjectId === null ? html`<span class="soft">nothing</span>` : showSubject(subjectId, subjects, pathIn(account))}</td><td>${fields.join(', ')}</td><td>${ago(at, now)}</td></tr>`,
     ),
   )
 }

@@ -109,7 +109,7 @@ function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Drain): Html {
   const { log, deployment } = one.filterV2.filter
   const headers = Object.keys(one.delivery.headers)
   return html`<section class="card"><h2>Endpoint</h2><dl class="facts">
-<dt>Address</dt><dd>${one.delivery.endpoint}</dd>
+<dt>URL</dt><dd>${one.delivery.endpoint}</dd>
 <dt>State</dt><dd>${drainState(one)}</dd>
 <dt>Format</dt><dd>${one.delivery.encoding}</dd>
 <dt>Headers</dt><dd>${headers.length === 0 ? 'none of your own' : headers.map((name) => html`<code>${name}</code> `)}</dd>

@@ -121,7 +121,7 @@ ${drains.length === 0 ? nothing() : table(account, drains, ctx.now)}`,
 }
 
 function nothing(): Html {
-  return html`<div class="card empty"><h2>No log drain yet</h2><p>A log drain sends the log lines of your projects to an address of yours.</p></div>`
+  return html`<div class="card empty"><h2>No log drain yet</h2><p>A log drain sends the log lines of your projects to a URL of yours.</p></div>`
 }
 
 /** Whether lines are sent to a drain. */
@@ -134,7 +134,7 @@ export function drainState({ status, heldAt }: Pick<Drain, 'status' | 'heldAt'>)
 function table(account: OwnAccount, drains: readonly Drain[], now: number): Html {
   return sheet(
     'Log drains',
-    ['Name', 'State', 'Address', 'Projects', 'Changed'],
+    ['Name', 'State', 'URL', 'Projects', 'Changed'],
     drains.map(
       (
         one,
@@ -166,7 +166,7 @@ ${tested && testNotice(tested)}
 <form class="stack card" method="post" action="${toNew}" data-turbo="false">
 ${tokenField(ctx)}
 ${field('name', 'Name', { required: true, refused: shown, attributes: html` maxlength="100" autocomplete="off"` })}
-${field('url', 'Address', { type: 'url', required: true, refused: shown, attributes: html` autocomplete="off" maxlength="2048"` })}
+${field('url', 'URL', { type: 'url', required: true, refused: shown, attributes: html` autocomplete="off" maxlength="2048"` })}
 ${select('format', 'Format', FORMATS, { refused: shown })}
 ${area('headers', 'Headers', { refused: shown, hint: 'Sent with every request, one in a line: "Authorization: Bearer …". Their values are not shown again. May be empty.' })}
 ${checks(

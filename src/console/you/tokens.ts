@@ -167,9 +167,9 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
         one,
       ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">made ${ago(one.createdAt, ctx.now)}</span></td>
 <td>${one.teamId === undefined ? 'all your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
-<td>${one.granted === undefined ? 'all that you may' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
-<td>${one.lastUsedAt === undefined ? 'not used yet' : html`used ${ago(Math.max(one.lastUsedAt, one.createdAt), ctx.now)}`}</td>
-<td>${one.expiresAt === undefined ? 'never ends' : html`ends ${ago(one.expiresAt, ctx.now)}`}</td>
+<td>${one.granted === undefined ? 'everything that you may' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
+<td>${one.lastUsedAt === undefined ? 'never' : ago(Math.max(one.lastUsedAt, one.createdAt), ctx.now)}</td>
+<td>${one.expiresAt === undefined ? 'never' : ago(one.expiresAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'End', { label: `End the token ${one.name || one.id}` })}</td></tr>`,
     ),
   )

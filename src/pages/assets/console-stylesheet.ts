@@ -148,6 +148,7 @@ export const CONSOLE_STYLESHEET = `
   .console .sheet td:empty { display: none }
   .console .sheet td.act { padding-top: .5rem }
   .console .sheet td code { min-width: 0 }
+  .console .sheet form.row { flex-wrap: wrap; max-width: 100% }
 }
 
 .console .drawing { margin: 0 }

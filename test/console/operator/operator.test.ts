@@ -199,6 +199,8 @@ onBothEngines('the audit log is filtered, and its chain is checked', async (worl
   await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
   const found = (await client.get(`${ROOT}/audit?type=createProject`)).text
   assert.match(found, /createProject/)
+  assert.match(found, /href="\/console\/operator\/people\/[^"]+" title="usr_\w+">admin</, 'who did it, by name')
+  assert.match(found, /title="prj_\w+">web</, 'on what, by name')
   assert.doesNotMatch(found, /<td[^>]*>setPassword/)
   const whole = (await client.get(`${ROOT}/audit/verify`)).text
   assert.match(whole, /The chain is whole/)

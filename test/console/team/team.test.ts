@@ -102,6 +102,7 @@ onBothEngines(
     const shown = await client.get(path)
     assert.match(shown.text, /Create project env/)
     assert.match(shown.text, />admin</)
+    assert.match(shown.text, /href="\/console\/t\/team\/projects\/web" title="prj_\w+">web</, 'on what, by name')
     assert.doesNotMatch(shown.text, /a value of mine/)
     assert.equal(shown.text.match(/>Create project</g)?.length, 1, 'of this account alone')
     assert.doesNotMatch((await client.get(`${path}?type=createProject`)).text, /Create project env/)

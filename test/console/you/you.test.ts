@@ -130,13 +130,13 @@ onBothEngines('a token is made for a team, a project and some scopes, shown once
   const [, token] = /<pre class="secret">([^<]+)</.exec(made.text)!
   const [line] = (await world.operator('GET', '/operator/v1/audit?type=createAuthToken')).body.entries
   assert.deepEqual([line!.actor.id, line!.actor.tokenId], [world.credentials.userId, null], 'a session is no token')
-  assert.match((await client.get(TOKENS)).text, /pipeline 🚢[\s\S]{0,900}not used yet/)
+  assert.match((await client.get(TOKENS)).text, /pipeline 🚢[\s\S]{0,900}>never</)
   const call = world.as(token)
   assert.equal((await call('GET', `/v9/projects/web?teamId=${teamId}`)).status, 200)
   assert.equal((await call('POST', `/v9/projects/web/domains?teamId=${teamId}`, { name: 'a.example.com' })).status, 403)
   await writeLastSeen(world.deps)
   const list = await client.get(TOKENS)
-  assert.match(list.text, /pipeline 🚢[\s\S]{0,900}used <time/)
+  assert.match(list.text, /pipeline 🚢[\s\S]{0,900}"Last used"><time/)
   assert.match(list.text, /in 4 weeks|in 30 days|in 29 days/)
   assert.doesNotMatch(list.text, new RegExp(token!))
   const [end] = /action="([^"]+\/end)"[\s\S]{0,300}pipeline/.exec(list.text)!.slice(1)

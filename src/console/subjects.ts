@@ -1,0 +1,68 @@
+/** What the lines of activity and of the audit log are about, by its name and with a way to it, where it is still there. docs/console.md: How a page looks. */
+import type { OwnAccount } from '../pages/acting.ts'
+import { type Html, html } from '../pages/html.ts'
+import type { ConsoleCtx } from '../pages/screen.ts'
+import { accountPath, projectPath } from './frame.ts'
+
+/** A thing that an id is of. */
+export type Subject = { kind: 'person' | 'team' | 'project' | 'integration' | 'installation'; name: string }
+
+/**
+ * Finds what some ids are of: people, teams, and the projects, integrations and installations of an account. Ids of what is gone, and of
+ * anything else, are left out. `accountId`: undefined for the operator, who sees those of every account.
+ */
+export async function findSubjects(
+  { db }: ConsoleCtx,
+  some: readonly (string | null)[],
+  accountId?: string,
+): Promise<ReadonlyMap<string, Subject>> {
+  const ids = [...new Set(some.filter((one) => one !== null))]
+  if (ids.length === 0) return new Map()
+  const accounts = await db.selectFrom('account').select(['id', 'slug', 'kind']).where('id', 'in', ids).execute()
+  let projects = db.selectFrom('project').select(['id', 'name']).where('id', 'in', ids)
+  let integrations = db.selectFrom('integration').select(['id', 'name']).where('id', 'in', ids)
+  let installations = db
+    .selectFrom('configuration')
+    .innerJoin('integration', 'integration.id', 'configuration.integration_id')
+    .select(['configuration.id', 'integration.name'])
+    .where('configuration.id', 'in', ids)
+  if (accountId !== undefined) {
+    projects = projects.where('account_id', '=', accountId)
+    integrations = integrations.where('team_id', '=', accountId)
+    installations = installations.where('configuration.account_id', '=', accountId)
+  }
+  const named = (kind: Subject['kind'], rows: readonly { id: string; name: string }[]) =>
+    rows.map(({ id, name }) => [id, { kind, name }] as const)
+  return new Map<string, Subject>([
+    ...accounts.map(({ id, slug, kind }) => [id, { kind: kind === 'team' ? 'team' : 'person', name: slug }] as const),
+    ...named('project', await projects.execute()),
+    ...named('integration', await integrations.execute()),
+    ...named('installation', await installations.execute()),
+  ])
+}
+
+/** The name of what an id is of, which leads to its page. `pathOf`: that page, where there is one. Without a name the id itself. */
+export function showSubject(
+  id: string,
+  subjects: ReadonlyMap<string, Subject>,
+  pathOf: (subject: Subject, id: string) => string | undefined,
+): Html {
+  const subject = subjects.get(id)
+  if (subject === undefined) return html`<code class="small">${id}</code>`
+  const path = pathOf(subject, id)
+  if (path === undefined) return html`<span title="${id}">${subject.name}</span>`
+  return html`<a href="${path}" title="${id}">${subject.name}</a>`
+}
+
+/** The page of a subject in an account. */
+export function pathIn(account: OwnAccount): (subject: Subject, id: string) => string | undefined {
+  return ({ kind, name }, id) => {
+    if (kind === 'project') return projectPath(account, name)
+    if (kind === 'installation') return accountPath(account, `integrations/${encodeURIComponent(id)}`)
+    if (kind === 'integration') return accountPath(account, `apps/${encodeURIComponent(id)}`)
+    if (kind === 'team') return id === account.id ? accountPath(account, 'settings') : undefined
+    return account.kind === 'team'
+      ? `${accountPath(account, 'members')}?${new URLSearchParams({ search: name })}`
+      : undefined
+  }
+}

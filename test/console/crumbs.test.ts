@@ -1,0 +1,42 @@
+/** The way back: every page of the console below a tab leads to the page of its tab. docs/console.md: How it is built. */
+import assert from 'node:assert/strict'
+import { CONSOLE } from '../../src/console/screens.ts'
+import { signedIn } from '../support/clients/browser-client.ts'
+import { openSamples, type Samples } from '../support/sample-requests.ts'
+import { onBothEngines } from '../support/world.ts'
+
+/** Pages below a tab, with the address of the tab in the first group. A file, and a page that serves others, have no tab. */
+const BELOW =
+  /^(\/console\/(?:t\/:slug(?:\/projects\/:name)?|account|operator)\/(?!projects\/|new$|receive$|security\/)[\w-]+)\/(?!export$).+/
+/** TABLE the `:id` of a page, by what its address has. */
+const IDS = (samples: Samples): readonly [RegExp, string][] => [
+  [/variables/, samples.envId],
+  [/deployments\/:id/, samples.deploymentId],
+  [/webhooks/, samples.webhookId],
+  [/drains/, samples.drainId],
+  [/apps/, samples.apps.helper.id],
+  [/people/, samples.mateId],
+  [/operator\/teams/, samples.teamId],
+  [/integrations/, samples.installationId],
+]
+
+onBothEngines('every page below a tab leads back to the page of the tab', async (world) => {
+  const samples = await openSamples(world)
+  const client = await signedIn(world)
+  const below = CONSOLE.filter(({ method, path }) => method === 'GET' && BELOW.test(path))
+  assert.ok(below.length > 20, `${below.length} pages`)
+  for (const { path } of below) {
+    const known: Record<string, string> = {
+      slug: /\/(apps|members)\//.test(path) ? 'team' : 'admin',
+      name: 'web',
+      domain: 'www.example.com',
+      deliveryId: samples.deliveryId,
+      id: IDS(samples).find(([has]) => has.test(path))?.[1] ?? '',
+    }
+    const filled = (one: string) => one.replaceAll(/:(\w+)/g, (_, name: string) => known[name] ?? assert.fail(path))
+    const page = await client.get(filled(path))
+    assert.equal(page.status, 200, `${path}: ${page.location}`)
+    const [crumbs] = /<nav class="crumbs"[\s\S]*?<\/nav>/.exec(page.text) ?? assert.fail(`${path} has no way back`)
+    assert.ok(crumbs.includes(`href="${filled(BELOW.exec(path)![1]!)}"`), `${path}: ${crumbs}`)
+  }
+})
