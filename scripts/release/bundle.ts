@@ -1,4 +1,5 @@
 /** The whole program as one file of plain JavaScript. */
+import { isBuiltin } from 'node:module'
 import { join, relative } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
 import { SHIPPED_FILES, shippedFile } from '../../src/shipped-files.ts'
@@ -15,7 +16,7 @@ const ENTRY = join(root, 'entry.ts')
 /** Packages of CommonJS ask for modules of the runtime by `require`, which modules lack. */
 const BANNER = `import { createRequire as requireOf } from 'node:module'\nconst require = requireOf(import.meta.url)\n`
 
-/** Bundles an entry. `version`: what the program says that it is. The same sources give the same bytes, wherever they lie. */
+/** Bundles an entry. `version`: what the program says that it is. The same sources give the same bytes, wherever they lie. Throws when a package is not installed. */
 export async function bundle(entry: string, version: string): Promise<Bundle> {
   const build = await rolldown({
     cwd: root,
@@ -29,6 +30,12 @@ export async function bundle(entry: string, version: string): Promise<Bundle> {
   const { output } = await build.generate({ format: 'esm', codeSplitting: false, banner: BANNER, comments: false })
   await build.close()
   const [chunk] = output
+  // What is imported later is in the same file.
+  const known = ['pg-native', chunk.fileName]
+  const outside = [...chunk.imports, ...chunk.dynamicImports].filter(
+    (name) => !isBuiltin(name) && !known.includes(name),
+  )
+  if (outside.length > 0) throw new Error(`not installed, so the bundle would lack it: ${outside.join(', ')}`)
   const inside = chunk.moduleIds.flatMap((path) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(relative(root, path)) ?? [])
   return { code: chunk.code, packages: [...new Set([...inside, ...BROWSER_PACKAGES])].sort() }
 }

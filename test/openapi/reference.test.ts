@@ -90,6 +90,7 @@ test('a search finds operations by their names, then by fields and refusals, and
   const found = await pageAt('/docs?search=pause+project')
   assert.deepEqual(listed(found.split('id="inside"')[0]!), ['pauseProject', 'unpauseProject'])
   assert.match(found, /found for “pause project”/)
+  assert.equal(new Set(listed(found)).size, listed(found).length, 'none is listed twice')
   const inside = (await pageAt('/docs?search=customerSupportCodeVisibility')).split('id="inside"')
   assert.deepEqual(listed(inside[0]!), [])
   assert.ok(listed(inside[1]!).includes('updateProject'))
@@ -108,7 +109,8 @@ onBothEngines(
       assert.equal(answer.status, url === '/docs/nothing' ? 404 : 200, url)
       assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
       assert.equal(answer.headers['content-security-policy'], SHUT)
-      assert.equal(answer.headers['cache-control'], 'public, max-age=300')
+      const { 'referrer-policy': referrer, 'x-frame-options': frames, 'cache-control': cache } = answer.headers
+      assert.deepEqual([referrer, frames, cache], ['no-referrer', 'DENY', 'public, max-age=300'])
       const asked = [...answer.text.matchAll(/<(?:link|script|img|iframe)\b[^>]*?(?:href|src)="([^"]*)"/g)].map(
         ([, to]) => to!,
       )

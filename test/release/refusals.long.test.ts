@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { bundle } from '../../scripts/release/bundle.ts'
 import { root } from '../support/root.ts'
 
 let copy = ''
@@ -82,4 +83,9 @@ test('a red test is refused', () => {
 test('a generated document that is stale is refused, also for a trial', () => {
   // The generated documents tell the version, which was changed by hand.
   assert.match(refused('--no-tests'), /docs\/api\/openapi\.json is stale.*--check failed: see above/s)
+})
+
+test('a bundle that would lack a package is refused', async () => {
+  for (const entry of ["import 'no-such-package'\n", "await import('no-such-package')\n"])
+    await assert.rejects(bundle(entry, '1.0.0'), /not installed, so the bundle would lack it: no-such-package/)
 })
