@@ -269,8 +269,8 @@ onBothEngines(
     })
     const { read } = world.deps.db
     const seen: string[] = []
-    const look = async (within: Parameters<Parameters<typeof walk>[2]>[0]) => {
-      seen.push(...(await read.selectFrom('seen').select('id').where(within('at')).execute()).map(({ id }) => id))
+    const look = async (slice: Parameters<Parameters<typeof walk>[2]>[0]) => {
+      seen.push(...(await read.selectFrom('seen').select('id').where(slice('at')).execute()).map(({ id }) => id))
     }
     assert.equal(await walk(read, { table: 'seen', by: 'at', first: 0 }, look), false)
     assert.equal(seen.length, 2500)
