@@ -34,10 +34,10 @@ const PAGES = [
 /** More stops than a page of the walk has. */
 const MOST_STOPS = 150
 
-/** What can be reached by Tab, as the page says: each is marked with its place in the document. */
+/** What can be reached by Tab, as the page says: each is marked with its place in the document. A group of radios is one stop, at the chosen one: arrows lead to the others. */
 const MARK = `(() => {
   const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
-  const shown = all.filter((one) => !one.disabled && one.type !== 'hidden' && one.checkVisibility({ visibilityProperty: true }))
+  const shown = all.filter((one) => !one.disabled && one.type !== 'hidden' && (one.type !== 'radio' || one.checked) && one.checkVisibility({ visibilityProperty: true }))
   shown.forEach((one, at) => one.setAttribute('data-stop', at))
   return shown.length
 })()`
