@@ -138,6 +138,7 @@ processOnBothEngines('a restore that is killed at any moment leaves the store em
       stdio: 'ignore',
     })
     const closed = once(child, 'close')
+    // The kill comes at any moment of the restore.
     await sleep(afterMs)
     child.kill('SIGKILL')
     await closed

@@ -134,7 +134,7 @@ processOnBothEngines('users, teams, members, tokens and integrations are made an
 })
 
 test('a command that gets 429 waits ten times, and then prints the answer', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   let asked = 0
   const server = createServer((_, response) => {

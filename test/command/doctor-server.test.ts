@@ -73,7 +73,7 @@ test('a server that only reads is told [postgres]', async (t) => {
 })
 
 if (starts(`${BIN}/postgres`, '--version')) {
-  test('PostgreSQL 15 does all that Berth needs [postgres]', { timeout: 60_000 }, async (t) => {
+  test('PostgreSQL 15 does all that Berth needs [postgres]', { timeout: 300_000 }, async (t) => {
     const url = await startDebian(t)
     const { version, major, lacks } = await askServer(url)
     assert.deepEqual([major, lacks], [15, []], version)

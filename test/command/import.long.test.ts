@@ -42,7 +42,8 @@ processOnBothEngines(
       const importing = launch(t, { ...home, env }, {}, [process.execPath, join(root, 'bin', 'berth.mjs'), ...words])
       while ((await namesOf(side)).length < many) {
         assert.equal(importing.child.exitCode, null, importing.err())
-        await sleep(250)
+        // Each look asks the service that is filled.
+        await sleep(25)
       }
       await importing.kill('SIGKILL')
       assert.ok((await namesOf(side)).length < PROJECTS)

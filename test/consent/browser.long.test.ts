@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { becomes } from '../support/becomes.ts'
 import { givePassword, PASSWORD } from '../support/clients/browser-client.ts'
 import { findChromium, openChromium, openSite, openWindow, type Site } from '../support/clients/chromium.ts'
 import { lacking } from '../support/programs.ts'
@@ -132,7 +133,7 @@ inChromium(
       await page.getByLabel('docs').uncheck()
       await page.getByRole('button', { name: 'Approve' }).click()
       await page.getByRole('alert').getByText('Tick at least one project').click()
-      assert.match(page.url(), /#projects$/)
+      await page.waitForURL(/#projects$/)
       await page.getByLabel('storefront').check()
       await page.getByLabel('docs').check()
       await page.getByRole('button', { name: 'Approve' }).click()
@@ -291,11 +292,11 @@ inChromium("another site's forms, requests and frames move nothing, be it on the
       await page.goto(`http://${host}:${evil.port}/form`)
       await page.getByRole('heading', { name: said }).waitFor()
       await page.goto(`http://${host}:${evil.port}/fetch`)
-      await page.waitForFunction("document.title === 'sent'")
+      await becomes(async () => (await page.title()) === 'sent')
       complaints.length = 0
       await page.goto(`http://${host}:${evil.port}/frame`)
+      await becomes(() => /frame-ancestors/.test(complaints.join()))
       assert.equal(await page.frames()[1]?.getByText('Sentinel').count(), 0)
-      assert.match(complaints.join(), /frame-ancestors/)
     }
     assert.deepEqual(await world.deps.db.read.selectFrom('configuration').selectAll().execute(), [])
     const cookies = await context.cookies()

@@ -23,7 +23,7 @@ const TAKEN: Record<string, { lost: string; take: (file: string) => void }> = {
 
 for (const [name, { lost, take }] of Object.entries(TAKEN)) {
   test(`${name}: the next write is not acknowledged, and the process ends and says why [sqlite]`, {
-    timeout: 20_000,
+    timeout: 300_000,
   }, async (t) => {
     const home = await newHome(t, 'sqlite')
     const running = await start(t, home)

@@ -25,7 +25,7 @@ const LACKS = {
 }
 
 for (const [what, { begin, end, reads }] of Object.entries(LACKS)) {
-  test(`${what} is a 503 until it is over [postgres]`, { timeout: 120_000 }, async (t) => {
+  test(`${what} is a 503 until it is over [postgres]`, { timeout: 300_000 }, async (t) => {
     const { names, url, say } = await openDatabase(t)
     const world = await openWorld('postgres', { DATABASE_URL: url })
     try {

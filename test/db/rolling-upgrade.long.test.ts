@@ -59,6 +59,7 @@ function rollFrom(what: string, commitOf: () => string): void {
       instances[place] = await begin(root, ports[place]!)
       await proxy.say(`set server berth/b${place} state ready`)
       await becomes(async () => (await proxy.say('show stat')).includes(`berth,b${place},`) && proxy.isUp(place))
+      // The load goes on over all instances for a while.
       await sleep(BETWEEN_MS)
     }
     load.stop()
@@ -78,7 +79,7 @@ function rollFrom(what: string, commitOf: () => string): void {
       engine: 'postgres',
       found,
       short: true,
-      patienceMs: 60_000,
+      patienceMs: 240_000,
       after: (end) => t.after(end),
       say,
       hasTime: () => true,
@@ -177,6 +178,7 @@ function startReads(home: Home, address: string): { count(): number; stop(): Pro
       if (written.status !== 200 || read.status !== 200) wrong.push(JSON.stringify([written, read]).slice(0, 500))
       else if (read.body.buildCommand !== buildCommand)
         wrong.push(`read ${read.body.buildCommand} after ${buildCommand}`)
+      // Others ask too.
       await sleep(5)
     }
     await line.say('DELETE', '/v9/projects/read-0-0', token)

@@ -15,7 +15,7 @@ const seen = (answer: { status: number; body: { error?: { code: string } } }) =>
 ]
 
 test('a write that no standby has is not acknowledged, however long the server waits for one [postgres]', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const { url, say } = await startServer(t)
   await say('create database synchronous')

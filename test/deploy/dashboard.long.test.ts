@@ -8,10 +8,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { becomes } from '../support/becomes.ts'
 import { callerAt, credentialsOf, newHome, processOnBothEngines, type Running, start } from '../support/process.ts'
 import { lacking, starts } from '../support/programs.ts'
 import { root } from '../support/root.ts'
+import { freePort } from '../support/servers/free-port.ts'
 import { type Json, metricsIn } from './recipes.ts'
 
 const TOKEN = 'token-of-the-figures-of-this-test'
@@ -63,21 +64,12 @@ async function startPrometheus(t: TestContext, target: string): Promise<string> 
   return `http://127.0.0.1:${port}`
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 /** Waits until it holds; what cannot be asked yet does not. */
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 60_000
-  while (!(await holds().catch(() => false))) {
-    if (Date.now() > end) assert.fail(`not within a minute: ${what}`)
-    await sleep(200)
-  }
+  await becomes(
+    () => holds().catch(() => false),
+    () => what,
+  )
 }
 
 /** Rows of an instant query. Throws what Prometheus says is wrong with it. */

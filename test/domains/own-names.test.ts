@@ -68,7 +68,7 @@ onBothEngines(
   { BERTH_DNS_SERVERS: dns.address, BERTH_PUBLIC_URL: 'https://example.org' },
 )
 
-test('a platform suffix under which others register names ends the start with 78', { timeout: 60_000 }, async (t) => {
+test('a platform suffix under which others register names ends the start with 78', { timeout: 300_000 }, async (t) => {
   const home = await newHome(t, 'sqlite')
   for (const suffix of ['com', 'co.uk', 'github.io', 'unheard-of', 'xn--p1ai', '*.com']) {
     const { code, err } = await ended(t, home, { BERTH_PLATFORM_SUFFIX: suffix })

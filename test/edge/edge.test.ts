@@ -350,7 +350,7 @@ test('the program says where proxies ask; a port that was chosen and is taken en
 })
 
 test('the listener of the database can be stopped while it connects (a bound on time)', {
-  timeout: 10_000,
+  timeout: 300_000,
 }, async (t) => {
   // Somebody who accepts connections and says nothing.
   let connected = false

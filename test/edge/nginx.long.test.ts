@@ -77,6 +77,7 @@ withProgram('nginx', 'nginx', () => {
       await becomes(async () => (await status(ONE)) === 200)
 
       await site.kill('SIGKILL')
+      // What nginx keeps of the sites is older than it may be while the service answers.
       await sleep(2500)
       for (let round = 0; round < 10; round++) {
         assert.equal(await status(ONE), 200)

@@ -23,7 +23,7 @@ const ENDS: Record<string, (setting: Setting) => Promise<{ status: number; text:
 }
 
 for (const [what, end] of Object.entries(ENDS)) {
-  test(`a write of an installation that is under way is waited for when ${what}`, { timeout: 60_000 }, async (t) => {
+  test(`a write of an installation that is under way is waited for when ${what}`, { timeout: 300_000 }, async (t) => {
     const world = await openWorld('postgres')
     t.after(() => world.close())
     const { teamId } = world.credentials
@@ -59,7 +59,7 @@ for (const [what, end] of Object.entries(ENDS)) {
   })
 }
 
-test('a write of an installation waits for an end that is under way', { timeout: 60_000 }, async (t) => {
+test('a write of an installation waits for an end that is under way', { timeout: 300_000 }, async (t) => {
   const world = await openWorld('postgres')
   t.after(() => world.close())
   const { installationId, call } = await makeInstallation(world)

@@ -25,7 +25,7 @@ async function openInstances(engine: Engine, BERTH_DNS_SERVERS: string): Promise
 }
 
 for (const engine of ENGINES) {
-  test(`a domain ticks on the open page when it is proven elsewhere [${engine}]`, { timeout: 120_000 }, async (t) => {
+  test(`a domain ticks on the open page when it is proven elsewhere [${engine}]`, { timeout: 300_000 }, async (t) => {
     if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'domains that tick on an open page'))
     // The browser goes first, so that nothing waits for its connections.
     const browser = await openChromium(chromium)

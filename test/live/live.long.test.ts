@@ -15,7 +15,7 @@ const SEE = (state: string) =>
 
 for (const engine of ENGINES) {
   test(`an open page shows what is written elsewhere (a bound on time) [${engine}]`, {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async (t) => {
     if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'pages that show what others change'))
     const world = await openWorld(engine)
@@ -48,6 +48,7 @@ for (const engine of ENGINES) {
       await page.evaluate(`document.querySelector('main').insertAdjacentHTML('beforeend', '<input id="typing">')`)
       await page.fill('#typing', 'half a sentence')
       await add('THIRD')
+      // The page may not be shown anew. Without something that is typed it would be after a second.
       await new Promise((done) => setTimeout(done, 2500))
       assert.equal(await page.inputValue('#typing'), 'half a sentence')
       assert.ok(!(await textOf()).includes('THIRD'))

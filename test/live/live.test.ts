@@ -229,7 +229,7 @@ onBothEngines('a page that answers a form does not follow, and a page without th
   assert.doesNotMatch((await openClient(world).get('/sign-in')).text, /berth-live/)
 })
 
-test('a page hears of what another instance wrote (a bound on time) [postgres]', { timeout: 60_000 }, async (t) => {
+test('a page hears of what another instance wrote (a bound on time) [postgres]', { timeout: 300_000 }, async (t) => {
   const DATABASE_URL = await newDatabase()
   const one = await openWorld('postgres', { DATABASE_URL })
   const other = await openWorld('postgres', { DATABASE_URL, BERTH_KEYS: join(one.folder, 'keys.json') })

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { launch } from './process-with-log.ts'
 
 test('a reader that goes away stops nothing: the service answers on, counts what it drops, and stops in order', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const { child, address, ready, dropped, ended } = await launch(t, 'pipe')
   await once(child.stdout!, 'data')
@@ -17,7 +17,7 @@ test('a reader that goes away stops nothing: the service answers on, counts what
   assert.deepEqual(await ended, [0, null])
 })
 
-test('a reader that hangs takes no memory without a bound, and holds nobody up', { timeout: 120_000 }, async (t) => {
+test('a reader that hangs takes no memory without a bound, and holds nobody up', { timeout: 300_000 }, async (t) => {
   const { child, address, ready, dropped, ended } = await launch(t, 'pipe')
   child.stdout!.pause()
   await ready()

@@ -198,7 +198,7 @@ processOnBothEngines('at the level that is the default an answered request leave
   assert.equal(await running.kill('SIGTERM'), 0)
   assert.match(running.out(), /"signal":"SIGTERM","msg":"stopping"/)
 })
-test('a full disk under the log stops nothing', { timeout: 60_000 }, async (t) => {
+test('a full disk under the log stops nothing', { timeout: 300_000 }, async (t) => {
   const full = openSync('/dev/full', 'w')
   t.after(() => closeSync(full))
   const { child, address, ready, dropped, ended } = await launch(t, full)
@@ -216,7 +216,7 @@ const FAULTS = {
 
 for (const [kind, code] of Object.entries(FAULTS)) {
   test(`${kind} that nobody catches is logged at level fatal, and the process ends with 1`, {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async (t) => {
     const hook = `data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(code)}})`
     const { child, ready } = await launch(t, 'pipe', { NODE_OPTIONS: `--import "${hook}"` })

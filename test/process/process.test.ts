@@ -11,7 +11,7 @@ import { root } from '../support/root.ts'
 /** Runs the `curl` line of the greeting as a person would: pasted into bash. */
 function paste(out: string): { name: string } {
   const line = /^ {2}(curl .*)$/m.exec(out)?.[1]?.replace('curl ', 'curl -s ') ?? assert.fail(out)
-  return JSON.parse(execFileSync('bash', ['-c', line], { cwd: root, encoding: 'utf8', timeout: 5000 }))
+  return JSON.parse(execFileSync('bash', ['-c', line], { cwd: root, encoding: 'utf8', timeout: 300_000 }))
 }
 
 processOnBothEngines(

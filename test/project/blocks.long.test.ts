@@ -113,7 +113,7 @@ async function typeBlocks(
 }
 
 test('what the pages tell people to type works in order, from a fresh clone in an empty folder', {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-blocks-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))

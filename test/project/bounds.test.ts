@@ -1,4 +1,4 @@
-/** `npm test` asserts nothing about how long something takes: a busy machine would fail it. docs/testing.md. */
+/** No test but the attacks asserts how long something takes, or is given up soon: a busy machine would fail it. docs/testing.md. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { root } from '../support/root.ts'
 
 const files = globSync('test/**/*.test.ts', { cwd: root })
-  .filter((path) => !/^test.(attacks|clients|faults)|\.long\.test\.ts$/.test(path))
+  .filter((path) => !/^test.(attacks|clients|faults)/.test(path))
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
 const CLOCK = String.raw`(?:performance|Date)\.now\(\)`
@@ -23,7 +23,7 @@ function measured(text: string): string[] {
   return text.split('\n').filter((line) => asserts.test(line))
 }
 
-test('no test of `npm test` asserts how long something takes', () => {
+test('no test asserts how long something takes', () => {
   assert.ok(files.length > 150)
   const found = files.flatMap(({ path, text }) => measured(text).map((line) => `${path}: ${line.trim()}`))
   assert.deepEqual(found, [], 'say `within` of test/support/bound.ts')
@@ -32,6 +32,19 @@ test('no test of `npm test` asserts how long something takes', () => {
     1,
   )
   assert.equal(measured('ASSERT(Date.now() - before < 1500)'.replace('ASSERT', 'assert.ok')).length, 1)
+})
+
+/** Milliseconds after which a test is given up. */
+const GIVEN_UP = /\btimeout: ([\d_]+)/g
+const LEAST_MS = 300_000
+
+test('a test that hangs is given up after five minutes at the soonest', () => {
+  const soon = files.flatMap(({ path, text }) =>
+    [...text.matchAll(GIVEN_UP)]
+      .filter(([, ms]) => Number(ms!.replaceAll('_', '')) < LEAST_MS)
+      .map(([said]) => `${path}: ${said}`),
+  )
+  assert.deepEqual(soon, [])
 })
 
 const FIXED_WAIT = /^\s*await (?:sleep\(|new Promise\(\(\w+\) => setTimeout\()/

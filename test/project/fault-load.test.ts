@@ -12,7 +12,7 @@ import { openLedger } from '../faults/ledger.ts'
 import { startLoad } from '../faults/load.ts'
 
 test('an answer that nobody expects stops the load, and is heard by whoever waits for it', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-load-'))
   t.after(() => rmSync(folder, { recursive: true }))

@@ -33,7 +33,7 @@ processOnBothEngines(
   },
 )
 
-test('dev starts the service and fills it, and a signal ends both', { timeout: 180_000 }, async (t: TestContext) => {
+test('dev starts the service and fills it, and a signal ends both', { timeout: 300_000 }, async (t: TestContext) => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-dev-'))
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const env = { BERTH_DATA: folder, PORT: String(await freePort()), BERTH_EDGE_PORT: 'off' }

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { becomes } from '../support/becomes.ts'
 import { credentialsOf, type Home, newHome, processOnBothEngines, type Running, start } from '../support/process.ts'
 import type { Engine } from '../support/world.ts'
 
@@ -54,11 +55,12 @@ async function besides(home: Home, engine: Engine, ...statements: string[]): Pro
   }
 }
 
-/** The database itself notes every name that is mapped, in the transaction that maps it. PostgreSQL takes its time for it, so that a kill comes half-way. */
+/** The database itself notes every name that is mapped, in the transaction that maps it. It takes its time for it, so that a kill comes half-way. */
 const COUNTING: Record<Engine, string[]> = {
   sqlite: [
     'create table mapped (name text)',
-    'create trigger count_mapped after update on alias begin insert into mapped values (new.name); end',
+    'create view slow as with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 10000) select count(*) as many from numbers',
+    'create trigger count_mapped after update on alias begin insert into mapped select new.name from slow where many > 0; end',
   ],
   postgres: [
     'create table mapped (name text)',
@@ -111,7 +113,7 @@ processOnBothEngines(
     const status = async () => (await speak(running, token, 'GET', '/v9/projects/web')).lastAliasRequest.jobStatus
     // The oldest domains are mapped first: once this one is, the work has begun and is far from its end.
     const early = async () => (await speak(running, token, 'GET', '/v4/aliases/l0.apps.example.net')).deploymentId
-    while ((await early()) !== second) await sleep(1)
+    await becomes(async () => (await early()) === second)
     await running.kill('SIGKILL')
     const before = await countOf(home, engine, 'completed')
     assert.ok(before > 0 && before < domains, `half-way: ${before} of ${domains}`)
@@ -127,7 +129,7 @@ processOnBothEngines(
     running = await start(t, home, env)
     // Where several instances share a store, both go on with it at once.
     const other = engine === 'postgres' ? await start(t, home, env) : undefined
-    while (!['succeeded', 'failed'].includes(await status())) await sleep(20)
+    await becomes(async () => ['succeeded', 'failed'].includes(await status()))
     assert.equal(await status(), 'failed')
     const { aliases } = await speak(running, token, 'GET', `/v1/projects/${id}/promote/aliases?failedOnly=true`)
     assert.equal(aliases.length, UNVERIFIED)

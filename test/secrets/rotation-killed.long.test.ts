@@ -11,7 +11,7 @@ import { ENGINES, newDatabase, type World } from '../support/world.ts'
 import { everyValueOpens, fill, KEYS } from './rotation-world.ts'
 
 for (const engine of ENGINES) {
-  test(`a rotation killed at random moments loses no value [${engine}]`, { timeout: 180_000 }, async (t) => {
+  test(`a rotation killed at random moments loses no value [${engine}]`, { timeout: 300_000 }, async (t) => {
     const KILLS = rounds(2, 10)
     const COUNT = 250
     const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
@@ -29,6 +29,7 @@ for (const engine of ENGINES) {
         () => 'done',
         () => 'cut short',
       )
+      // The kill comes at a random moment of the rotation.
       await new Promise((resolve) => setTimeout(resolve, Math.random() * wholeMs))
       child.process.kill('SIGKILL')
       if ((await rotation) === 'cut short') cutShort++

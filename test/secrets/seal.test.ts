@@ -230,7 +230,7 @@ test('a service whose keyring does not fit ends with 1 and one line that says wh
   const other = { keys: [{ id: 'rk_other', key: newKeyBytes().toString('base64') }] }
   const env = { PATH: process.env.PATH, BERTH_DATA: world.folder, PORT: '0', BERTH_KEYS: JSON.stringify(other) }
   const program = join(root, 'bin', 'berth.mjs')
-  const { status, stderr, stdout } = spawnSync(process.execPath, [program], { env, encoding: 'utf8', timeout: 20_000 })
+  const { status, stderr, stdout } = spawnSync(process.execPath, [program], { env, encoding: 'utf8', timeout: 300_000 })
   assert.equal(status, 1)
   assert.match(stderr, new RegExp(`^berth: the keyring BERTH_KEYS lacks the key ${id}, .*backup.*\\n$`))
   assert.equal((stdout + stderr).includes(other.keys[0]!.key), false)

@@ -7,7 +7,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import { credentialsOf, newHome, type Running, start } from '../support/process.ts'
 import { noCertificates, openCertificates } from '../support/servers/certificates.ts'
 
-export const about = { skip: noCertificates, timeout: 90_000 }
+export const about = { skip: noCertificates, timeout: 300_000 }
 
 export async function openSecure(t: TestContext, env: Record<string, string> = {}) {
   const certificates = openCertificates(t)

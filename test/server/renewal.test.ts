@@ -14,7 +14,7 @@ import { isOfTls, keepSecure, readPair, secureOptions } from '../../src/server/t
 import { becomes } from '../support/becomes.ts'
 import { type Made as CertificateFiles, noCertificates, openCertificates } from '../support/servers/certificates.ts'
 
-const about = { skip: noCertificates, timeout: 60_000 }
+const about = { skip: noCertificates, timeout: 300_000 }
 
 /** A server over the files `cert` and `key`, and what it logs. `put` writes other files in their place. */
 async function openServer(t: TestContext, first: CertificateFiles, folder: string) {

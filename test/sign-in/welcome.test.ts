@@ -128,7 +128,7 @@ processOnBothEngines('berth welcome prints the link until it was used', async (t
   assert.equal(elsewhere.code, 1)
 })
 
-test('on a terminal the start prints the link', { timeout: 60_000 }, async (t) => {
+test('on a terminal the start prints the link', { timeout: 300_000 }, async (t) => {
   if (!starts('script', '--version')) return t.skip(lacking('script', 'bsdutils', 'what a start prints on a terminal'))
   const home = await newHome(t, 'sqlite')
   const words = ['script', '--quiet', '--flush', '--command', `${process.execPath} ${root}/bin/berth.mjs`, '/dev/null']

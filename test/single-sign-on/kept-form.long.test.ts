@@ -12,7 +12,7 @@ const SECRET = 'typed "& <kept>"'
 
 for (const engine of ENGINES) {
   test(`a form is kept over a sign-in, and over a proof, by the provider [${engine}]`, {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async (t) => {
     if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'forms that are kept over a provider'))
     // The browser goes first, so that nothing waits for its connections.

@@ -10,7 +10,7 @@ import type { Answer, BodyOf, Method, ReplyTo } from './call.ts'
 import { root } from './root.ts'
 import { ENGINES, type Engine, newDatabase } from './world.ts'
 
-/** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, 60 s unless it says: how long it takes is measured elsewhere (docs/bench.md). */
+/** Who ends what is started: a test, or a run of faults. `patienceMs`: how long a start is waited for, four minutes unless it says: how long it takes is measured elsewhere (docs/bench.md). */
 export type Owner = { after(run: () => void): void; patienceMs?: number }
 /** `cwd`: where the program is started; the repository where it is not said. */
 export type Home = { folder: string; env: Record<string, string>; cwd?: string }
@@ -82,7 +82,7 @@ export async function start(
       if (found && running.out().includes('/docs')) resolve(found[1]!)
     }
     running.child.stdout?.on('data', look)
-    const { patienceMs = 60_000 } = t
+    const { patienceMs = 240_000 } = t
     setTimeout(() => reject(new Error(`did not listen in ${patienceMs} ms: ${running.out()}`)), patienceMs).unref()
     running.child.on('close', () => reject(new Error(`ended: ${running.out()}\n${running.err()}`)))
   })
@@ -163,7 +163,7 @@ export async function allNames(running: Running, token: string): Promise<Set<str
 export function processOnBothEngines(
   name: string,
   run: (t: TestContext, engine: Engine) => Promise<void>,
-  timeout = 180_000,
+  timeout = 300_000,
 ): void {
   for (const engine of ENGINES) test(`${name} [${engine}]`, { timeout }, (t) => run(t, engine))
 }

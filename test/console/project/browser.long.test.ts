@@ -1,6 +1,7 @@
 /** The pages of a project in a real Chromium: axe finds nothing, nothing is wider than the window, and the browser has nothing to complain about. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { becomes } from '../../support/becomes.ts'
 import { givePassword } from '../../support/clients/browser-client.ts'
 import { findChromium, look, openChromium, openWindow, signInTo } from '../../support/clients/chromium.ts'
 import { lacking } from '../../support/programs.ts'
@@ -123,7 +124,7 @@ test('a file that is dropped becomes the text, and one that is too large does no
     assert.match(await page.evaluate<string>(`document.getElementById('text').validationMessage`), /larger than 1 MiB/)
     await page.evaluate(DROPPED(`'A=1\\nB="two words"\\n'`))
     // The file is read a moment later. The page's policy lets nobody wait in it by text.
-    for (let tries = 0; tries < 250 && (await page.inputValue('#text')) === ''; tries++) await page.waitForTimeout(20)
+    await becomes(async () => (await page.inputValue('#text')) !== '')
     assert.equal(await page.inputValue('#text'), 'A=1\nB="two words"\n')
     await page.click('button[value=plan]')
     await page.click('button[value=apply]')

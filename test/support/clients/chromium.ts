@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { PATIENCE_MS } from '../becomes.ts'
 import { PASSWORD } from './browser-client.ts'
 
 /** Where Chromium is; undefined on a machine without it. */
@@ -28,7 +29,7 @@ export async function openWindow(browser: Browser, width: number, script = false
     javaScriptEnabled: script,
     locale: 'en-GB',
   })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   const complaints: string[] = []
   const asked = new Set<string>()

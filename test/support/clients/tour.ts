@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import type { Browser, BrowserContext, Locator, Page, Response } from 'playwright-core'
+import { becomes, PATIENCE_MS } from '../becomes.ts'
 
 const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')))`
 /**
@@ -26,6 +27,15 @@ const COUNT_SHIFTS = `{
     stands: () => since !== Infinity && document.readyState === 'complete',
     told: () => { keep(observer.takeRecords()); return shifts.filter((one) => one.startTime >= since).map(({ value, sources }) => ({ value, moved: sources.map(({ node }) => node?.outerHTML?.slice(0, 100)).join(' | ') })) },
   }
+}`
+/**
+ * Notes that the page goes on. Turbo calls a form busy until its answer begins, and shows what was answered a moment later. A page that is
+ * left by a load stays until the next one is there. Nothing else tells either.
+ */
+const NOTE_SENDING = `{
+  document.addEventListener('turbo:submit-start', () => { window.berthSends = true })
+  document.addEventListener('turbo:render', () => { window.berthSends = false })
+  window.addEventListener('beforeunload', () => { window.berthSends = true })
 }`
 /** What comes late, such as an image or a script, has come by then. */
 const STANDS_MS = 300
@@ -82,19 +92,18 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
     ignoreHTTPSErrors: true,
     locale: 'en-GB',
   })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(PATIENCE_MS)
   await context.addInitScript(COUNT_SHIFTS)
+  await context.addInitScript(NOTE_SENDING)
   const page = await context.newPage()
   const reading = keepSent(context, page, origin, kept)
   const settle = async (act: () => Promise<unknown>) => {
     const before = kept.sent.length
-    await act()
-    await page.waitForLoadState('load')
-    for (let tries = 0; tries < 200 && kept.sent.length === before; tries++) await page.waitForTimeout(25)
+    // Without script every page is loaded. Until then the former one still looks whole.
+    await Promise.all([options.script ? undefined : page.waitForEvent('load'), act()])
+    await becomes(() => kept.sent.length > before)
     await Promise.all(reading)
-    await page.waitForLoadState('load')
-    // Turbo shows what it fetched a moment later, and says so.
-    for (let tries = 0; options.script && tries < 200 && (await isBusy(page)); tries++) await page.waitForTimeout(25)
+    if (options.script) await becomes(async () => !(await isBusy(page)))
   }
   return {
     origin,
@@ -129,10 +138,14 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
   }
 }
 
-/** Whether Turbo waits for an answer. A page that goes meanwhile is busy too. `waitForFunction` would need `unsafe-eval`. */
+/**
+ * Whether the page waits for an answer, or has it and does not show it yet. A page that goes meanwhile is busy too. `waitForFunction` would
+ * need `unsafe-eval`.
+ */
 async function isBusy(page: Page): Promise<boolean> {
-  const busy = page.evaluate<boolean>("document.querySelector('html[aria-busy], form[aria-busy]') !== null")
-  return busy.catch(() => true)
+  const busy =
+    "window.berthSends || document.readyState !== 'complete' || document.querySelector('[aria-busy=true]') !== null"
+  return page.evaluate<boolean>(busy).catch(() => true)
 }
 
 /** Keeps every page that the service sent to the window, whether it was loaded or fetched by Turbo. */
@@ -157,10 +170,7 @@ function keepSent(context: BrowserContext, page: Page, origin: string, { sent, c
 
 /** Nothing has moved on the page since it is there. */
 async function mustStandStill(page: Page, name: string): Promise<void> {
-  for (let tries = 0; !(await page.evaluate<boolean>('berthShifts.stands()')); tries++) {
-    assert.ok(tries < 200, `${name} is there after 5 s`)
-    await page.waitForTimeout(25)
-  }
+  await becomes(() => page.evaluate<boolean>('berthShifts.stands()'))
   await page.waitForTimeout(STANDS_MS)
   const shifts = await page.evaluate<{ value: number; moved: string }[]>('berthShifts.told()')
   const sum = shifts.reduce((total, { value }) => total + value, 0)

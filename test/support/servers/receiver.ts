@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
+import { becomes } from '../becomes.ts'
 import type { Owner } from '../process.ts'
 import type { World } from '../world.ts'
 
@@ -23,7 +24,7 @@ export type Receiver = {
   /** How it answers from now on; 200 until told. */
   answer(how: Answering): void
   /** Waits until it got so many. */
-  until(count: number, withinMs?: number): Promise<void>
+  until(count: number): Promise<void>
   close(): void
 }
 
@@ -62,12 +63,11 @@ export async function receiver(t: Owner, path = '/hook'): Promise<Receiver> {
     answer(next) {
       how = next
     },
-    async until(count, withinMs = 15_000) {
-      const end = Date.now() + withinMs
-      while (got.length < count) {
-        if (Date.now() > end) throw new Error(`${got.length} of ${count} arrived within ${withinMs} ms`)
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
+    async until(count) {
+      await becomes(
+        () => got.length >= count,
+        () => `${got.length} of ${count} arrived`,
+      )
     },
     close,
   }
