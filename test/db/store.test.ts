@@ -11,8 +11,9 @@ import { ENGINES, type Engine, onBothEngines, openWorld, type World } from '../s
 
 const fact = (name: string) => ({ name, value: 'x' })
 
-onBothEngines('of jobs that commit together, one that throws is undone alone', async ({ deps }) => {
-  const jobs = Array.from({ length: 60 }, (_, at) =>
+onBothEngines('of jobs that commit together, one that throws is undone alone', async ({ deps, engine }) => {
+  // PostgreSQL commits them apart. With more of them than there are connections, one that waits two seconds for its own is refused.
+  const jobs = Array.from({ length: engine === 'sqlite' ? 60 : 12 }, (_, at) =>
     deps.db.write(async (tx) => {
       await tx
         .insertInto('fact')

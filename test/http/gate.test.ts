@@ -1,6 +1,6 @@
 /** Who runs and who waits: accounts take turns, few of one run at once, and who waits for long is told. docs/limits.md. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { groupCommit, type Writer } from '../../src/db/sqlite/group-commit.ts'
 import { openFairQueue } from '../../src/fair-queue.ts'
@@ -10,9 +10,16 @@ import { openSemaphore } from '../../src/semaphore.ts'
 import { becomes } from '../support/becomes.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
-/** Keeps this turn of the event loop busy. */
-function busy(ms: number): void {
-  for (const began = performance.now(); performance.now() - began < ms; );
+/**
+ * Lets the clock stand still for a test, and gives what keeps this iteration of the event loop busy for some ms: on a machine that is busy
+ * itself, an iteration takes longer than what runs in it.
+ */
+function openTime(t: TestContext): (ms: number) => void {
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+  return (ms) => {
+    now += ms
+  }
 }
 
 const turns = async (count: number) => {
@@ -50,7 +57,8 @@ test('a semaphore gives no slot past those of the owner that wait, and leaves no
   assert.equal(timers(), before)
 })
 
-test('so many of an account run at once, the others wait, and 257th of them is refused', async () => {
+test('so many of an account run at once, the others wait, and 257th of them is refused', async (t) => {
+  openTime(t)
   const gate = openGate({ mostOfOne: 2 })
   await nextTurn()
   assert.deepEqual([gate.enter('a'), gate.enter('a')], [undefined, undefined])
@@ -72,7 +80,8 @@ test('so many of an account run at once, the others wait, and 257th of them is r
   await Promise.all(waiting)
 })
 
-test('after a long turn all wait for the next, in which accounts take turns', async () => {
+test('after a long turn all wait for the next, in which accounts take turns', async (t) => {
+  const busy = openTime(t)
   const gate = openGate({ mostOfOne: 1000 })
   await nextTurn()
   gate.enter('a')
@@ -180,7 +189,8 @@ function openWriter() {
   return { writer, said }
 }
 
-test("writes take turns by account, and a long group is committed before the next one's", async () => {
+test("writes take turns by account, and a long group is committed before the next one's", async (t) => {
+  const busy = openTime(t)
   const { writer, said } = openWriter()
   const write = groupCommit(writer, 256, { onDone: () => {}, onFailed: () => {} })
   const job = (owner: string, ms: number) =>
@@ -196,14 +206,16 @@ test("writes take turns by account, and a long group is committed before the nex
   assert.ok(verbs.length >= 4, said.join())
 })
 
-test('short writes share one commit, up to the limit', async () => {
+test('short writes share one commit, up to the limit', async (t) => {
+  openTime(t)
   const { writer, said } = openWriter()
   const write = groupCommit(writer, 3, { onDone: () => {}, onFailed: () => {} })
   await Promise.all(Array.from({ length: 4 }, (_, at) => write(async () => void said.push(String(at)), 'a')))
   assert.deepEqual(said, ['BEGIN IMMEDIATE', '0', '1', '2', 'COMMIT', 'BEGIN IMMEDIATE', '3', 'COMMIT'])
 })
 
-test('what waits comes in one after another, and where each fills an iteration of the event loop, one in each', async () => {
+test('what waits comes in one after another, and where each fills an iteration of the event loop, one in each', async (t) => {
+  const busy = openTime(t)
   const gate = openGate({ mostOfOne: 1000 })
   await nextTurn()
   gate.enter('a')
@@ -225,7 +237,8 @@ test('what waits comes in one after another, and where each fills an iteration o
   assert.equal(new Set(seen).size, 6, `in the iterations ${seen}`)
 })
 
-test('how many lists, bulk writes and requests run at once, of one account and of all', async () => {
+test('how many lists, bulk writes and requests run at once, of one account and of all', async (t) => {
+  openTime(t)
   const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
   for (const [engine, most] of [
     ['sqlite', { all: 64, lists: 1, ofAll: 2 }],
