@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { becomes } from '../support/becomes.ts'
 import { cutConnections } from '../support/stores/cut-connections.ts'
 import { newDatabase, openWorld } from '../support/world.ts'
 
@@ -80,6 +81,34 @@ test('a standby is not read from: what was acknowledged may not have reached it 
   } finally {
     await world.close()
   }
+})
+
+test('a connection whose check takes longer than somebody waits for it is given back [postgres]', async (t) => {
+  const url = await newDatabase()
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.after(() => client.end())
+  const world = await openWorld('postgres', { DATABASE_URL: url })
+  const ask = () => world.deps.db.write((tx) => tx.selectFrom('project').select('id').execute())
+  await ask()
+  // What a server says that is very busy, to connections that are made from now on.
+  await client.query(`create function pg_is_in_recovery() returns boolean language plpgsql as
+    $$ begin perform pg_sleep(2.5); return false; end $$`)
+  await client.query(`alter database ${new URL(url).pathname.slice(1)} set search_path = public, pg_catalog`)
+  const ends = await Promise.allSettled([ask(), ask(), ask()])
+  assert.deepEqual(
+    ends.filter(({ status }) => status === 'rejected').map((end) => (end as PromiseRejectedResult).reason.message),
+    Array(2).fill('timeout exceeded when trying to connect'),
+  )
+  let isClosed = false
+  const closing = world.close().then(() => {
+    isClosed = true
+  })
+  await becomes(
+    () => isClosed,
+    () => 'the service waits for connections that nobody has',
+  )
+  await closing
 })
 
 /** A database with a login of its own, and a way to speak to the server past the service, whose connections then end. */

@@ -100,7 +100,8 @@ function openPool(config: pg.PoolConfig, onLost: (error: Error) => void): pg.Poo
     max: 20,
     // An idle service is still seen by whoever would restore over it.
     min: 1,
-    verify: (client, done) => void mustLead(client).then(() => done(), done),
+    // Not by `verify`: a connection is never given back there when whoever waited for it has given up meanwhile.
+    onConnect: mustLead,
   })
   // Without a listener on pool and client, the first restart of the server would end this process.
   pool.on('error', onLost)
