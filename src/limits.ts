@@ -22,6 +22,7 @@ export const LIMITS = {
       'getDomainProjectDomains',
       'getProjectDomainByName',
       'getDomainConfig',
+      'getProjectDomainAnswers',
       'getDomains',
       'getDomain',
       'getDomainVerificationRecord',

@@ -9,6 +9,7 @@ import { deploymentScreens } from './project/deployments.ts'
 import { domainScreens } from './project/domain.ts'
 import { domainListScreens } from './project/domains.ts'
 import { projectListScreens } from './project/list.ts'
+import { nameServerScreens } from './project/name-servers.ts'
 import { projectScreens } from './project/overview.ts'
 import { promotionScreens } from './project/promotion.ts'
 import { settingsScreens } from './project/settings.ts'
@@ -41,6 +42,7 @@ export const CONSOLE: readonly Screen[] = [
   ...compareScreens,
   ...domainListScreens,
   ...domainScreens,
+  ...nameServerScreens,
   ...deploymentScreens,
   ...promotionScreens,
   ...settingsScreens,

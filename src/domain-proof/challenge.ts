@@ -52,6 +52,16 @@ export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<s
   refuse('txt_record_mismatch', message, payload)
 }
 
+/** What the records of one name server say of a claim. `seen`: what is there in the place of the challenge, quoted as in a refusal. */
+export function judgeRecords(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings) {
+  if (records === undefined) return { state: 'no-answer' as const, seen: null }
+  const { value } = challengeOf(domain, settings)
+  if (records.some((record) => isSame(record, value))) return { state: 'found' as const, seen: null }
+  const about = records.filter((record) => !isForAnotherName(record, domain.name, settings))
+  if (about.length === 0) return { state: 'missing' as const, seen: null }
+  return { state: 'other' as const, seen: quoteRecords(about) }
+}
+
 /** In constant time, whatever the lengths. */
 function isSame(record: string, value: string): boolean {
   return timingSafeEqual(hash('sha256', record, 'buffer'), hash('sha256', value, 'buffer'))

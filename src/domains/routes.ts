@@ -3,6 +3,7 @@ import { route } from '../http/route.ts'
 import { findProject } from '../model/project.ts'
 import { Type } from '../schema/builder.ts'
 import { addAlias, removeAlias } from './alias.ts'
+import { answersRoute } from './answers.ts'
 import {
   ADD_REFUSALS,
   addDomain,
@@ -139,6 +140,7 @@ export const domainRoutes = [
     status: 200,
     reply: ProjectDomain,
   }),
+  answersRoute,
   route({
     method: 'POST',
     path: '/v1/projects/:idOrName/domains/:domain/move',

@@ -118,6 +118,17 @@ export const DomainConfig = Type.Object({
 })
 export type DomainConfig = Static<typeof DomainConfig>
 
+export const DomainAnswers = Type.Object({
+  nameServers: Type.Array(
+    Type.Object({
+      state: OneOf('found', 'missing', 'other', 'no-answer'),
+      seen: Nullable(Type.String({ description: 'what is there instead of the record, cut to 100 characters' })),
+    }),
+    { description: 'the first 4 in their order, each asked by itself; empty for a domain that is verified' },
+  ),
+})
+export type DomainAnswers = Static<typeof DomainAnswers>
+
 /** Makes the answer from a row. */
 export function showDomain(row: Row<'project_domain'>, settings: DomainSettings): ProjectDomain {
   return {

@@ -52,6 +52,7 @@ const ORACLE: Record<string, Needs> = {
   addProjectDomain: DOMAIN_WRITE,
   getProjectDomains: PROJECT_READ,
   getProjectDomain: PROJECT_READ,
+  getProjectDomainAnswers: PROJECT_READ,
   updateProjectDomain: DOMAIN_WRITE,
   removeProjectDomain: DOMAIN_WRITE,
   verifyProjectDomain: DOMAIN_WRITE,

@@ -130,7 +130,7 @@ ${verification.map(({ type, domain: at, value }) => recordFacts(type, at, value)
 <li><h3>Point the domain here${leading.length > 1 && ': make one of these records'}${leading.length === 1 && ': make this record'}</h3>
 ${leading.length > 0 ? leading.map(([type, value]) => recordFacts(type, name, value)) : html`<p>The operator of this service has not said where its edge is. Ask them which address the domain should lead to.</p>`}</li>
 <li><h3>Verify</h3>
-<p>The first record is looked up at once. A new record may take some minutes to be seen.</p>
+<p>The first record is looked up at once. A new record may take some minutes to be seen. <a href="${path}/answers">See what each name server says</a></p>
 ${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
 }
 
