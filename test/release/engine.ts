@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { starts, WITH_SBIN } from '../support/programs.ts'
+import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
 
 const ENV = { PATH: WITH_SBIN, HOME: '/nonexistent' }
 /** What a process needs a network or control groups of its own for. It shares those of the machine. */
@@ -11,9 +11,10 @@ const OF_THE_MACHINE = ['/sys', '/sys/fs/cgroup']
 
 type Process = { args: string[]; env: string[]; user: { uid: number; gid: number }; cwd: string }
 
-/** Whether this machine has the programs, and lets runc run one of its own programs. */
-export function hasEngine(): boolean {
-  if (!starts('buildah', '--version') || !starts('runc', '--version')) return false
+/** Why no engine runs here; undefined where one does. A machine may not let runc run anything, whoever asks. Throws as `lacking` does. */
+export function whyNoEngine(): string | undefined {
+  if (!starts('buildah', '--version') || !starts('runc', '--version'))
+    return lacking('buildah with runc', 'buildah runc', 'who else runs the image')
   const folder = mkdtempSync(join(tmpdir(), 'berth-engine-'))
   try {
     const root = join(folder, 'root')
@@ -25,7 +26,10 @@ export function hasEngine(): boolean {
       ['/usr', '/lib', '/lib64'].map((path) => bound(path, path, 'ro')),
       process,
     )
-    return spawnSync(program!, words, { env: ENV }).status === 0
+    if (spawnSync(program!, words, { env: ENV }).status === 0) return undefined
+    const why = 'runc may not run a program here, so nothing is known of who else runs the image'
+    console.error(`\n*** SKIPPED: ${why} ***\n`)
+    return why
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -23,7 +23,7 @@ import { credentialsOf, start } from '../support/process.ts'
 import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
 import { root } from '../support/root.ts'
 import { mustDoItsJob, SOURCE, VERSION } from './artefacts.ts'
-import { hasEngine, prepareImage } from './engine.ts'
+import { prepareImage, whyNoEngine } from './engine.ts'
 
 const NOWHERE = { PATH: '/nonexistent' }
 const OWNER = 65_532
@@ -144,8 +144,8 @@ test('the image does its job as a user who is nobody, with nothing to write to b
   await mustDoItsJob(t, { words, folder, env: { ...env, HOST: '127.0.0.1' }, seen, look: mustBeConfined })
 })
 
-const engine =
-  x64.skip || hasEngine() ? x64 : { skip: lacking('buildah with runc', 'buildah runc', 'who else runs the image') }
+const noEngine = x64.skip ? undefined : whyNoEngine()
+const engine = noEngine === undefined ? x64 : { skip: noEngine }
 
 test(
   'other programs open the image and run it as it says: of nobody, with nothing to write to but /data',
