@@ -3,7 +3,7 @@
  * passwords are left out: each takes one argon2id, whose time hides all else. docs/threats.md: What time tells.
  */
 import { randomBytes } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { randomText } from '../../src/ids.ts'
 import { openAuthenticator, optionsIn } from '../support/clients/authenticator.ts'
 import { type Client, openClient, signedIn } from '../support/clients/browser-client.ts'
@@ -16,12 +16,12 @@ import { type Kind, many, mustNotTell } from './paired.ts'
 /** A query more takes longer than the least. */
 const FINENESS = { pairs: 1600, leastUs: 20, controlUs: 150 }
 const ORIGIN = 'https://berth.example'
-const standIn = await startStandIn()
-after(() => standIn.close())
 
 // On SQLite alone: PostgreSQL is another process, and on a busy machine its noise hides what takes less than some milliseconds.
 if (FULL)
-  test('the time of an answer tells nothing about links, codes, passkeys and answers of a provider that are nearly right', async () => {
+  test('the time of an answer tells nothing about links, codes, passkeys and answers of a provider that are nearly right', async (t) => {
+    const standIn = await startStandIn()
+    t.after(() => standIn.close())
     const world = await openWorld('sqlite', { ...standIn.settings, BERTH_PUBLIC_URL: ORIGIN })
     world.deps.log.level = 'silent'
     try {
