@@ -1,5 +1,5 @@
 /** What forms of the console have beside `field`: texts of several lines, choices, tables, and a text to copy. */
-import { escapeText, type Html, html } from '../pages/html.ts'
+import { escapeText, type Html, html, markupOf } from '../pages/html.ts'
 import { type FieldOptions, faultBeside, labelled, type Refused } from './action.ts'
 
 /** A value that a form sends, and the words for it. */
@@ -114,9 +114,9 @@ ${rows.map((row) => labelCells(row, shown))}
 /** A row whose cells carry the names of their columns. Text in markup is escaped, so what looks like a cell is one. */
 function labelCells({ markup }: Html, headers: readonly string[]): Html {
   let at = 0
-  return {
-    markup: markup.replaceAll(/<t[dh](?=[ >])/g, (cell) => `${cell} data-label="${escapeText(headers[at++] ?? '')}"`),
-  }
+  return markupOf(
+    markup.replaceAll(/<t[dh](?=[ >])/g, (cell) => `${cell} data-label="${escapeText(headers[at++] ?? '')}"`),
+  )
 }
 
 /** A text to be copied: one click or tap chooses all of it. With script a button beside it copies. `what`: what the button says that it copies. */

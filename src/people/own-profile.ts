@@ -26,8 +26,8 @@ export async function changeProfile(ctx: PersonCtx, { name, username }: { name: 
 }
 
 /**
- * Mails a link to the new address: the address is the person's once they open it, signed in, within 24 hours. An earlier link ends. Refuses:
- * missing_permission 403 (no mail server is set), rate_limited 429 (10 in an hour).
+ * Mails a link to the new address: the address is the person's once they open it, signed in, within 24 hours. An earlier link ends. The
+ * address of now hears of it at once: with a stolen session somebody else may have asked. Refuses: missing_permission 403 (no mail server is set), rate_limited 429 (10 in an hour).
  */
 export async function askForEmail(ctx: PersonCtx, typed: string): Promise<void> {
   const email = typed.toLowerCase()
@@ -46,6 +46,13 @@ export async function askForEmail(ctx: PersonCtx, typed: string): Promise<void> 
     asked: true,
     subject: 'Confirm your email',
     text: `Hello ${username},\n\nopen this link within 24 hours, signed in, to make this address the email of your account:\n\n${ctx.deps.origin()}/console/account/email?link=${secret}\n\nYou did not ask for this? Then do nothing: without the link nothing changes.\n`,
+  })
+  const now = await ctx.db.selectFrom('account').select('email').where('id', '=', userId).executeTakeFirstOrThrow()
+  if (now.email === null || now.email === email) return
+  await queueMail(ctx, {
+    recipient: now.email,
+    subject: 'Another email was asked for',
+    text: `Hello ${username},\n\nsomebody who is signed in as you asked to make ${email} the email of your account. A link that went there does it.\n\nYou did not ask for this? Then somebody else is signed in as you. Change your password now, which ends every other session: ${ctx.deps.origin()}/console/account/security\n`,
   })
 }
 

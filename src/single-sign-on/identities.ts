@@ -175,7 +175,37 @@ export async function useIdentityLink(ctx: OperatorCtx, secret: string): Promise
     .executeTakeFirst()
   if (used === undefined) refuse('identity_link_spent')
   await bindIdentity(ctx, link.userId, link)
+  await tellOfIdentity(ctx, link)
   return link
+}
+
+/** A new way in is told to the person: with a stolen session somebody else may have made it theirs. */
+async function tellOfIdentity(ctx: OperatorCtx, { userId, username, issuer }: IdentityLink): Promise<void> {
+  const { email } = await ctx.db
+    .selectFrom('account')
+    .select('email')
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  if (email === null) return
+  const { host } = new URL(issuer)
+  await queueMail(ctx, {
+    recipient: email,
+    subject: `You sign in by ${host} from now on`,
+    text: `Hello ${username},\n\nyour account is tied to ${host}: whoever ${host} says you are signs in as you. Your page says so too: ${ctx.deps.origin()}/console/account/security\n\nYou did not do this? Then tell whoever runs this service: they remove it.\n`,
+  })
+}
+
+/** The provider by which a person signs in, and since when it vouched last; undefined: by none. */
+export async function identityOf(
+  { db }: Pick<OperatorCtx, 'db'>,
+  userId: string,
+): Promise<{ host: string; checkedAt: number } | undefined> {
+  const row = await db
+    .selectFrom('identity')
+    .select(['issuer', 'checked_at'])
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row && { host: new URL(row.issuer).host, checkedAt: row.checked_at }
 }
 
 /** Sweep: links that are too old to be used. */

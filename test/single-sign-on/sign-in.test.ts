@@ -136,6 +136,12 @@ onBothEngines(
     const link = pathOf(/http:\/\/\S+/.exec(letter.body_text)![0])
     assert.match((await client.get(link)).text, /<strong>dora<\/strong>/)
     const used = await Promise.all([client.post(link), client.post(link), client.post(link)])
+    const told = (await lettersOf(world)).filter(({ subject }) => /^You sign in by 127\.0\.0\.1/.test(subject))
+    assert.deepEqual(
+      told.map(({ recipient }) => recipient),
+      ['dora@example.com'],
+      'the person hears of the new way in, once',
+    )
     assert.deepEqual(used.map(({ status }) => status).sort(), [303, 404, 404])
     assert.equal((await signInBy(provider, client, 'dora')).location, '/console')
     assert.ok(await isIn(client))

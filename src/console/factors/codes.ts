@@ -1,7 +1,7 @@
 /** Setting up one-time codes, and removing them. */
 import type { Static } from 'typebox'
 import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
+import { html, markupOf } from '../../pages/html.ts'
 import {
   type PersonCtx,
   personScreen,
@@ -83,7 +83,7 @@ async function setupPage(ctx: PersonCtx, { secret, uri }: Setup, failed: boolean
       body: html`<div class="top"><h1>Set up one-time codes</h1></div>
 ${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#code">The code is wrong. Does the clock of your phone run right? Type the code that the app shows now.</a></p>`}
 <section class="card"><p>Scan this with the app (1Password, Aegis, Google Authenticator or another one), or type the key below it.</p>
-<div class="qr" role="img" aria-label="QR code of the key">${{ markup: encodeQR(uri, 'svg') }}</div>
+<div class="qr" role="img" aria-label="QR code of the key">${markupOf(encodeQR(uri, 'svg'))}</div>
 <p><code>${secret.replaceAll(/(.{4})(?=.)/g, '$1 ')}</code></p>
 <p class="soft small">On this device: <a href="${uri}">open the app</a></p>
 <form class="stack" method="post" action="${PATH}" data-turbo="false">

@@ -76,7 +76,7 @@ function listItem(
 ): Html {
   const field = html`${tokenField(ctx)}<input type="hidden" name="id" value="${id}">`
   const typed = refused?.typed.id === id ? String(refused.typed.name ?? name) : name
-  const used = used_at === null ? 'not used yet' : `used ${ago(used_at, ctx.now)}`
+  const used = used_at === null ? 'not used yet' : html`used ${ago(used_at, ctx.now)}`
   return html`<li><p><strong>${name}</strong> <span class="soft small">added ${ago(created_at, ctx.now)}, ${used}</span></p>
 <form class="search" method="post" action="${PASSKEYS}/name" data-turbo="false">${field}
 <input type="text" name="name" value="${typed}" aria-label="New name of ${name}" required maxlength="100" autocomplete="off"><button class="quiet">Rename</button></form>

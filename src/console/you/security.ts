@@ -13,6 +13,7 @@ import { Type } from '../../schema/builder.ts'
 import { type Chosen, changePassword, preparePassword } from '../../sign-in/own-password.ts'
 import { LONGEST, PASSWORD_RULE, SHORTEST } from '../../sign-in/passwords.ts'
 import { endOtherSessions, endOwnSession, listSessionsOf, type OwnSession } from '../../sign-in/sessions.ts'
+import { identityOf } from '../../single-sign-on/identities.ts'
 import { faultOf, field, type Refused, refusedOf } from '../action.ts'
 import { button } from '../controls.ts'
 import { sheet } from '../fields.ts'
@@ -84,6 +85,7 @@ async function choose(ctx: PersonCtx, input: ScreenInput, chosen: Chosen): Promi
 async function showSecurity(ctx: PersonCtx, { query }: ScreenInput<Static<typeof Query>>, refused?: Refused) {
   const { userId, username } = ctx.visitor
   const sessions = await listSessionsOf(ctx, userId)
+  const identity = await identityOf(ctx, userId)
   const done = DONE[query.done ?? '']
   const longest = html` autocomplete="new-password" maxlength="${LONGEST * 4}"`
   return showPage(
@@ -103,6 +105,11 @@ ${field('next', 'New password', { type: 'password', required: true, refused, hin
 ${field('again', 'The same again', { type: 'password', required: true, refused, attributes: longest })}
 <p class="actions"><button>Change the password</button></p>
 </form>
+${
+  identity &&
+  html`<h2>Single sign-on</h2>
+<p>Whoever <strong>${identity.host}</strong> says is you signs in as you. It said so ${ago(identity.checkedAt, ctx.now)}. An operator can remove this.</p>`
+}
 <h2>Sessions</h2>
 <p class="soft">The browsers in which you are signed in. A session ends by itself ${ctx.deps.config.sessions.lastMs / 86_400_000} days after you signed in, and that of an operator when it is not used for ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours.</p>
 ${sessionTable(ctx, sessions)}
