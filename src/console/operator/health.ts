@@ -5,7 +5,7 @@ import type { Page } from '../../pages/frame.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import type { Item, Kind, Report, Section } from '../../report/schema.ts'
-import { heading } from '../controls.ts'
+import { countOf, heading } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
 import { operatorPage, operatorPath } from './frame.ts'
@@ -33,12 +33,12 @@ export const healthScreens: readonly Screen[] = [
 const LOOKS = { well: ['good', 'Well'], worry: ['warn', 'Look at it'], wrong: ['bad', 'Wrong'] } as const
 
 async function showHealth(ctx: ConsoleCtx): Promise<Page> {
-  const { well, findings } = await ctx.ask<Static<typeof Health>>('operatorGetHealth')
+  const { findings } = await ctx.ask<Static<typeof Health>>('operatorGetHealth')
   const worst = ['wrong', 'worry', 'well']
   const sorted = findings.toSorted((a, b) => worst.indexOf(a.is) - worst.indexOf(b.is))
   return operatorPage(ctx, 'health', {
     title: 'Health',
-    body: html`${heading('Health', html`<span class="state ${well ? 'good' : 'bad'}">${well ? 'Nothing is wrong' : 'Something is wrong'}</span>`)}
+    body: html`${heading('Health', stateOf(findings))}
 ${sheet(
   'Findings',
   ['What', 'State', 'Found'],
@@ -49,6 +49,14 @@ ${sheet(
   { none: 'Nothing was checked.' },
 )}`,
   })
+}
+
+/** The state of the whole is that of the worst finding. */
+function stateOf(findings: Static<typeof Health>['findings']): Html {
+  const worries = findings.filter(({ is }) => is === 'worry').length
+  if (findings.some(({ is }) => is === 'wrong')) return html`<span class="state bad">Something is wrong</span>`
+  if (worries > 0) return html`<span class="state warn">${countOf(worries, 'thing')} to look at</span>`
+  return html`<span class="state good">Nothing is wrong</span>`
 }
 
 /** TABLE the pages of the operator on which something is done about a kind, by the section; with a name, that of one. */

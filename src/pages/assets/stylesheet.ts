@@ -22,6 +22,7 @@ h3.named { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center }
 h3.named img { width: 24px; height: 24px; border-radius: 4px; object-fit: contain; flex: none }
 p, ul { margin: 0 0 1rem }
 a { color: var(--main) }
+::placeholder { color: var(--soft); opacity: 1 }
 .soft { color: var(--soft) }
 small, .small { font-size: .875rem }
 .app { display: flex; gap: 1rem; align-items: flex-start }

@@ -1,10 +1,14 @@
 /** The pages of the operator: who may see them, and what is done by them. docs/console.md: Operator. */
 import assert from 'node:assert/strict'
+import { chmodSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { after } from 'node:test'
 import { operatorScreens } from '../../../src/console/operator/screens.ts'
 import { becomes } from '../../support/becomes.ts'
 import { openClient, PASSWORD, pathOf, signedIn } from '../../support/clients/browser-client.ts'
 import { setUpCodes } from '../../support/clients/second-factor.ts'
 import { lettersOf } from '../../support/letters.ts'
+import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { endDeliveries, tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { makeIntegration } from '../../support/worlds/integration-world.ts'
@@ -227,6 +231,28 @@ onBothEngines('a backup is made and listed, one at a time', async (world) => {
   assert.ok(body.backups[0].rows > 0 && body.backups[0].bytes > 0)
   assert.deepEqual([body.runningSince, body.failed], [null, null])
 })
+
+const resolver = await startDnsServer()
+after(() => resolver.close())
+
+onBothEngines(
+  'the heading of the page of health says how many things there are to look at, where nothing is wrong',
+  async (world) => {
+    // A test's store is a copy that others may read.
+    const store = join(world.folder, 'berth.db')
+    if (existsSync(store)) chmodSync(store, 0o600)
+    const page = (await (await signedIn(world)).get(`${ROOT}/health`)).text
+    const { findings } = (await world.operator('GET', '/operator/v1/health')).body
+    const worries = findings.filter(({ is }: { is: string }) => is === 'worry').length
+    assert.ok(worries > 1, 'no backup was ever made')
+    assert.ok(
+      findings.every(({ is }: { is: string }) => is !== 'wrong'),
+      JSON.stringify(findings),
+    )
+    assert.ok(page.includes(`<span class="state warn">${worries} things to look at</span>`))
+  },
+  { BERTH_DNS_SERVERS: resolver.address },
+)
 
 onBothEngines('the page of health says what the doctor says', async (world) => {
   const client = await signedIn(world)
