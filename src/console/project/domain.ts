@@ -84,11 +84,11 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Re
     {
       title: domain.name,
       within: [],
-      body: html`<div class="top"><h1>${domain.name}</h1><p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
+      body: html`<div class="top"><h1>${domain.name}</h1>${proofOf(domain)}<p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
 ${faultOf(refused)}
 ${steps(ctx, domain, path, mayChange(account))}
 <section class="card"><h2>What it is</h2>
-<dl class="facts"><dt>State</dt><dd>${proofOf(domain)}</dd><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
+<dl class="facts"><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
 <dt>Added</dt><dd>${ago(domain.createdAt, ctx.now)}</dd></dl></section>
 ${mayChange(account) && forms(ctx, domain, path, environments, refused)}`,
     },
@@ -119,31 +119,44 @@ ${check('removeRedirects', 'Also remove the domains that redirect to it', false)
 
 /** What is to be done until the domain serves, step by step, with the records as they are to be made. Nothing once it is verified. */
 function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: boolean): Html | undefined {
-  const { verification, name } = domain
+  const { verification, name, apexName } = domain
   if (verification === undefined) return undefined
   const { edgeCname, edgeIpv4 } = ctx.deps.config.domains
   const leading = recordsOf(edgeCname, edgeIpv4)
-  return html`<section class="card"><h2>What to do now</h2>
-<p>Make both records where the DNS of <strong>${name}</strong> is managed.</p>
+  return html`<section class="card" id="steps"><h2>What to do now</h2>
+<p>${leading.length > 0 ? 'Make both records' : 'Make this record'} where the DNS of <strong>${apexName}</strong> is managed.</p>
 <ol class="steps"><li><h3>Prove that it is yours: make this record</h3>
-${verification.map(({ type, domain: at, value }) => recordFacts(type, at, value))}</li>
-<li><h3>Point the domain here${leading.length > 1 && ': make one of these records'}${leading.length === 1 && ': make this record'}</h3>
-${leading.length > 0 ? leading.map(([type, value]) => recordFacts(type, name, value)) : html`<p>The operator of this service has not said where its edge is. Ask them which address the domain should lead to.</p>`}</li>
+${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, values: [value] }, at)}${shortNameHint(at, apexName)}`)}</li>
+<li><h3>Point the domain here${leading.length > 0 && `: make ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
+${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>The operator of this service has not said where its edge is. Ask them which address the domain should lead to.</p>`}</li>
 <li><h3>Verify</h3>
 <p>The first record is looked up at once. A new record may take some minutes to be seen. <a href="${path}/answers">See what each name server says</a></p>
 ${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
 }
 
+/** A record to be made. `when`: what is said behind its type. Of several values one is enough. */
+type DnsRecord = { type: string; when?: string; values: readonly string[] }
+
 /** The records that lead a name to the edge, of which one is enough. */
-function recordsOf(
-  cname: string | undefined,
-  addresses: readonly string[],
-): (readonly [type: string, value: string])[] {
-  return [...(cname === undefined ? [] : [['CNAME', cname] as const]), ...addresses.map((one) => ['A', one] as const)]
+function recordsOf(cname: string | undefined, addresses: readonly string[]): DnsRecord[] {
+  const both = cname !== undefined && addresses.length > 0
+  return [
+    ...(cname === undefined ? [] : [{ type: 'CNAME', values: [cname], ...(both && { when: ' (recommended)' }) }]),
+    ...(addresses.length === 0
+      ? []
+      : [{ type: 'A', values: addresses, ...(both && { when: ', only where your DNS host refuses a CNAME here' }) }]),
+  ]
 }
 
-function recordFacts(type: string, name: string, value: string): Html {
-  return html`<dl class="facts"><dt>Type</dt><dd>${type}</dd><dt>Name</dt><dd>${copyable(name, 'name')}</dd><dt>Value</dt><dd>${copyable(value, 'value')}</dd></dl>`
+function recordFacts({ type, when, values }: DnsRecord, name: string): Html {
+  return html`<dl class="facts"><dt>Type</dt><dd>${type}${when}</dd><dt>Name</dt><dd>${copyable(name, 'name')}</dd>
+<dt>Value</dt>${values.map((value, at) => html`<dd>${at > 0 && 'or '}${copyable(value, 'value')}</dd>`)}</dl>`
+}
+
+/** Many DNS hosts take a name without the domain: a whole name would become `_berth.example.com.example.com` there. */
+function shortNameHint(name: string, apex: string): Html {
+  const short = name === apex ? '@' : name.slice(0, -apex.length - 1)
+  return html`<p class="soft small">If your DNS host adds <code>${apex}</code> by itself, enter only <code>${short}</code>.</p>`
 }
 
 /** Where DNS leads a domain now. It is looked up for this page alone, since name servers may take seconds. */
@@ -170,7 +183,7 @@ async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
 ${
   records.length > 0
     ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
-${records.map(([type, value]) => html`<div class="card">${recordFacts(type, params.domain!, value)}</div>`)}`
+${records.map((record) => html`<div class="card">${recordFacts(record, params.domain!)}</div>`)}`
     : html`<p class="soft">The operator of this service has not said where its edge is, so any address counts.</p>`
 }`,
     },

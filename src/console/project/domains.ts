@@ -173,7 +173,7 @@ function table(
     ['Domain', 'State', 'Serves', 'Added'],
     domains.map(
       (one) =>
-        html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${proofOf(one)}</td>
+        html`<tr><td><a href="${domainPath(account, project, one.name)}">${one.name}</a></td><td>${proofOf(one)}${!one.verified && html`<br><a class="small" href="${domainPath(account, project, one.name)}#steps">Next: make the DNS record that proves it</a>`}</td>
 <td>${serves(one, environments)}</td><td>${ago(one.createdAt, now)}</td></tr>`,
     ),
   )

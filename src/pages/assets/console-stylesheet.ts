@@ -47,6 +47,7 @@ export const CONSOLE_STYLESHEET = `
 .console dl.facts { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .4rem 1.25rem; margin: 0 0 1rem }
 .console dl.facts dt { color: var(--soft) }
 .console dl.facts dd { margin: 0; min-width: 0; overflow-wrap: anywhere }
+.console dl.facts dd + dd { grid-column: 2 }
 .console .state { display: inline-flex; gap: .4rem; align-items: center; font-size: .875rem; white-space: nowrap }
 .console .state::before { content: ''; width: .6rem; height: .6rem; border-radius: 50%; background: var(--soft); flex: none }
 .console .state.warn::before { background: var(--warn) }
@@ -136,6 +137,7 @@ export const CONSOLE_STYLESHEET = `
 @media (max-width: 40rem) {
   .console dl.facts { grid-template-columns: 1fr; gap: 0 }
   .console dl.facts dd { margin: 0 0 .5rem }
+  .console dl.facts dd + dd { grid-column: auto }
   .console > header .bar .search { order: 1; flex: 1 0 100%; max-width: none; margin: 0 }
   .console .sheet { position: relative; overflow: hidden }
   .console .sheet thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }

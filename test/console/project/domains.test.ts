@@ -88,6 +88,49 @@ onBothEngines(
 )
 
 onBothEngines(
+  'the page of a domain says its state beside its name, the short names of its records, and which of two records is the better one',
+  async (world) => {
+    const client = await signedIn(world)
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    const apex = freshApex()
+    for (const name of [apex, `www.${apex}`]) await world.call('POST', '/v10/projects/web/domains', { name })
+    const { text } = await client.get(`${PATH}/www.${apex}`)
+    assert.match(text, new RegExp(`<h1>www\\.${apex}</h1><span class="state warn">Not verified</span>`))
+    assert.match(text, /Make both records/)
+    assert.deepEqual(shortNames(text, apex), ['_berth', 'www'])
+    assert.match(
+      text,
+      /<dd>CNAME \(recommended\)<\/dd>[\s\S]*<dd>A, only where your DNS host refuses a CNAME here<\/dd>/,
+    )
+    assert.match(text, /<dt>Value<\/dt><dd><code class="copy">192\.0\.2\.1<.*<dd>or <code class="copy">192\.0\.2\.2</)
+    assert.deepEqual(shortNames((await client.get(`${PATH}/${apex}`)).text, apex), ['_berth', '@'])
+    const list = (await client.get(PATH)).text
+    assert.ok(list.includes(`href="${PATH}/${apex}#steps">Next:`), 'the list says what is next')
+  },
+  { ...settings, BERTH_EDGE_CNAME: 'edge.example.net', BERTH_EDGE_IPV4: '192.0.2.1,192.0.2.2' },
+)
+
+/** The names that a page says to enter where the DNS host adds the domain by itself. */
+function shortNames(text: string, apex: string): string[] {
+  const hints = text.matchAll(/If your DNS host adds <code>([^<]+)<\/code> by itself, enter only <code>([^<]+)</g)
+  return [...hints].map(([, added, short]) => {
+    assert.equal(added, apex)
+    return short!
+  })
+}
+
+onBothEngines('where no edge is set, one record is asked for, and nobody is told to make both', async (world) => {
+  const client = await signedIn(world)
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  const name = `www.${freshApex()}`
+  await world.call('POST', '/v10/projects/web/domains', { name })
+  const { text } = await client.get(`${PATH}/${name}`)
+  assert.match(text, /Make this record where/)
+  assert.doesNotMatch(text, /[Bb]oth records|recommended|CNAME/)
+  assert.match(text, /has not said where its edge is/)
+})
+
+onBothEngines(
   'a name that another project has is refused beside its field, and name servers that do not answer are told',
   async (world) => {
     const client = await signedIn(world)
