@@ -114,7 +114,7 @@ function openEntries(limit: number) {
   }
   /** Packs the large entry that was not used for longest. Where the small ones have more than half of the room, one of them goes. */
   const shrink = ({ large, small, smallBytes, bound }: Group) => {
-    const entry = leastUsed(false || smallBytes > bound / 2 ? small : large)
+    const entry = leastUsed(smallBytes > bound / 2 ? small : large)
     if (!canBePacked(entry)) return remove(entry)
     groups.remove(entry)
     entry.packed = entry.pack(entry.value)

@@ -135,7 +135,7 @@ export async function runTimer(deps: Deps, name: TimerName, now: number): Promis
   }
 }
 
-/** Starts the loop; the answer stops it and waits for a sweep that is under way. A nudge makes a timer due at once. */
+/** Starts the loop. The function that it gives stops it, and waits for a sweep that is under way. A wake-up makes a timer due at once. */
 export function startTimers(deps: Deps): () => Promise<void> {
   const due = new Map<string, number>()
   const watch = openClockWatch()
@@ -157,7 +157,7 @@ export function startTimers(deps: Deps): () => Promise<void> {
   }
 }
 
-/** Periods are measured by the time that passes, so that a clock that is set back loses no turn. */
+/** Periods are measured in monotonic time, so that a clock that is set back loses no sweep. */
 async function runDue(deps: Deps, due: Map<string, number>, watch: ClockWatch): Promise<void> {
   const passed = performance.now()
   const now = deps.clock.now()

@@ -1,4 +1,4 @@
-/** The challenge of a claim: a TXT record that only who rules the apex can write. docs/spec/decisions.md: Domains, Challenge and Verify. */
+/** The challenge of a claim: a TXT record that only the holder of the apex can write. docs/spec/decisions.md: Domains, Challenge and Verify. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { DnsAnswer } from '../adapters/dns.ts'
 import type { DomainSettings } from '../config.ts'
@@ -33,13 +33,13 @@ export function challengeOf(domain: Claim, settings: DomainSettings): Challenge 
 export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<string>): Promise<void> {
   const settings = ctx.deps.config.domains
   const challenge = challengeOf(domain, settings)
-  if (records === undefined)
+  const { state, about } = judge(domain, records, settings)
+  if (state === 'found') return
+  if (state === 'no-answer')
     refuse('dns_unavailable', `The name servers did not answer for ${challenge.domain}; nothing was changed.`)
-  if (records.some((record) => isSame(record, challenge.value))) return
 
   const payload = { domain: domain.name, challenge }
-  const about = records.filter((record) => !isForAnotherName(record, domain.name, settings))
-  if (about.length === 0)
+  if (state === 'missing')
     refuse('missing_txt_record', `${challenge.domain} has no TXT record "${challenge.value}".`, payload)
   const begin = `${settings.challengePrefix}=${domain.name},`
   const tokens = about.filter((record) => record.startsWith(begin)).map((record) => record.slice(begin.length))
@@ -54,12 +54,19 @@ export async function mustBeProven(ctx: Ctx, domain: Claim, records: DnsAnswer<s
 
 /** What the records of one name server say of a claim. `seen`: what is there in the place of the challenge, quoted as in a refusal. */
 export function judgeRecords(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings) {
-  if (records === undefined) return { state: 'no-answer' as const, seen: null }
+  const { state, about } = judge(domain, records, settings)
+  return { state, seen: state === 'other' ? quoteRecords(about) : null }
+}
+
+type Judged = { state: 'no-answer' | 'found' | 'missing' | 'other'; about: string[] }
+
+/** Whether the record of a claim is among these. `about`: the records in its place, without those for other names of the apex. */
+function judge(domain: Claim, records: DnsAnswer<string>, settings: DomainSettings): Judged {
+  if (records === undefined) return { state: 'no-answer', about: [] }
   const { value } = challengeOf(domain, settings)
-  if (records.some((record) => isSame(record, value))) return { state: 'found' as const, seen: null }
+  if (records.some((record) => isSame(record, value))) return { state: 'found', about: [] }
   const about = records.filter((record) => !isForAnotherName(record, domain.name, settings))
-  if (about.length === 0) return { state: 'missing' as const, seen: null }
-  return { state: 'other' as const, seen: quoteRecords(about) }
+  return { state: about.length === 0 ? 'missing' : 'other', about }
 }
 
 /** In constant time, whatever the lengths. */

@@ -17,8 +17,8 @@ type FannedEvent = { type: EventName; about: EventAbout; owner: EventOwner; stam
 
 /** Writes a delivery for every endpoint that hears the event, and wakes the worker when there is one. */
 export async function fanOut(ctx: Pick<OperatorCtx, 'db' | 'deps'>, event: FannedEvent): Promise<void> {
-  const { accountId, aboutId } = { accountId: event.owner.id, aboutId: event.about.installationId ?? '' }
-  const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId })
+  const accountId = event.owner.id
+  const endpoints = await selectEndpoints(ctx.db, { accountId, aboutId: event.about.installationId ?? '' })
   if (endpoints.length === 0) return
   let isHeard = false
   for (const endpoint of endpoints) {

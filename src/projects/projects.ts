@@ -101,7 +101,7 @@ export async function updateProject(
   if (name !== project.name) mustBeName(name)
   mustBeAddresses(fields)
   const settings = mergeSettings(JSON.parse(project.settings_json) as Settings, fields, ctx.now)
-  // Another request may have ended the protection, and with it the password, since `ask` looked.
+  // Another request may have ended the protection, and with it the password, since `prepare` looked.
   if (passwordProtection && newHash === undefined) mustHavePassword(project)
   if (passwordProtection !== undefined) {
     settings.passwordProtection = withoutPassword(passwordProtection)
