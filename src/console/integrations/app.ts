@@ -104,7 +104,7 @@ async function showApp(ctx: ConsoleCtx, { params, query }: ScreenInput<Static<ty
     {
       title: lineOf(one.name),
       within: [],
-      body: html`<div class="top"><h1>${lineOf(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Change</a>`}</div>
+      body: html`<div class="top"><h1>${lineOf(one.name)}</h1>${isOwner && html`<a class="button quiet" href="${appPath(account, one.id, 'change')}">Change the app</a>`}</div>
 ${faultOf(refused)}
 ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
@@ -132,7 +132,7 @@ function factsOf(account: OwnAccount, one: Integration, now: number): Html {
 
 function secretsOf(ctx: ConsoleCtx, account: OwnAccount, one: Integration, isOwner: boolean): Html {
   const row = ({ id, createdAt }: Integration['secrets'][number]) =>
-    html`<tr><td><code>${id}</code></td><td>${ago(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'End', { label: `End the secret ${id}` })}</td>`}</tr>`
+    html`<tr><td><code>${id}</code></td><td>${ago(createdAt, ctx.now)}</td>${isOwner && html`<td class="act">${button(ctx, appPath(account, one.id, `secrets/${id}/delete`), 'Revoke', { label: `Revoke the secret ${id}` })}</td>`}</tr>`
   return html`<section class="card"><h2>Client secrets</h2>
 ${sheet('Client secrets', ['Secret', 'Made', isOwner && 'Actions'], one.secrets.map(row))}
 ${

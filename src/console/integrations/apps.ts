@@ -87,7 +87,7 @@ ${faultOf(refused)}
 ${tokenField(ctx)}
 ${field('slug', 'Slug', { required: true, refused, hint: 'Lowercase letters, digits and "-". It becomes part of the address of the page that installs the app, and stays as it is.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false" maxlength="48"` })}
 ${appFields(undefined, refused)}
-<p class="actions"><button>Register</button><a class="button quiet" href="${accountPath(account, 'apps')}">Cancel</a></p>
+<p class="actions"><button>Register the app</button><a class="button quiet" href="${accountPath(account, 'apps')}">Cancel</a></p>
 </form>`,
     },
   )

@@ -105,6 +105,6 @@ ${head && html`<dt>Head</dt><dd><code>${head}</code></dd>`}
 </dl></section>
 <form class="stack card" action="${LIST}/verify">
 ${field('head', 'Check against a head', { value: query.head, hint: 'What an earlier check gave, and was kept elsewhere: also proves that the end is still there.' })}
-<p class="actions"><button class="quiet">Check</button><a class="button quiet" href="${LIST}">Back to the log</a></p></form>`,
+<p class="actions"><button class="quiet">Check the chain</button><a class="button quiet" href="${LIST}">Back to the log</a></p></form>`,
   })
 }

@@ -49,7 +49,7 @@ async function showIntegrations(
 ${faultOf(refused)}
 ${sheet(
   'Integrations',
-  ['Name', 'Team', 'May', 'Changed', 'Actions'],
+  ['Name', 'Team', 'Permissions', 'Changed', 'Actions'],
   integrations.map(
     (
       one,

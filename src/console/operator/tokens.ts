@@ -51,14 +51,14 @@ ${faultOf(refused)}
 ${searchForm(LIST, 'Search tokens by name or person', search)}
 ${sheet(
   'Tokens',
-  ['Name', 'Of', 'May', 'Last used', 'Ends', 'Made', 'Actions'],
+  ['Name', 'Owner', 'Permissions', 'Last used', 'Expires', 'Made', 'Actions'],
   tokens.map(
     (one) => html`<tr><td>${one.name ?? 'no name'}<br><code class="small">${one.id}</code></td>
 <td>${one.configurationId === null ? html`<a href="${operatorPath('people', one.userId)}">${one.username ?? one.userId}</a>` : 'an installation'}</td>
 <td>${one.scopes === null ? 'everything' : one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td>
 <td>${one.lastUsedAt === null ? 'never' : ago(one.lastUsedAt, ctx.now)}</td>
 <td>${one.expiresAt === null ? 'never' : ago(one.expiresAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'End', { label: `End: ${one.name ?? one.id}` })}</td></tr>`,
+<td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'Revoke', { label: `Revoke: ${one.name ?? one.id}` })}</td></tr>`,
   ),
   { none: search ? `No token is called “${search}”.` : 'No token yet.' },
 )}

@@ -107,7 +107,7 @@ function filterForm(path: string, { state, target, branch }: Filters): Html {
 <div>${select('target', 'Target', TARGETS, { value: target })}</div>
 <div><label for="branch">Branch</label>
 <input type="text" id="branch" name="branch" value="${branch}"></div>
-<button class="quiet">Show</button>
+<button class="quiet">Filter</button>
 </form>`
 }
 
@@ -115,7 +115,7 @@ function table(account: OwnAccount, project: Project, deployments: readonly List
   const liveId = project.targets?.production?.id
   return sheet(
     'Deployments',
-    ['Address', 'State', 'Target', 'What', 'Made'],
+    ['Address', 'State', 'Target', 'Commit', 'Made'],
     deployments.map(
       (one) =>
         html`<tr><td><a href="${deploymentPath(account, project.name, one.uid)}">${one.url}</a></td>
@@ -157,7 +157,7 @@ export async function showDeployment(ctx: ConsoleCtx, { params }: ScreenInput, r
       within: [],
       body: html`<div class="top"><h1>${one.url}</h1>${ways(ctx, account, project, one)}</div>
 ${faultOf(refused)}
-<section class="card"><h2>What it is</h2><dl class="facts">
+<section class="card"><h2>Details</h2><dl class="facts">
 <dt>State</dt><dd>${stateOf(one.readyState)}${isLive(project, one) && html` <span class="tag write">live</span>`}</dd>
 <dt>Target</dt><dd>${one.target ?? 'preview'}</dd>
 ${one.gitBranch && html`<dt>Branch</dt><dd>${one.gitBranch}</dd>`}

@@ -87,7 +87,7 @@ async function showDomain(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Re
       body: html`<div class="top"><h1>${domain.name}</h1>${proofOf(domain)}<p class="ways"><a href="${path}/dns">See where DNS leads it</a>${domain.verified && domain.redirect === null && !domain.name.startsWith('*') && html` <a href="https://${domain.name}" rel="noreferrer">Visit</a>`}</p></div>
 ${faultOf(refused)}
 ${steps(ctx, domain, path, mayChange(account))}
-<section class="card"><h2>What it is</h2>
+<section class="card"><h2>Details</h2>
 <dl class="facts"><dt>Serves</dt><dd>${serves(domain, environments)}</dd>
 <dt>Added</dt><dd>${ago(domain.createdAt, ctx.now)}</dd></dl></section>
 ${mayChange(account) && forms(ctx, domain, path, environments, refused)}`,
@@ -112,7 +112,7 @@ ${dangerCard(
   html`Visitors of <strong>${domain.name}</strong> get nothing from this project then. Its proof speaks for the account for 30 days more.`,
   html`<form method="post" action="${path}/remove">${tokenField(ctx)}
 ${check('removeRedirects', 'Also remove the domains that redirect to it', false)}
-<p class="actions"><button class="danger">Remove</button></p>
+<p class="actions"><button class="danger">Remove the domain</button></p>
 </form>`,
 )}`
 }

@@ -205,7 +205,7 @@ ${field('name', 'Domain', { required: true, refused, hint: 'Such as www.example.
 <details${refused && html` open`}><summary>Other than production</summary>
 ${routingInputs(undefined, environments, refused)}
 </details>
-<p class="actions"><button>Add</button><a class="button quiet" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
+<p class="actions"><button>Add the domain</button><a class="button quiet" href="${projectPath(account, project, 'domains')}">Cancel</a></p>
 </form>`,
     },
   )

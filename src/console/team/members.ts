@@ -114,7 +114,7 @@ ${searchForm(path, 'Search members by name, username or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">Nobody here is called so.</p>` : table(ctx, account, present, isOwner)}
 ${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They are members once they say yes. An invitation ends after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
 ${pageLinks(path, query, pagination.next)}
-${dangerCard('Leave the team', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.', askedTwice(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave'))}`,
+${dangerCard('Leave the team', 'You lose your access at once. Your tokens of this team end. What you had installed is disabled until an OWNER takes it over.', askedTwice(ctx, `${path}/${ctx.visitor.userId}/leave`, 'Leave the team'))}`,
     },
   )
 }
@@ -141,7 +141,7 @@ ${isOwner && html`<td class="act">${!self && button(ctx, `${path}/remove`, remov
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {
   return html`<form class="row" method="post" action="${path}/role">${tokenField(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
     (one) => html`<option${one === role && html` selected`}>${one}</option>`,
-  )}</select><button class="quiet small" aria-label="Change the role of ${called}">Change</button></form>`
+  )}</select><button class="quiet small" aria-label="Change the role of ${called}">Change role</button></form>`
 }
 
 async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {

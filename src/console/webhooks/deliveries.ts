@@ -47,7 +47,7 @@ export function deliveryTable(
     return html`<p class="card empty">Nothing was sent yet that is shown here. Deliveries are kept for 30 days.</p>`
   return sheet(
     'Deliveries',
-    ['State', 'What', 'Attempts', 'Last answer', 'When', actOf !== undefined && 'Actions'],
+    ['State', 'Event', 'Attempts', 'Last answer', 'When', actOf !== undefined && 'Actions'],
     deliveries.map(
       (
         one,
@@ -111,7 +111,7 @@ async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
 ${faultOf(refused)}
 <section class="card"><h2>Delivery</h2><dl class="facts">
 <dt>State</dt><dd>${deliveryState(one)}</dd>
-<dt>Written</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
+<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
 ${one.dueAt !== null && html`<dt>Next attempt</dt><dd>${ago(one.dueAt, ctx.now)}</dd>`}
 <dt>webhook-id</dt><dd><code>${one.eventId ?? 'not kept'}</code></dd>
 <dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
@@ -141,7 +141,7 @@ function attemptsOf({ attempts }: Delivery, now: number): Html {
   if (attempts.length === 0) return html`<section class="card"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
   return html`<h2>Attempts</h2>${sheet(
     'Attempts',
-    ['Attempt', 'When', 'Took', 'Status', 'Answer'],
+    ['Attempt', 'When', 'Duration', 'Status', 'Answer'],
     attempts.map(
       (
         one,

@@ -27,8 +27,8 @@ const Typed = Type.String({ maxLength: 1024 })
 const NewPassword = Type.Object({ password: Typed, next: Typed, again: Typed })
 const DONE: Record<string, string> = {
   password: 'Your password is changed. Every other session of yours has ended.',
-  ended: 'The session has ended.',
-  others: 'Every other session of yours has ended.',
+  ended: 'That browser is signed out.',
+  others: 'You are signed out everywhere else.',
 }
 
 export const securityScreens: readonly Screen[] = [
@@ -113,7 +113,7 @@ ${
 <h2>Sessions</h2>
 <p class="soft">The browsers in which you are signed in. A session ends by itself ${ctx.deps.config.sessions.lastMs / 86_400_000} days after you signed in, and that of an operator when it is not used for ${ctx.deps.config.sessions.operatorIdleMs / 3_600_000} hours.</p>
 ${sessionTable(ctx, sessions)}
-${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'End all others', { look: 'quiet' })}`,
+${sessions.length > 1 && button(ctx, `${SECURITY}/sessions/others/end`, 'Sign out everywhere else', { look: 'quiet' })}`,
     },
   )
 }
@@ -124,7 +124,7 @@ function sessionTable(ctx: PersonCtx, sessions: readonly OwnSession[]): Html {
     const where = browserOf(one.agent)
     return html`<tr><td>${where}${here && html` <span class="tag">this browser</span>`}</td><td>${one.address ?? html`<span class="soft">not noted</span>`}</td>
 <td>${ago(one.created_at, ctx.now)}</td><td>${ago(one.used_at, ctx.now)}</td>
-<td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'End', { label: `End the session: ${where}, ${one.address ?? one.id}` })}</td></tr>`
+<td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${one.address ?? one.id}` })}</td></tr>`
   }
   return sheet('Sessions', ['Browser', 'Address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))
 }

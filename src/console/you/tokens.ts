@@ -1,4 +1,4 @@
-/** The tokens of a person: the list, making one, whose text is shown once, and ending one. docs/accounts.md: Tokens. */
+/** The tokens of a person: the list, making one, whose text is shown once, and revoking one. docs/accounts.md: Tokens. */
 import type { Static } from 'typebox'
 import { accountsOf, nameOf, type OwnAccount } from '../../pages/acting.ts'
 import { type Html, html } from '../../pages/html.ts'
@@ -161,7 +161,7 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
   const called = (id: string) => accounts.find((one) => one.id === id)?.slug ?? id
   return sheet(
     'Tokens',
-    ['Name', 'For', 'May', 'Last used', 'Ends', 'Actions'],
+    ['Name', 'Account', 'Permissions', 'Last used', 'Expires', 'Actions'],
     tokens.map(
       (
         one,
@@ -170,7 +170,7 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
 <td>${one.granted === undefined ? 'everything that you may' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
 <td>${one.lastUsedAt === undefined ? 'never' : ago(Math.max(one.lastUsedAt, one.createdAt), ctx.now)}</td>
 <td>${one.expiresAt === undefined ? 'never' : ago(one.expiresAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'End', { label: `End the token ${one.name || one.id}` })}</td></tr>`,
+<td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'Revoke', { label: `Revoke the token ${one.name || one.id}` })}</td></tr>`,
     ),
   )
 }
@@ -197,9 +197,9 @@ ${pair(
     hint: 'What it is for, so that you know it later.',
     attributes: html` maxlength="100" autocomplete="off"`,
   }),
-  select('days', 'Ends', DAYS, { refused, value: '90' }),
-  select('account', 'For', choices, { refused, ...(query.account !== undefined && { value: query.account }) }),
-  field('project', 'One project alone', {
+  select('days', 'Expires', DAYS, { refused, value: '90' }),
+  select('account', 'Account', choices, { refused, ...(query.account !== undefined && { value: query.account }) }),
+  field('project', 'Only one project', {
     refused,
     hint: 'Its name or id. Empty: all projects.',
     attributes: html` maxlength="100" autocomplete="off" autocapitalize="none" spellcheck="false"`,

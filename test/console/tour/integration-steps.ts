@@ -16,7 +16,7 @@ export const integrationSteps: Steps = {
     await tour.fill({ slug: 'helper', name: 'Helper', redirectUrl: site.redirectUrl, logoUrl: site.logoUrl })
     for (const scope of ['project', 'project-env-vars'])
       await tour.page.locator(`main [name="level-${scope}"]`).selectOption('read-write')
-    await tour.press('Register')
+    await tour.press('Register the app')
     const [clientId, clientSecret] = (await tour.page.locator('main pre').allInnerTexts()) as [string, string]
     tour.secret(clientSecret, /\/apps\/new$/)
     await tour.look('app-made')

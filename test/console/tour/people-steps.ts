@@ -47,7 +47,7 @@ export const peopleSteps: Steps = {
     assert.equal((await world.as(token)('GET', '/v2/user')).body.user.username, 'admin')
     await tour.go('/console/account/tokens')
     await tour.look('tokens')
-    await tour.press('End the token of the tour')
+    await tour.press('Revoke the token of the tour')
     assert.equal(await tour.page.getByText('of the tour').count(), 0)
     assert.equal((await world.as(token)('GET', '/v2/user')).status, 401)
   },

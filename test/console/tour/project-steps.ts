@@ -90,7 +90,7 @@ export const projectSteps: Steps = {
     await tour.go(`${WEB}/domains/add`)
     await tour.look('domain-add')
     await tour.fill({ name: DOMAIN })
-    await tour.press('Add')
+    await tour.press('Add the domain')
     await tour.look('domain', true)
     const path = `/v9/projects/web/domains/${DOMAIN}?teamId=${world.credentials.teamId}` as const
     const [{ domain, value }] = (await world.call('GET', path)).body.verification

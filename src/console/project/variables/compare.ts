@@ -54,7 +54,7 @@ ${
   shown.length > 0 &&
   sheet(
     'Differences',
-    ['Key', 'One', 'The other', 'Values'],
+    ['Key', 'First environment', 'Second environment', 'Values'],
     shown.map((one) => row(one, label(left), label(right))),
   )
 }
@@ -65,8 +65,8 @@ ${
 
 function sidesForm(path: string, choices: readonly Choice[], query: Static<typeof Sides>): Html {
   return html`<form class="filter card" action="${path}">
-<div>${select('left', 'One', choices, { value: query.left })}</div>
-<div>${select('right', 'The other', choices, { value: query.right })}</div>
+<div>${select('left', 'First environment', choices, { value: query.left })}</div>
+<div>${select('right', 'Second environment', choices, { value: query.right })}</div>
 <div>${select(
     'all',
     'Show',

@@ -106,7 +106,7 @@ ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}">
 ${tokenField(ctx)}
 ${inputs(undefined, choices, refused)}
-<p class="actions"><button>Add</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
+<p class="actions"><button>Add the variable</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>`,
     },
   )
@@ -134,7 +134,10 @@ ${inputs(variable, choices, refused)}
 ${dangerCard(
   'Delete this variable',
   html`The next deployment goes without <code>${variable.key}</code>. Its values go at once, also from the history.`,
-  button(ctx, `${path}/delete`, 'Delete', { label: `Delete ${variable.key}`, look: 'danger' }),
+  button(ctx, `${path}/delete`, 'Delete the variable', {
+    label: `Delete the variable ${variable.key}`,
+    look: 'danger',
+  }),
 )}`,
     },
   )

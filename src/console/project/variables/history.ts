@@ -59,7 +59,7 @@ ${faultOf(refused)}
 ${!isThere && html`<p class="notice">This variable was deleted. Its values are gone; who did what is kept for 30 days.</p>`}
 ${sheet(
   'Versions',
-  ['Version', 'When', 'Who', 'What', 'Where', 'Go back'],
+  ['Version', 'When', 'Who', 'Change', 'Environments', 'Restore'],
   history.map(
     (one) =>
       html`<tr><td>Version ${one.version}</td><td>${ago(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>

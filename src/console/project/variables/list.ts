@@ -92,14 +92,14 @@ function filterForm(path: string, query: Query, count: number, choices: ReturnTy
 <div>${select('environment', 'Environment', [['', 'any environment'], ...choices], { value: query.environment })}</div>
 <div><label for="branch">Branch</label>
 <input type="text" id="branch" name="branch" value="${query.branch}" placeholder="none"></div>
-<button class="quiet">Show</button>
+<button class="quiet">Filter</button>
 </form>`
 }
 
 function table(envs: Listed, path: string, environments: Environments, page: 'edit' | 'history', now: number): Html {
   return sheet(
     'Variables',
-    ['Key', 'Where', 'Value', 'Changed'],
+    ['Key', 'Environments', 'Value', 'Changed'],
     envs.map(
       (one) =>
         html`<tr><td><a href="${path}/${one.id}/${page}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
