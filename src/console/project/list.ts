@@ -8,6 +8,7 @@ import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
+import { failedOf, failedState, type Newest, newestDeployments } from './newest-deployments.ts'
 
 const PAGE = 20
 const ACCOUNT = '/console/t/:slug'
@@ -70,6 +71,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     query: { limit: String(PAGE), search: search || undefined, until },
   })
   const total = await countProjects(ctx, account)
+  const newest = await newestDeployments(ctx, projects)
   const more = (next: number) =>
     `${accountPath(account)}?${new URLSearchParams({ ...(search && { search }), until: String(next) })}`
   return showPage(
@@ -79,7 +81,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
       title: 'Projects',
       body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways">${may(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Take a project over</a> `}${may(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${total > 0 && searchForm(account, search)}
-${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, ctx.now))}</ul>` : nothing(account, search)}
+${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
 <p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
     },
   )
@@ -106,11 +108,11 @@ function searchForm(account: OwnAccount, search: string | undefined): Html {
 </form>`
 }
 
-function card(account: OwnAccount, project: Project, now: number): Html {
+function card(account: OwnAccount, project: Project, failed: readonly Newest[], now: number): Html {
   const [last] = project.latestDeployments ?? []
   return html`<li class="card">
 <h2><a href="${projectPath(account, project.name)}">${project.name}</a></h2>
-<p>${state(project)}${isInTransfer(project) && html` <span class="tag write">being transferred</span>`}</p>
+<p>${state(project)}${isInTransfer(project) && html` <span class="tag write">being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
 <p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${ago(last.createdAt, now)}` : 'No deployment yet'}<br>Changed ${ago(project.updatedAt, now)}</p>
 </li>`
 }

@@ -13,6 +13,7 @@ import { ago } from '../time.ts'
 import { deploymentPath, stateOf } from './deployments.ts'
 import { domainPath } from './domains.ts'
 import { isInTransfer, state } from './list.ts'
+import { failedOf, failedSentence, newestDeployments } from './newest-deployments.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
 const SHOWN = ['getProject', 'getProjectDomains', ...ASKED_FOR_NAMES]
@@ -72,9 +73,9 @@ async function whatNeedsAttention(ctx: ConsoleCtx, account: OwnAccount, project:
     params: { idOrName: project.id },
     query: { verified: 'false', limit: String(MOST_DOMAINS) },
   })
-  const newest = project.latestDeployments.find(({ target }) => target === 'production')
-  const failed = newest?.readyState === 'ERROR' || newest?.readyState === 'CANCELED'
-  const staged = newest?.readyState === 'READY' && newest.id !== project.targets.production?.id
+  const newest = (await newestDeployments(ctx, [project])).get(project.id) ?? []
+  const last = newest.find(({ target }) => target === 'production')
+  const staged = last?.ready_state === 'READY' && last.id !== project.targets.production?.id
   return [
     ...(project.paused ? [await paused(ctx, account, project)] : []),
     ...(isInTransfer(project)
@@ -82,14 +83,10 @@ async function whatNeedsAttention(ctx: ConsoleCtx, account: OwnAccount, project:
           html`It is being transferred to another account since ${ago(project.transferStartedAt!, ctx.now)}. Until it is there, most changes are refused.`,
         ]
       : []),
-    ...(failed
-      ? [
-          html`The newest production deployment failed: <a href="${deploymentPath(account, project.name, newest.id)}">${newest.url}</a>. New domains are refused until one succeeds.`,
-        ]
-      : []),
+    ...failedOf(newest).map((one) => failedSentence(account, project.name, one)),
     ...(staged && !project.paused
       ? [
-          html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, newest.id)}">${newest.url}</a>. Promote it to make it so.`,
+          html`The newest production deployment is not live: <a href="${deploymentPath(account, project.name, last.id)}">${last.url}</a>. Promote it to make it so.`,
         ]
       : []),
     ...(project.lastAliasRequest?.jobStatus === 'failed'

@@ -51,10 +51,12 @@ export const CONSOLE_STYLESHEET = `
 .console .state { display: inline-flex; gap: .4rem; align-items: center; font-size: .875rem; white-space: nowrap }
 .console .state::before { content: ''; width: .6rem; height: .6rem; border-radius: 50%; background: var(--soft); flex: none }
 .console .state.warn::before { background: var(--warn) }
-.console .notice.warn { border-color: var(--warn) }
+.console .notice.warn { border-color: var(--warn); background: var(--warn-note) }
 .console .state.good::before { background: var(--good) }
 .console .state.bad::before { background: var(--bad) }
 .console .state.bad { color: inherit }
+.console a.state { white-space: normal; overflow-wrap: anywhere }
+.console .notice .state { font-size: inherit }
 .console .empty { text-align: center; padding: 2.5rem 1.25rem }
 .console .empty pre { text-align: left }
 .console button.small, .console .button.small { padding: .25rem .7rem; min-height: 2.25rem; font-size: .875rem }

@@ -95,7 +95,10 @@ onBothEngines(
     assert.doesNotMatch(branch, /d1\.host\.test/)
     assert.match((await client.get(`${PATH}?branch=nobody`)).text, /No deployment is like that/)
     assert.equal((await client.get(`${PATH}?state=nonsense`)).status, 400)
-    assert.match((await client.get('/console/t/admin/projects/web')).text, /newest production deployment failed/)
+    assert.match(
+      (await client.get('/console/t/admin/projects/web')).text,
+      /newest production deployment <span class="state bad">failed/,
+    )
   },
   SETTINGS,
 )

@@ -1,0 +1,101 @@
+/** Whether the newest deployments of projects failed: what their overview and the list of projects say. docs/console.md: The pages of a project. */
+import type { Row } from '../../db/schema.ts'
+import type { OwnAccount } from '../../pages/acting.ts'
+import { type Html, html } from '../../pages/html.ts'
+import type { ConsoleCtx } from '../../pages/screen.ts'
+import type { Project } from '../../projects/schema.ts'
+import { deploymentPath } from './deployments.ts'
+
+/** What is told of a deployment that is the newest of its kind. */
+export type Newest = Pick<Row<'deployment'>, (typeof COLUMNS)[number]>
+
+const COLUMNS = [
+  'id',
+  'project_id',
+  'url',
+  'target',
+  'ready_state',
+  'git_branch',
+  'custom_environment_id',
+  'created_stamp',
+] as const
+
+/**
+ * The newest deployment of production, and of each branch and custom environment among the latest deployments that the answer of a project
+ * shows. The newest first, by the id of the project. One statement for all projects of a page.
+ */
+export async function newestDeployments(
+  { db }: ConsoleCtx,
+  projects: readonly Project[],
+): Promise<ReadonlyMap<string, readonly Newest[]>> {
+  const latest = projects.flatMap(({ latestDeployments }) => latestDeployments.map(({ id }) => id))
+  if (latest.length === 0) return new Map()
+  const production = db
+    .selectFrom('project')
+    .select((eb) =>
+      eb
+        .selectFrom('deployment as one')
+        .select('one.id')
+        .whereRef('one.project_id', '=', 'project.id')
+        .where('one.target', '=', 'production')
+        .orderBy('one.created_stamp', 'desc')
+        .limit(1)
+        .as('id'),
+    )
+    .where(
+      'project.id',
+      'in',
+      projects.map(({ id }) => id),
+    )
+  const rows = await db
+    .selectFrom('deployment')
+    .select(COLUMNS)
+    .where('id', 'in', latest)
+    .unionAll(db.selectFrom('deployment').select(COLUMNS).where('id', 'in', production))
+    .execute()
+  const newest = Map.groupBy(
+    rows.toSorted((one, other) => other.created_stamp - one.created_stamp),
+    ({ project_id, target, git_branch, custom_environment_id }) =>
+      JSON.stringify(
+        target === 'production' ? [project_id] : [project_id, custom_environment_id ?? '', git_branch ?? ''],
+      ),
+  )
+  return Map.groupBy(
+    [...newest.values()].map(([first]) => first!),
+    ({ project_id }) => project_id,
+  )
+}
+
+/** Whether it is a problem. A preview that somebody canceled is none, but without a good production deployment new domains are refused. */
+function isFailed({ target, ready_state }: Pick<Newest, 'target' | 'ready_state'>): boolean {
+  return ready_state === 'ERROR' || (target === 'production' && ready_state === 'CANCELED')
+}
+
+/** Those that failed, production first. */
+export function failedOf(newest: readonly Newest[] = []): Newest[] {
+  const failed = newest.filter(isFailed)
+  return failed.toSorted((one, other) => Number(other.target === 'production') - Number(one.target === 'production'))
+}
+
+/** A deployment that failed, as the card of its project says it: with a link to it. */
+export function failedState(account: OwnAccount, project: string, one: Newest): Html {
+  return html`<a class="state bad" href="${deploymentPath(account, project, one.id)}">${kindOf(one)}${ofBranch(one)} ${endOf(one)}</a>`
+}
+
+/** A deployment that failed, as a sentence of what needs attention. */
+export function failedSentence(account: OwnAccount, project: string, one: Newest): Html {
+  const after = one.target === 'production' && html` New domains are refused until one succeeds.`
+  return html`The newest ${kindOf(one).toLowerCase()}${ofBranch(one)} <span class="state bad">${endOf(one)}</span>: <a href="${deploymentPath(account, project, one.id)}">${one.url}</a>.${after}`
+}
+
+function kindOf({ target }: Newest): string {
+  return target === 'production' ? 'Production deployment' : 'Preview deployment'
+}
+
+function ofBranch({ target, git_branch }: Newest): string {
+  return target === 'production' || git_branch === null ? '' : ` of the branch ${git_branch}`
+}
+
+function endOf({ ready_state }: Newest): string {
+  return ready_state === 'CANCELED' ? 'was canceled' : 'failed'
+}

@@ -1,0 +1,102 @@
+/** Deployments that failed, as the overview and the card of their project tell them. docs/console.md: The pages of a project. */
+import assert from 'node:assert/strict'
+import { hearStatements, walksOf } from '../../db/statements.ts'
+import { signedIn } from '../../support/clients/browser-client.ts'
+import { makeDeployment } from '../../support/projects.ts'
+import { onBothEngines } from '../../support/world.ts'
+import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
+
+/** What the card of the project `web` says of deployments that failed: the words by their id. */
+function cardOf(list: string): Record<string, string> {
+  const links = list.matchAll(/<a class="state bad" href="[^"]*\/deployments\/(dpl_\w+)">([^<]+)<\/a>/g)
+  return Object.fromEntries([...links].map(([, id, words]) => [id!, words!]))
+}
+
+onBothEngines(
+  'the newest deployment of production that failed is a problem of its project, also behind later previews',
+  async (world) => {
+    const client = await signedIn(world)
+    const web = await openWeb(world)
+    const see = async () => {
+      const overview = (await client.get('/console/t/admin/projects/web')).text
+      return { overview, card: cardOf((await client.get('/console/t/admin')).text) }
+    }
+    await web.deploy()
+    const failed = await web.deploy({ readyState: 'ERROR' })
+    for (let at = 0; at < 6; at++) await web.deploy({ target: 'preview', gitBranch: `b${at}` })
+    const behind = await see()
+    assert.ok(!(await web.read()).latestDeployments.some(({ id }: { id: string }) => id === failed))
+    assert.match(
+      behind.overview,
+      new RegExp(`newest production deployment <span class="state bad">failed</span>: <a href="[^"]*/${failed}">`),
+    )
+    assert.deepEqual(behind.card, { [failed]: 'Production deployment failed' })
+    const canceled = await web.deploy({ readyState: 'CANCELED' })
+    const next = await see()
+    assert.match(next.overview, /newest production deployment <span class="state bad">was canceled/)
+    assert.deepEqual(next.card, { [canceled]: 'Production deployment was canceled' })
+    await web.deploy()
+    const good = await see()
+    assert.doesNotMatch(good.overview, /What needs attention/)
+    assert.deepEqual(good.card, {})
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'a preview that failed is a problem until its branch or its environment has a newer one, and one that was canceled is none',
+  async (world) => {
+    const client = await signedIn(world)
+    const web = await openWeb(world)
+    const card = async () => cardOf((await client.get('/console/t/admin')).text)
+    const environment = await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'staging' })
+    assert.equal(environment.status, 201, JSON.stringify(environment.body))
+    const preview = (readyState: string, said: object = {}) => web.deploy({ target: 'preview', readyState, ...said })
+    const next = await preview('ERROR', { gitBranch: 'next' })
+    await preview('READY', { gitBranch: 'main' })
+    await preview('READY')
+    await preview('CANCELED', { gitBranch: 'gone' })
+    await preview('READY', { gitBranch: 'next', customEnvironmentId: 'staging' })
+    assert.deepEqual(await card(), { [next]: 'Preview deployment of the branch next failed' })
+    assert.match(
+      (await client.get('/console/t/admin/projects/web')).text,
+      /newest preview deployment of the branch next <span class="state bad">failed<\/span>: [^\n]*d1\.host\.test<\/a>\.<\/li>/,
+    )
+    const staging = await preview('ERROR', { customEnvironmentId: 'staging' })
+    const alone = await preview('ERROR')
+    await preview('READY', { gitBranch: 'next' })
+    assert.deepEqual(await card(), { [alone]: 'Preview deployment failed' }, 'the worst, with how many more')
+    assert.match((await client.get('/console/t/admin')).text, /and 1 more/)
+    const production = await web.deploy({ readyState: 'ERROR' })
+    assert.deepEqual(await card(), { [production]: 'Production deployment failed' })
+    const overview = (await client.get('/console/t/admin/projects/web')).text
+    assert.deepEqual(
+      [production, alone, staging].map((id) => new RegExp(`failed</span>: <a href="[^"]*/${id}"`).test(overview)),
+      [true, true, true],
+    )
+  },
+  SETTINGS,
+)
+
+onBothEngines(
+  'the list of projects asks for what failed once, by indexes, however many projects it shows',
+  async (world) => {
+    const client = await signedIn(world)
+    const read = async () => {
+      const heard = hearStatements()
+      await client.get('/console/t/admin').finally(heard.stop)
+      return new Map([...heard.said].filter(([text]) => text.includes('"deployment"')))
+    }
+    const deploy = async (name: string) => {
+      const { id } = (await world.call('POST', '/v10/projects', { name })).body
+      await makeDeployment(world, id, { url: `${name}.host.test`, readyState: 'ERROR' })
+    }
+    await deploy('web-1')
+    const [one] = [...(await read()).keys()]
+    for (let at = 2; at < 6; at++) await deploy(`web-${at}`)
+    const said = await read()
+    assert.equal(said.size, 1)
+    assert.ok(one !== undefined && !said.has(one), 'it names all of them, and is not said for each')
+    assert.deepEqual([...(await walksOf(world, said))], [])
+  },
+)
