@@ -1,9 +1,7 @@
 /** What the report tells of people, their tokens and their teams. */
 import { sql } from 'kysely'
 import { momentOf, STAMPS_PER_MS } from '../clock.ts'
-import type { OperatorCtx } from '../context.ts'
-import type { Tally } from './tally.ts'
-import { walk } from './walk.ts'
+import type { Part } from './walk.ts'
 
 const DAY_MS = 86_400_000
 const UNUSED_MS = 90 * DAY_MS
@@ -11,12 +9,16 @@ const UNUSED_MS = 90 * DAY_MS
 const NEW_MS = 7 * DAY_MS
 
 /** The tokens of people: those of installations go with their installation. */
-export async function findTokens({ db, now }: OperatorCtx, tally: Tally): Promise<void> {
-  const unusedSince = now - UNUSED_MS
-  const isUnused = sql<boolean>`(created_stamp < ${unusedSince * STAMPS_PER_MS}
+export const TOKENS: Part = {
+  kinds: ['tokens-of-suspended', 'tokens-unused', 'tokens-without-end'],
+  table: 'token',
+  by: 'created_stamp',
+  first: 0,
+  async find({ db, now }, tally, within) {
+    const unusedSince = now - UNUSED_MS
+    const isUnused = sql<boolean>`(created_stamp < ${unusedSince * STAMPS_PER_MS}
     and coalesce((select at from seen where seen.id = token.id), 0) < ${unusedSince})`
-  const isShut = sql<boolean>`(select suspended_at from account where account.id = token.user_id) is not null`
-  const partial = await walk(db, { table: 'token', by: 'created_stamp', first: 0 }, async (within) => {
+    const isShut = sql<boolean>`(select suspended_at from account where account.id = token.user_id) is not null`
     const rows = await db
       .selectFrom('token')
       .select((eb) => [
@@ -29,7 +31,7 @@ export async function findTokens({ db, now }: OperatorCtx, tally: Tally): Promis
         eb.selectFrom('account').select('slug').whereRef('account.id', '=', 'token.user_id').as('username'),
         eb.selectFrom('account').select('suspended_at').whereRef('account.id', '=', 'token.user_id').as('suspended_at'),
       ])
-      .where(within('created_stamp'))
+      .where(within)
       .where('configuration_id', 'is', null)
       .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
       .where((eb) => eb.or([eb('expires_at', 'is', null), isShut, isUnused]))
@@ -43,8 +45,7 @@ export async function findTokens({ db, now }: OperatorCtx, tally: Tally): Promis
       if (row.expires_at === null)
         tally.add('tokens-without-end', { ...item, since: made, advice: `${end}, and make one with --expires` })
     }
-  })
-  if (partial) tally.isPartial('tokens-of-suspended', 'tokens-unused', 'tokens-without-end')
+  },
 }
 
 /** Whether a team has an OWNER who is not suspended. `team`: the column with its id. */
@@ -54,15 +55,19 @@ function hasOwner(team: string) {
 }
 
 /** People whom nobody saw, and teams that nobody owns. */
-export async function findAccounts({ db, now }: OperatorCtx, tally: Tally): Promise<void> {
-  const isUnseen = sql<boolean>`(account.kind = 'user' and account.suspended_at is null
+export const ACCOUNTS: Part = {
+  kinds: ['people-never-seen', 'teams-without-owner'],
+  table: 'account',
+  by: 'created_stamp',
+  first: 0,
+  async find({ db, now }, tally, within) {
+    const isUnseen = sql<boolean>`(account.kind = 'user' and account.suspended_at is null
     and account.created_stamp < ${(now - NEW_MS) * STAMPS_PER_MS} and (select at from seen where seen.id = account.id) is null)`
-  const isOrphan = sql<boolean>`(account.kind = 'team' and not ${hasOwner('account.id')})`
-  const partial = await walk(db, { table: 'account', by: 'created_stamp', first: 0 }, async (within) => {
+    const isOrphan = sql<boolean>`(account.kind = 'team' and not ${hasOwner('account.id')})`
     const rows = await db
       .selectFrom('account')
       .select(['id', 'slug', 'kind', 'created_stamp'])
-      .where(within('created_stamp'))
+      .where(within)
       .where((eb) => eb.or([isUnseen, isOrphan]))
       .execute()
     for (const { id, slug, kind, created_stamp } of rows) {
@@ -73,13 +78,16 @@ export async function findAccounts({ db, now }: OperatorCtx, tally: Tally): Prom
         tally.add('people-never-seen', { ...item, since: momentOf(created_stamp), advice })
       }
     }
-  })
-  if (partial) tally.isPartial('people-never-seen', 'teams-without-owner')
+  },
 }
 
 /** Integrations whose team nobody owns. */
-export async function findIntegrations({ db }: OperatorCtx, tally: Tally): Promise<void> {
-  const partial = await walk(db, { table: 'integration', by: 'created_stamp', first: 0 }, async (within) => {
+export const INTEGRATIONS: Part = {
+  kinds: ['integrations-without-owner'],
+  table: 'integration',
+  by: 'created_stamp',
+  first: 0,
+  async find({ db }, tally, within) {
     const rows = await db
       .selectFrom('integration')
       .select((eb) => [
@@ -87,7 +95,7 @@ export async function findIntegrations({ db }: OperatorCtx, tally: Tally): Promi
         'slug',
         eb.selectFrom('account').select('account.slug').whereRef('account.id', '=', 'integration.team_id').as('team'),
       ])
-      .where(within('integration.created_stamp'))
+      .where(within)
       .where((eb) => eb.not(hasOwner('integration.team_id')))
       .execute()
     for (const { id, slug, team } of rows)
@@ -98,8 +106,7 @@ export async function findIntegrations({ db }: OperatorCtx, tally: Tally): Promi
         since: null,
         advice: giveOwner(team ?? 'TEAM'),
       })
-  })
-  if (partial) tally.isPartial('integrations-without-owner')
+  },
 }
 
 function giveOwner(team: string): string {

@@ -1,17 +1,18 @@
 /** What the report tells of projects, domains, and what is sent for them. */
 import { momentOf, STAMPS_PER_MS } from '../clock.ts'
-import type { OperatorCtx } from '../context.ts'
-import type { Tally } from './tally.ts'
-import { walk } from './walk.ts'
+import type { Part } from './walk.ts'
 
 const DAY_MS = 86_400_000
 const PENDING_MS = 7 * DAY_MS
 const PAUSED_MS = 90 * DAY_MS
 
-/** Domains of projects, and those of whole accounts, that were added and never proven, or were lost. */
-export async function findDomains({ db, now }: OperatorCtx, tally: Tally): Promise<void> {
-  const before = (now - PENDING_MS) * STAMPS_PER_MS
-  const ofProjects = await walk(db, { table: 'project_domain', by: 'name', first: '' }, async (within) => {
+/** Domains of projects that were added and never proven, or were lost. */
+export const PROJECT_DOMAINS: Part = {
+  kinds: ['domains-pending'],
+  table: 'project_domain',
+  by: 'name',
+  first: '',
+  async find({ db, now }, tally, within) {
     const rows = await db
       .selectFrom('project_domain')
       .select((eb) => [
@@ -20,16 +21,24 @@ export async function findDomains({ db, now }: OperatorCtx, tally: Tally): Promi
         eb.selectFrom('account').select('slug').whereRef('account.id', '=', 'project_domain.account_id').as('slug'),
         eb.selectFrom('project').select('name').whereRef('project.id', '=', 'project_domain.project_id').as('project'),
       ])
-      .where(within('project_domain.name'))
+      .where(within)
       .where('project_domain.verified_at', 'is', null)
-      .where('project_domain.created_stamp', '<', before)
+      .where('project_domain.created_stamp', '<', (now - PENDING_MS) * STAMPS_PER_MS)
       .execute()
     for (const { name, created_stamp, slug, project } of rows) {
       const advice = `${slug} proves or removes it at /console/t/${slug}/projects/${project}/domains/${name}`
       tally.add('domains-pending', { id: null, what: name, where: slug, since: momentOf(created_stamp), advice })
     }
-  })
-  const ofAccounts = await walk(db, { table: 'account_domain', by: 'account_id', first: '' }, async (within) => {
+  },
+}
+
+/** Domains of whole accounts that were added and never proven. */
+export const ACCOUNT_DOMAINS: Part = {
+  kinds: ['domains-pending'],
+  table: 'account_domain',
+  by: 'account_id',
+  first: '',
+  async find({ db, now }, tally, within) {
     const rows = await db
       .selectFrom('account_domain')
       .select((eb) => [
@@ -37,21 +46,24 @@ export async function findDomains({ db, now }: OperatorCtx, tally: Tally): Promi
         'account_domain.created_stamp',
         eb.selectFrom('account').select('slug').whereRef('account.id', '=', 'account_domain.account_id').as('slug'),
       ])
-      .where(within('account_domain.account_id'))
+      .where(within)
       .where('account_domain.proven_at', 'is', null)
-      .where('account_domain.created_stamp', '<', before)
+      .where('account_domain.created_stamp', '<', (now - PENDING_MS) * STAMPS_PER_MS)
       .execute()
     for (const { name, created_stamp, slug } of rows) {
       const advice = `${slug} proves or removes the apex (docs/domains.md: Domains of the account)`
       tally.add('domains-pending', { id: null, what: name, where: slug, since: momentOf(created_stamp), advice })
     }
-  })
-  if (ofProjects || ofAccounts) tally.isPartial('domains-pending')
+  },
 }
 
 /** Projects that were paused long ago: nobody misses them, or nobody knows why their visitors get nothing. */
-export async function findPaused({ db, now }: OperatorCtx, tally: Tally): Promise<void> {
-  const partial = await walk(db, { table: 'project', by: 'id', first: '' }, async (within) => {
+export const PAUSED: Part = {
+  kinds: ['projects-paused'],
+  table: 'project',
+  by: 'id',
+  first: '',
+  async find({ db, now }, tally, within) {
     const rows = await db
       .selectFrom('project')
       .select((eb) => [
@@ -60,27 +72,30 @@ export async function findPaused({ db, now }: OperatorCtx, tally: Tally): Promis
         'project.paused_at',
         eb.selectFrom('account').select('slug').whereRef('account.id', '=', 'project.account_id').as('slug'),
       ])
-      .where(within('project.id'))
+      .where(within)
       .where('project.paused_at', '<', now - PAUSED_MS)
       .execute()
     for (const { id, name, paused_at, slug } of rows) {
       const advice = `${slug} unpauses it or removes it at /console/t/${slug}/projects/${name}`
       tally.add('projects-paused', { id, what: name, where: slug, since: paused_at, advice })
     }
-  })
-  if (partial) tally.isPartial('projects-paused')
+  },
 }
 
 /** TABLE the kinds of endpoints: their table, what people call one, and the section of the console that shows it. */
-const ENDPOINTS = [
+const KINDS_OF_ENDPOINTS = [
   { table: 'webhook', noun: 'webhook', section: 'webhooks' },
   { table: 'log_drain', noun: 'log drain', section: 'drains' },
 ] as const
 
 /** Endpoints to which nothing arrives. Their address may hold a secret, so only its host is told. */
-export async function findEndpoints({ db }: OperatorCtx, tally: Tally): Promise<void> {
-  for (const { table, noun, section } of ENDPOINTS) {
-    const partial = await walk(db, { table, by: 'id', first: '' }, async (within) => {
+export const ENDPOINTS = KINDS_OF_ENDPOINTS.map(
+  ({ table, noun, section }): Part => ({
+    kinds: ['endpoints-failing'],
+    table,
+    by: 'id',
+    first: '',
+    async find({ db }, tally, within) {
       const rows = await db
         .selectFrom(table)
         .select((eb) => [
@@ -92,7 +107,7 @@ export async function findEndpoints({ db }: OperatorCtx, tally: Tally): Promise<
           'held_at',
           eb.selectFrom('account').select('slug').whereRef('account.id', '=', `${table}.account_id`).as('slug'),
         ])
-        .where(within(`${table}.id`))
+        .where(within)
         .where((eb) =>
           eb.or([
             eb('failing_since', 'is not', null),
@@ -115,14 +130,17 @@ export async function findEndpoints({ db }: OperatorCtx, tally: Tally): Promise<
           advice,
         })
       }
-    })
-    if (partial) tally.isPartial('endpoints-failing')
-  }
-}
+    },
+  }),
+)
 
 /** Installations that nobody has taken over since their owner left, or that the operator shut with their owner. */
-export async function findInstallations({ db }: OperatorCtx, tally: Tally): Promise<void> {
-  const partial = await walk(db, { table: 'configuration', by: 'disabled_at', first: 0 }, async (within) => {
+export const INSTALLATIONS: Part = {
+  kinds: ['installations-disabled'],
+  table: 'configuration',
+  by: 'disabled_at',
+  first: 0,
+  async find({ db }, tally, within) {
     const rows = await db
       .selectFrom('configuration')
       .select((eb) => [
@@ -137,7 +155,7 @@ export async function findInstallations({ db }: OperatorCtx, tally: Tally): Prom
           .whereRef('integration.id', '=', 'configuration.integration_id')
           .as('slug'),
       ])
-      .where(within('configuration.disabled_at'))
+      .where(within)
       .execute()
     // Asked for in the statement, PostgreSQL would walk through an index of all that are not deleted.
     for (const { id, disabled_at, disabled_reason, account, slug } of rows.filter((row) => row.deleted_at === null)) {
@@ -147,6 +165,5 @@ export async function findInstallations({ db }: OperatorCtx, tally: Tally): Prom
           : `an OWNER of ${account} takes it over at /integrations/installed; after 30 days it is removed`
       tally.add('installations-disabled', { id, what: slug ?? id, where: account, since: disabled_at, advice })
     }
-  })
-  if (partial) tally.isPartial('installations-disabled')
+  },
 }

@@ -1,33 +1,31 @@
 /** What waits for somebody, over the whole service: what `berth report` and the page Needs attention tell. docs/operations.md: What needs attention. */
 import { backupState } from '../backup/records.ts'
-import type { OperatorCtx } from '../context.ts'
 import { adviseOnBackups } from '../doctor/backups.ts'
 import { copyState } from '../secrets/keyring-copy.ts'
-import { findAccounts, findIntegrations, findTokens } from './people.ts'
-import { findDomains, findEndpoints, findInstallations, findPaused } from './projects.ts'
+import { ACCOUNTS, INTEGRATIONS, TOKENS } from './people.ts'
+import { ACCOUNT_DOMAINS, ENDPOINTS, INSTALLATIONS, PAUSED, PROJECT_DOMAINS } from './projects.ts'
 import type { Report } from './schema.ts'
 import { openTally, type Tally } from './tally.ts'
+import { type ReportCtx, type Slices, walk } from './walk.ts'
 
-const PARTS = [
-  findSafekeeping,
-  findTokens,
-  findAccounts,
-  findIntegrations,
-  findInstallations,
-  findEndpoints,
-  findDomains,
-  findPaused,
-]
+const PARTS = [TOKENS, ACCOUNTS, INTEGRATIONS, INSTALLATIONS, ...ENDPOINTS, PROJECT_DOMAINS, ACCOUNT_DOMAINS, PAUSED]
 
-/** Looks through the store for what needs attention. It changes nothing, and no secret is in it. One part after the other, so that no more than one statement waits. */
-export async function makeReport(ctx: OperatorCtx): Promise<Report> {
+/**
+ * Looks through the store for what needs attention. It changes nothing, and no secret is in it. One part after the other, so that no more
+ * than one statement waits. `slices`: how many rows of a table are looked through, and how many at once.
+ */
+export async function makeReport(ctx: ReportCtx, slices?: Slices): Promise<Report> {
   const tally = openTally()
-  for (const find of PARTS) await find(ctx, tally)
+  await findSafekeeping(ctx, tally)
+  for (const part of PARTS) {
+    const partial = await walk(ctx.db, part, (within) => part.find(ctx, tally, within), slices)
+    if (partial) tally.isPartial(...part.kinds)
+  }
   return { sections: tally.sections(), at: ctx.now }
 }
 
 /** Backups and copies of the keyring, as `berth doctor` judges them. */
-async function findSafekeeping({ db, now }: OperatorCtx, tally: Tally): Promise<void> {
+async function findSafekeeping({ db, now }: ReportCtx, tally: Tally): Promise<void> {
   const state = await backupState(db)
   for (const { is, found, advice = 'see the page Backups' } of adviseOnBackups(state, now)) {
     if (is !== 'well') tally.add('backups', { id: null, what: found, where: null, since: state.lastGood, advice })

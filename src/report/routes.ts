@@ -10,7 +10,7 @@ export const reportRoutes = [
     operationId: 'operatorGetReport',
     summary: 'Tell what needs attention: stale tokens, domains without a proof, endpoints that fail, what nobody owns',
     tag: 'operator',
-    run: makeReport,
+    run: (ctx) => makeReport(ctx),
     list: { rows: Object.keys(KINDS).length, rowBytes: 128 * 1024 },
     status: 200,
     reply: Report,

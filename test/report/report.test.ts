@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { STAMPS_PER_MS } from '../../src/clock.ts'
 import type { Queries } from '../../src/db/db.ts'
+import { makeReport } from '../../src/report/report.ts'
 import type { Kind, Section } from '../../src/report/schema.ts'
 import { openTally } from '../../src/report/tally.ts'
 import { walk } from '../../src/report/walk.ts'
@@ -21,6 +22,18 @@ async function reportOf({ operator }: World): Promise<Map<Kind, Section>> {
   const { status, body, text } = await operator('GET', '/operator/v1/report')
   assert.equal(status, 200, text)
   return new Map(body.sections.map((section: Section) => [section.kind, section]))
+}
+
+/** The report of slices of one row tells the same; and of which kinds it says so where it ends after the first slice of each table. */
+async function partialOf({ deps }: World, report: Map<Kind, Section>): Promise<Kind[]> {
+  const ctx = { db: deps.db.read, now: deps.clock.now() }
+  const { sections } = await makeReport(ctx, { rows: 1, most: 1000 })
+  // The order within a kind is by the moment alone.
+  const counted = (some: Iterable<Section>) =>
+    [...some].map(({ kind, count, partial, items }) => [kind, count, partial, items.map(({ what }) => what).sort()])
+  assert.deepEqual(counted(sections), counted(report.values()))
+  const begun = await makeReport(ctx, { rows: 1, most: 1 })
+  return begun.sections.filter(({ partial }) => partial).map(({ kind }) => kind)
 }
 
 const change = ({ deps }: World, work: (tx: Queries) => Promise<unknown>) => deps.db.write(work)
@@ -85,6 +98,9 @@ onBothEngines('a token is stale where it is unused, has no end, or is of somebod
   const endlessIds = idsOf(report.get('tokens-without-end'))
   assert.ok(endlessIds.includes(endless))
   for (const id of [old, young, over, shut, ofInstallation]) assert.equal(endlessIds.includes(id), false)
+  const partial = await partialOf(world, report)
+  for (const kind of ['tokens-of-suspended', 'tokens-unused', 'tokens-without-end'] as const)
+    assert.ok(partial.includes(kind), kind)
 })
 
 onBothEngines(
@@ -125,6 +141,9 @@ onBothEngines(
     assert.match(report.get('teams-without-owner')!.items[0]!.advice, /^berth team member add \w+ USER --role OWNER$/)
     assert.deepEqual(namesOf(report.get('integrations-without-owner')), ['app-shut'])
     assert.deepEqual(idsOf(report.get('people-never-seen')), [cleo.id])
+    const partial = await partialOf(world, report)
+    for (const kind of ['teams-without-owner', 'integrations-without-owner', 'people-never-seen'] as const)
+      assert.ok(partial.includes(kind), kind)
   },
 )
 
@@ -150,6 +169,7 @@ onBothEngines(
       assert.equal((await world.call('POST', `/v10/projects/web/domains${query}`, { name })).status, 200)
     await world.call('POST', `/v7/domains${query}`, { name: 'whole.org' })
     await world.call('POST', `/v7/domains${query}`, { name: 'young.org' })
+    await world.call('POST', `/v7/domains${query}`, { name: 'proven.org' })
     const app = await makeIntegration(world, { slug: 'helper' })
     const { installationId } = await install(world, app, { userId: ada.id, teamId: credentials.teamId })
     const goneApp = await makeIntegration(world, { slug: 'gone' })
@@ -184,9 +204,10 @@ onBothEngines(
           .execute()
       await tx
         .updateTable('account_domain')
-        .set({ created_stamp: stampAgo(8) })
-        .where('name', '=', 'whole.org')
+        .set((eb) => ({ created_stamp: eb('created_stamp', '-', 8 * DAY_MS * STAMPS_PER_MS) }))
+        .where('name', 'in', ['whole.org', 'proven.org'])
         .execute()
+      await tx.updateTable('account_domain').set({ proven_at: now }).where('name', '=', 'proven.org').execute()
       await tx
         .updateTable('project')
         .set({ paused_at: daysAgo(91) })
@@ -211,7 +232,12 @@ onBothEngines(
     assert.deepEqual(namesOf(report.get('domains-pending')), ['old.example.com', 'whole.org'])
     assert.deepEqual(namesOf(report.get('projects-paused')), ['web'])
     assert.match(report.get('projects-paused')!.items[0]!.advice, /\/console\/t\/team\/projects\/web$/)
-    assert.deepEqual(idsOf(report.get('installations-disabled')), [installationId])
+    const [shut] = report.get('installations-disabled')!.items
+    assert.deepEqual([report.get('installations-disabled')!.count, shut!.id], [1, installationId])
+    assert.match(shut!.advice, /^its owner is suspended: berth user resume/)
+    const partial = await partialOf(world, report)
+    for (const kind of ['installations-disabled', 'endpoints-failing', 'domains-pending', 'projects-paused'] as const)
+      assert.ok(partial.includes(kind), kind)
     assert.match(report.get('backups')!.items[0]!.what, /there is none/)
     assert.equal(report.get('keyring-copy')!.count, 1)
     assert.doesNotMatch((await world.operator('GET', '/operator/v1/report')).text, /hunter2/)
@@ -268,16 +294,17 @@ onBothEngines(
           .execute()
     })
     const { read } = world.deps.db
+    const SEEN = { table: 'seen', by: 'at', first: 0 } as const
     const seen: string[] = []
     const look = async (slice: Parameters<Parameters<typeof walk>[2]>[0]) => {
-      seen.push(...(await read.selectFrom('seen').select('id').where(slice('at')).execute()).map(({ id }) => id))
+      seen.push(...(await read.selectFrom('seen').select('id').where(slice).execute()).map(({ id }) => id))
     }
-    assert.equal(await walk(read, { table: 'seen', by: 'at', first: 0 }, look), false)
+    assert.equal(await walk(read, SEEN, look), false)
     assert.equal(seen.length, 2500)
     assert.equal(new Set(seen).size, 2500)
     let slices = 0
     const count = async () => void slices++
-    assert.equal(await walk(read, { table: 'seen', by: 'at', first: 0, mostSlices: 1 }, count), true)
+    assert.equal(await walk(read, SEEN, count, { rows: 1000, most: 1 }), true)
     assert.equal(slices, 1)
   },
 )
