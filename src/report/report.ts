@@ -17,9 +17,9 @@ const PARTS = [TOKENS, ACCOUNTS, INTEGRATIONS, INSTALLATIONS, ...ENDPOINTS, PROJ
 export async function makeReport(ctx: ReportCtx, slices?: Slices): Promise<Report> {
   const tally = openTally()
   await findSafekeeping(ctx, tally)
-  for (const part of PARTS) {
-    const partial = await walk(ctx.db, part, (within) => part.find(ctx, tally, within), slices)
-    if (partial) tally.isPartial(...part.kinds)
+  for (const one of PARTS) {
+    const partial = await walk(ctx.db, one, (within) => one.find(ctx, tally, within), slices)
+    if (partial) tally.isPartial(...one.kinds)
   }
   return { sections: tally.sections(), at: ctx.now }
 }

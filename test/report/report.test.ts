@@ -308,6 +308,7 @@ onBothEngines(
     const count = async () => void slices++
     assert.equal(await walk(read, SEEN, count, { rows: 1000, most: 1 }), true)
     assert.equal(slices, 1)
+    assert.equal(await walk(read, SEEN, count, { rows: 2500, most: 1 }), false, 'nothing is behind the last row')
   },
 )
 
