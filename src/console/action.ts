@@ -139,7 +139,7 @@ export function field(name: string, label: string, options: FieldOptions = {}): 
   )
 }
 
-/** A label, its hint, and the refusal that is about it; `input` gets the attributes that tie it to them. */
+/** A label, its input, and below it the hint and the refusal that is about it. `input` gets the attributes that tie it to both. */
 export function labelled(
   name: string,
   label: string,
@@ -149,8 +149,8 @@ export function labelled(
   const wrong = refused !== undefined && refused.field === name
   const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
   return html`<label for="${name}">${label}</label>
-${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
 ${input(html`${about !== '' && html` aria-describedby="${about}"`}${wrong && html` aria-invalid="true"`}`)}
+${hint && html`<p class="hint soft small" id="${name}-hint">${hint}</p>`}
 ${wrong && faultBeside(name, refused)}`
 }
 

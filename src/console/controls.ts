@@ -43,12 +43,20 @@ export function askedTwice(ctx: PersonCtx, path: string, words: string): Html {
 ${button(ctx, path, words, { look: 'danger' })}</details>`
 }
 
-/** A form that looks for something in a list. */
-export function searchForm(path: string, label: string, search: string | undefined): Html {
+/** A form that looks for something in a list. `label`: what is looked for, and by what; `by`: the same in as few words as a telephone shows. */
+export function searchForm(path: string, label: string, by: string, search: string | undefined): Html {
   return html`<form class="search card" action="${path}" role="search">
-<input type="search" name="search" value="${search}" aria-label="${label}" placeholder="${label}" maxlength="100">
+<input type="search" name="search" value="${search}" aria-label="${label}" placeholder="${by}" maxlength="100">
 <button class="quiet">Search</button>
 </form>`
+}
+
+/** A row of filters above a list. On a telephone it is closed behind one line, and open where one of them is set (`isSet`). `fields`: each in a `div`. */
+export function filterForm(path: string, isSet: boolean, fields: Html): Html {
+  return html`<details class="filters card"${isSet && html` open`}><summary>Filters</summary>
+<form class="filter" action="${path}" role="search" aria-label="Filters">
+${fields}
+<button class="quiet">Filter</button></form></details>`
 }
 
 /** The ways to the newest and to older rows. `path`: of the list; `query`: what it was asked, with the `until` of this page. */

@@ -34,23 +34,33 @@ export function select(name: string, label: string, choices: readonly Choice[], 
   )
 }
 
+type Checks = { chosen: readonly string[]; refused?: Refused | undefined; hint?: string }
+
 /** Any of several. `chosen`: those that are on before something was typed. */
-export function checks(
+export function checks(name: string, legend: string, choices: readonly Choice[], options: Checks): Html {
+  return groupedChecks(name, legend, [['', choices]], options)
+}
+
+/** Any of many, in groups with headings of their own. A group without a heading stands by itself. */
+export function groupedChecks(
   name: string,
   legend: string,
-  choices: readonly Choice[],
-  { chosen, refused, hint }: { chosen: readonly string[]; refused?: Refused | undefined; hint?: string },
+  groups: readonly (readonly [heading: string, choices: readonly Choice[]])[],
+  { chosen, refused, hint }: Checks,
 ): Html {
   const on = refused === undefined ? chosen : listOf(refused.typed[name])
   const wrong = refused?.field === name
   const about = [hint && `${name}-hint`, wrong && `${name}-fault`].filter(Boolean).join(' ')
-  const boxes = choices.map(
-    ([value, words]) =>
-      html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${on.includes(value) && html` checked`}> ${words}</label>`,
-  )
+  const boxes = (choices: readonly Choice[]) =>
+    html`<div class="boxes">${choices.map(
+      ([value, words]) =>
+        html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${on.includes(value) && html` checked`}> ${words}</label>`,
+    )}</div>`
   return html`<fieldset id="${name}"${about !== '' && html` aria-describedby="${about}"`}><legend>${legend}</legend>
 ${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
-<div class="boxes">${boxes}</div>
+${groups.map(([heading, choices]) =>
+  heading === '' ? boxes(choices) : html`<fieldset><legend>${heading}</legend>${boxes(choices)}</fieldset>`,
+)}
 ${wrong && faultBeside(name, refused)}
 </fieldset>`
 }

@@ -150,7 +150,8 @@ ${table.map(
 </ul></nav>`
 }
 
-function tabsOf(place: Place): Tabs {
+/** The tabs that the person sees there. */
+export function tabsOf(place: Place): Tabs {
   if ('tabs' in place) return place.tabs
   if ('person' in place) return { name: 'Your account', table: Object.entries(PERSON_TABS), to: personPath }
   const { account, project } = place

@@ -1,5 +1,6 @@
 /** TABLE the pages of the console. docs/console.md. */
 import type { Screen } from '../pages/screen.ts'
+import { showFault } from './fault.ts'
 import { appScreens } from './integrations/app.ts'
 import { appListScreens } from './integrations/apps.ts'
 import { installedIntegrationScreens } from './integrations/installed.ts'
@@ -32,7 +33,7 @@ import { profileScreens } from './you/profile.ts'
 import { securityScreens } from './you/security.ts'
 import { ownTokenScreens } from './you/tokens.ts'
 
-export const CONSOLE: readonly Screen[] = [
+const screens: readonly Screen[] = [
   ...projectListScreens,
   ...projectScreens,
   ...variableScreens,
@@ -65,3 +66,5 @@ export const CONSOLE: readonly Screen[] = [
   ...operatorScreens,
   ...liveScreens,
 ]
+
+export const CONSOLE: readonly Screen[] = screens.map((screen) => ({ ...screen, showFault }))

@@ -85,10 +85,24 @@ export async function answerBrowser(
     if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(screen.asks ?? [])].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
-    const around = screen.asks !== undefined && guest.session !== undefined && { console: BARE }
-    const answer = reply(deps, guest, { ...faultPage(refusal), ...around, status: refusal.status })
+    const answer = reply(deps, guest, {
+      ...(await showFault(deps, screen, request, guest, refusal)),
+      status: refusal.status,
+    })
     return { ...answer, headers: { ...answer.headers, ...refusal.headers }, refusal: refusal.key }
   }
+}
+
+/** The page of a refusal. Of the console it has the navigation, where one can be shown, and else a bare bar. */
+async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest, refusal: Refusal) {
+  const bare = faultPage(refusal)
+  if (screen.asks === undefined || guest.session === undefined) return bare
+  if (screen.showFault === undefined || guest.visitor === undefined || ![403, 404].includes(refusal.status))
+    return { ...bare, console: BARE }
+  const ctx = { ...readingFor(deps, guest, deps.clock.now()), visitor: guest.visitor }
+  const at = { path: screen.path, params: readParams(request.params as Params) }
+  // What the navigation asks of the store may fail in its turn, and the person is told of the first fault.
+  return screen.showFault(ctx, at, refusal).catch(() => ({ ...bare, console: BARE }))
 }
 
 /** A request of a page that is there. */

@@ -132,18 +132,18 @@ function header(visitor: Visitor | undefined, formToken: string): Html {
 </header>`
 }
 
-/** The page of a refusal: what was wrong, and the way on. */
-export function faultPage(refusal: Refusal): Page {
+/** The page of a refusal: what was wrong, and the way on (`way`). */
+export function faultPage(refusal: Refusal, way: Html = toProjects): Page {
   const title = TITLES[refusal.status] ?? (refusal.status >= 500 ? 'Something failed' : 'This did not work')
   return {
     title,
     body: html`<h1>${title}</h1>
 <p role="alert">${refusal.message}</p>
-<p>${refusal.key === 'second_factor_required' ? setUpFactor : toProjects}</p>`,
+<p>${refusal.key === 'second_factor_required' ? setUpFactor : way}</p>`,
   }
 }
 
-const toProjects = html`<a href="/console">Go to your projects</a>`
+const toProjects = html`<a class="button" href="/console">Go to your projects</a>`
 const setUpFactor = html`<a class="button" href="/console/account/security/factors">Set up a second factor</a>`
 
 const TITLES: Record<number, string> = {

@@ -86,6 +86,8 @@ export type Screen = Spec<any, any, any, any> & {
   bodyLimit?: number
   /** Of a form: what was typed is kept while the person proves who they are. The page that shows what is refused (`again`) then shows it. */
   keeps?: true
+  /** The page that says that a page is not there, or not for this person. Without it such a page has no navigation. */
+  showFault?: (ctx: PersonCtx, at: Pick<Screen, 'path'> & { params: Params }, refusal: Refusal) => Promise<Page>
 }
 
 /** What a page of the console may touch: who is signed in, and the routes that it declares. */

@@ -7,7 +7,7 @@ import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { field } from '../action.ts'
-import { heading, pageLinks } from '../controls.ts'
+import { filterForm, heading, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { findSubjects, type Subject, showSubject } from '../subjects.ts'
 import { ago } from '../time.ts'
@@ -61,11 +61,13 @@ async function showAudit(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof Q
   return operatorPage(ctx, 'audit', {
     title: 'Audit log',
     body: html`${heading('Audit log', html`<a class="button quiet" href="${LIST}/verify">Check that nothing was changed</a>`)}
-<details class="card"${(account || actor || type) && html` open`}><summary>Filter</summary><form action="${LIST}">
-${field('account', 'Account', { value: account, hint: 'Id of a team or a person.' })}
-${field('actor', 'Who', { value: actor, hint: 'Id of whoever did it.' })}
-${field('type', 'What', { value: type, hint: 'Such as createProject.' })}
-<p class="actions"><button class="quiet">Filter</button></p></form></details>
+${filterForm(
+  LIST,
+  [account, actor, type].some(Boolean),
+  html`<div>${field('account', 'Account', { value: account, attributes: html` placeholder="id of a team or a person"` })}</div>
+<div>${field('actor', 'Who', { value: actor, attributes: html` placeholder="id of whoever did it"` })}</div>
+<div>${field('type', 'What', { value: type, attributes: html` placeholder="createProject"` })}</div>`,
+)}
 ${sheet(
   'Audit log',
   ['When', 'What', 'Who', 'Account', 'On', 'Fields'],

@@ -33,7 +33,7 @@ export function operatorPath(section = '', ...parts: string[]): string {
   return path.join('/')
 }
 
-const OPERATOR: Tabs = { name: 'Operator', table: Object.entries(TABS), to: (end) => operatorPath(end) }
+export const OPERATOR: Tabs = { name: 'Operator', table: Object.entries(TABS), to: (end) => operatorPath(end) }
 
 type Content = Pick<Page, 'title' | 'body' | 'images'> & { within?: readonly Crumb[] }
 

@@ -124,7 +124,7 @@ async function showPeople(ctx: ConsoleCtx, { query }: Query): Promise<Page> {
   return operatorPage(ctx, 'people', {
     title: 'People',
     body: html`${heading('People', html`<a class="button" href="${LIST}/invite">Invite somebody</a>`)}
-${searchForm(LIST, 'Search people by name or email', search)}
+${searchForm(LIST, 'Search people by name or email', 'Name or email', search)}
 ${sheet(
   'People',
   ['Username', 'Email', 'State', 'Plan', 'Last seen', 'Made'],

@@ -99,7 +99,7 @@ async function showTeams(ctx: ConsoleCtx, { query }: ScreenInput<Static<typeof L
   return operatorPage(ctx, 'teams', {
     title: 'Teams',
     body: html`${heading('Teams', html`<a class="button" href="${LIST}/new">Make a team</a>`)}
-${searchForm(LIST, 'Search teams by name', search)}
+${searchForm(LIST, 'Search teams by name', 'Name', search)}
 ${sheet(
   'Teams',
   ['Team', 'Name', 'Plan', 'Made'],

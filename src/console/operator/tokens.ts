@@ -48,7 +48,7 @@ async function showTokens(
     title: 'Tokens',
     body: html`${heading('Tokens')}
 ${faultOf(refused)}
-${searchForm(LIST, 'Search tokens by name or person', search)}
+${searchForm(LIST, 'Search tokens by name or person', 'Name or person', search)}
 ${sheet(
   'Tokens',
   ['Name', 'Owner', 'Permissions', 'Last used', 'Expires', 'Made', 'Actions'],

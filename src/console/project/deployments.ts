@@ -10,6 +10,7 @@ import type { Project } from '../../projects/schema.ts'
 import { refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { faultOf, type Refused } from '../action.ts'
+import { filterForm } from '../controls.ts'
 import { type Choice, copyable, select, sheet } from '../fields.ts'
 import { accountIn, may, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -93,22 +94,20 @@ async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<F
     {
       title: 'Deployments',
       body: html`<div class="top"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">The last promotion or rollback</a>`}</div>
-${(isNarrowed || deployments.length > 0) && filterForm(path, query)}
+${(isNarrowed || deployments.length > 0) && filters(path, query)}
 ${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(isNarrowed)}
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
     },
   )
 }
 
-function filterForm(path: string, { state, target, branch }: Filters): Html {
+function filters(path: string, { state, target, branch }: Filters): Html {
   const states: Choice[] = [['', 'any state'], ...READY_STATES.map((one): Choice => [one, one.toLowerCase()])]
-  return html`<form class="filter card" action="${path}" role="search">
-<div>${select('state', 'State', states, { value: state })}</div>
+  const fields = html`<div>${select('state', 'State', states, { value: state })}</div>
 <div>${select('target', 'Target', TARGETS, { value: target })}</div>
 <div><label for="branch">Branch</label>
-<input type="text" id="branch" name="branch" value="${branch}"></div>
-<button class="quiet">Filter</button>
-</form>`
+<input type="text" id="branch" name="branch" value="${branch}"></div>`
+  return filterForm(path, [state, target, branch].some(Boolean), fields)
 }
 
 function table(account: OwnAccount, project: Project, deployments: readonly Listed[], now: number): Html {

@@ -5,7 +5,7 @@ import type { OwnAccount } from '../../pages/acting.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
-import { pageLinks } from '../controls.ts'
+import { filterForm, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, accountPath, showPage } from '../frame.ts'
 import { findSubjects, pathIn, type Subject, showSubject } from '../subjects.ts'
@@ -59,7 +59,7 @@ async function showActivity(ctx: ConsoleCtx, { params, query }: Input) {
     {
       title: 'Activity',
       body: html`<div class="top"><h1>Activity</h1><a class="button quiet" href="${path}/export${search}" data-turbo="false">Export as CSV</a></div>
-${filterForm(path, query, entries)}
+${filters(path, query, entries)}
 ${entries.length === 0 ? nothing(pagination.next !== null) : table(account, entries, await subjectsOf(ctx, account, entries), ctx.now)}
 ${pageLinks(path, { ...filter, until }, pagination.next)}`,
     },
@@ -70,13 +70,12 @@ function filterOf({ until, actorId, type }: Static<typeof Filter>) {
   return { until, actorId: actorId?.trim() || undefined, type: type?.trim() || undefined }
 }
 
-function filterForm(path: string, { actorId, type }: Static<typeof Filter>, entries: readonly Entry[]): Html {
+function filters(path: string, { actorId, type }: Static<typeof Filter>, entries: readonly Entry[]): Html {
   const types = [...new Set(entries.map((one) => one.type))].sort()
   const people = [...new Map(entries.map(({ actor }) => [actor.id, actor.name ?? actor.id])).entries()]
-  return html`<form class="filter card" action="${path}">
-<div><label for="actorId">Who</label><input type="text" id="actorId" name="actorId" value="${actorId}" list="actors" placeholder="usr_…" autocomplete="off" maxlength="64"><datalist id="actors">${people.map(([id, name]) => html`<option value="${id}">${name}</option>`)}</datalist></div>
-<div><label for="type">What</label><input type="text" id="type" name="type" value="${type}" list="types" placeholder="createProject" autocomplete="off" maxlength="64"><datalist id="types">${types.map((one) => html`<option value="${one}"></option>`)}</datalist></div>
-<button class="quiet">Show</button></form>`
+  const fields = html`<div><label for="actorId">Who</label><input type="text" id="actorId" name="actorId" value="${actorId}" list="actors" placeholder="usr_…" autocomplete="off" maxlength="64"><datalist id="actors">${people.map(([id, name]) => html`<option value="${id}">${name}</option>`)}</datalist></div>
+<div><label for="type">What</label><input type="text" id="type" name="type" value="${type}" list="types" placeholder="createProject" autocomplete="off" maxlength="64"><datalist id="types">${types.map((one) => html`<option value="${one}"></option>`)}</datalist></div>`
+  return filterForm(path, [actorId, type].some(Boolean), fields)
 }
 
 function nothing(hasOlder: boolean): Html {

@@ -110,7 +110,7 @@ async function showMembers(
       title: 'Members',
       body: html`<div class="top"><h1>Members</h1>${isOwner && html`<a class="button" href="${path}/invite">Invite somebody</a>`}</div>
 ${faultOf(refused)}
-${searchForm(path, 'Search members by name, username or email', query.search)}
+${searchForm(path, 'Search members by name, username or email', 'Name or email', query.search)}
 ${present.length === 0 ? html`<p class="card empty">Nobody here is called so.</p>` : table(ctx, account, present, isOwner)}
 ${invited.length > 0 && html`<h2>Invited</h2><p class="soft">They are members once they say yes. An invitation ends after 14 days.</p>${table(ctx, account, invited, isOwner)}`}
 ${pageLinks(path, query, pagination.next)}

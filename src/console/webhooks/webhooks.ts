@@ -1,6 +1,6 @@
 /** The webhooks of an account: the list, and registering one, whose secret is shown once. */
 import type { Static } from 'typebox'
-import { EVENTS } from '../../events.ts'
+import { EVENT_NAMES } from '../../events.ts'
 import type { OwnAccount } from '../../pages/acting.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
@@ -9,7 +9,7 @@ import { Type } from '../../schema/builder.ts'
 import type { MadeWebhook, Webhook } from '../../webhooks/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { countOf, shownOnce } from '../controls.ts'
-import { checks, sheet } from '../fields.ts'
+import { checks, groupedChecks, sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
 
@@ -21,6 +21,19 @@ const NewEndpoint = Type.Object({
   events: Type.Array(Type.String()),
   projectIds: Type.Optional(Type.Array(Type.String())),
 })
+
+/** TABLE what events are about: how their names begin, and the heading above them. */
+const SUBJECTS: Record<string, string> = {
+  project: 'Projects',
+  'project.transfer': 'Transfers of projects',
+  'project.domain': 'Domains',
+  'project.env-variable': 'Variables',
+  'integration-configuration': 'Integrations',
+  deployment: 'Deployments',
+}
+const EVENT_GROUPS = [...Map.groupBy(EVENT_NAMES, (name) => name.slice(0, name.lastIndexOf('.')))].map(
+  ([about, names]) => [SUBJECTS[about]!, names.map((name) => [name, name] as const)] as const,
+)
 
 export const webhookListScreens: readonly Screen[] = [
   consoleScreen({ method: 'GET', path: LIST, name: 'consoleWebhooks', asks: ['getWebhooks'], run: showWebhooks }),
@@ -106,12 +119,7 @@ ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}
 ${field('url', 'URL', { type: 'url', required: true, refused, hint: 'Berth posts each event there, signed with a secret that you see once.', attributes: html` autocomplete="off" maxlength="2048"` })}
-${checks(
-  'events',
-  'Events',
-  Object.keys(EVENTS).map((name) => [name, name] as const),
-  { chosen: [], refused },
-)}
+${groupedChecks('events', 'Events', EVENT_GROUPS, { chosen: [], refused })}
 ${await projectBoxes(ctx, account, refused)}
 <p class="actions"><button>Make the webhook</button><a class="button quiet" href="${accountPath(account, 'webhooks')}">Cancel</a></p>
 </form>`,

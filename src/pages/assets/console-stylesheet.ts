@@ -65,12 +65,19 @@ export const CONSOLE_STYLESHEET = `
 .console textarea { min-height: 8rem; font: .9rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; resize: vertical }
 .console .stack.card { max-width: 44rem }
 .console .stack > * { max-width: 41.5rem }
-.console .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); gap: 0 1.25rem; align-items: end; min-width: 0 }
-.console .pair > * { min-width: 0 }
+.console .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 15rem), 1fr)); gap: 0 1.25rem; min-width: 0 }
+.console .pair > * { min-width: 0; display: grid; grid-row: span 4; grid-template-rows: subgrid; align-content: start }
+.console .pair label { align-self: end }
+.console .hint { margin: .35rem 0 0 }
 .console .stack > input[type=hidden] + * { margin-top: 0 }
 .console label + .small { margin: 0 0 .4rem }
 .console fieldset { min-width: 0; margin: 1.25rem 0 0 }
 .console legend { font-size: 1rem }
+.console fieldset fieldset { border: 0; border-radius: 0; border-top: 1px solid var(--line); margin: .75rem 0 0; padding: 0 }
+.console fieldset fieldset:first-of-type { border-top: 0; margin: 0 }
+.console fieldset fieldset legend { padding: .75rem 0 0; margin: 0; float: left; width: 100%; font-size: .9rem; color: var(--soft) }
+.console fieldset fieldset:first-of-type legend { padding-top: 0 }
+.console fieldset fieldset .boxes { clear: both }
 .console select, .console input:not([type=checkbox], [type=radio]) { min-height: 2.875rem }
 .console button, .console .button { white-space: nowrap; flex: none }
 .console label.bare { display: inline; margin: 0 }
@@ -109,6 +116,12 @@ export const CONSOLE_STYLESHEET = `
 .console details.menu a[aria-current] { font-weight: 600 }
 .console .ways { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; margin: 0 }
 .console .top h2 { margin: 0 }
+.console details.filters > summary { font-weight: 600 }
+.console details.filters[open] > summary { margin-bottom: .5rem }
+@media (min-width: 40rem) { @supports selector(details::details-content) {
+  .console details.filters > summary { display: none }
+  .console details.filters::details-content { content-visibility: visible; block-size: auto }
+} }
 .console form.filter { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: flex-end }
 .console form.filter > div { flex: 1 1 11rem }
 .console form.filter label { margin: 0 0 .25rem; font-size: .875rem }

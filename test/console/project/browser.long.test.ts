@@ -96,6 +96,36 @@ test('axe finds nothing on the pages of a project, narrow and wide, light and da
   }
 })
 
+for (const script of [true, false])
+  test(`filters are behind one line on a telephone, open once one is set, and all seen where there is room, ${script ? 'with' : 'without'} script`, async (t) => {
+    if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether filters can be opened'))
+    const world = await openWorld('sqlite', SETTINGS)
+    const browser = await openChromium(chromium)
+    try {
+      await (await openWeb(world)).deploy()
+      await givePassword(world, world.credentials.userId)
+      const origin = await world.listen()
+      const wide = await openWindow(browser, 1280, script)
+      await signInTo(wide.page, origin)
+      await wide.page.goto(`${origin}${WEB}/deployments`)
+      assert.equal(await wide.page.locator('#state').isVisible(), true)
+      assert.equal(await wide.page.getByText('Filters', { exact: true }).isVisible(), false)
+      const { page, complaints } = await openWindow(browser, 390, script)
+      await signInTo(page, origin)
+      await page.goto(`${origin}${WEB}/deployments`)
+      assert.equal(await page.locator('#state').isVisible(), false)
+      await page.getByText('Filters', { exact: true }).click()
+      await page.selectOption('#state', 'READY')
+      await page.getByRole('button', { name: 'Filter', exact: true }).click()
+      await page.waitForURL(/state=READY/)
+      assert.equal(await page.locator('#state').isVisible(), true, 'a filter that is set is seen')
+      assert.deepEqual(complaints, [])
+    } finally {
+      await browser.close()
+      await world.close()
+    }
+  })
+
 const DROPPED = (bytes: string) => `(() => {
   const data = new DataTransfer()
   data.items.add(new File([${bytes}], '.env'))

@@ -1,11 +1,21 @@
 /** Webhooks in the console: made with a secret that is shown once, tried, and what failed is seen and sent again. docs/console.md. */
 import assert from 'node:assert/strict'
+import { EVENT_NAMES } from '../../../src/events.ts'
 import { signedIn } from '../../support/clients/browser-client.ts'
 import { deliver, LOCAL, receiver, register } from '../../support/servers/receiver.ts'
 import { endDeliveries } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 
 const PATH = '/console/t/admin/webhooks'
+
+onBothEngines('every event can be chosen, in a group that is named in words', async (world) => {
+  const client = await signedIn(world)
+  const { text } = await client.get(`${PATH}/new`)
+  const groups = [...text.matchAll(/<fieldset><legend>([^<]*)<\/legend>([\s\S]*?)<\/fieldset>/g)]
+  for (const [, heading] of groups) assert.match(heading!, /^[A-Z][a-z ]+$/)
+  const offered = groups.flatMap(([, , boxes]) => [...boxes!.matchAll(/name="events" value="([^"]+)"/g)])
+  assert.deepEqual(offered.map(([, name]) => name).sort(), [...EVENT_NAMES].sort())
+})
 
 onBothEngines(
   'a webhook is made, tried and removed, and its secret is on one page alone',

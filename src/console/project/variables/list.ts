@@ -6,6 +6,7 @@ import { type Html, html } from '../../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../../pages/screen.ts'
 import { Type } from '../../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../../action.ts'
+import { countOf, filterForm } from '../../controls.ts'
 import { select, sheet } from '../../fields.ts'
 import { accountIn, may, showPage } from '../../frame.ts'
 import { ago } from '../../time.ts'
@@ -59,7 +60,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
       images: [...logos].join(' '),
       body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> ${may(account, 'env:write') && html`<a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add a variable</a>`}</p></div>
 ${faultOf(refused)}
-${envs.length > 0 && filterForm(path, query, envs.length, environmentChoices(environments))}
+${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
 ${found.length > 0 ? table(found, path, environments, may(account, 'env:write') ? 'edit' : 'history', ctx.now) : nothing(account, project, envs.length === 0)}`,
     },
   )
@@ -85,15 +86,13 @@ function compareTexts(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-function filterForm(path: string, query: Query, count: number, choices: ReturnType<typeof environmentChoices>): Html {
-  return html`<form class="filter card" action="${path}" role="search">
-<div><label for="search">Key</label>
-<input type="search" id="search" name="search" value="${query.search}" placeholder="Search ${count} variables"></div>
+function filters(path: string, query: Query, count: number, choices: ReturnType<typeof environmentChoices>): Html {
+  const fields = html`<div><label for="search">Key</label>
+<input type="search" id="search" name="search" value="${query.search}" placeholder="Search ${countOf(count, 'variable')}"></div>
 <div>${select('environment', 'Environment', [['', 'any environment'], ...choices], { value: query.environment })}</div>
 <div><label for="branch">Branch</label>
-<input type="text" id="branch" name="branch" value="${query.branch}" placeholder="none"></div>
-<button class="quiet">Filter</button>
-</form>`
+<input type="text" id="branch" name="branch" value="${query.branch}" placeholder="none"></div>`
+  return filterForm(path, [query.search, query.environment, query.branch].some(Boolean), fields)
 }
 
 function table(envs: Listed, path: string, environments: Environments, page: 'edit' | 'history', now: number): Html {
