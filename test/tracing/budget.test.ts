@@ -27,10 +27,15 @@ function answer(traces: Traces, operation: string, work = () => {}): void {
   traces.answered(key, 200, undefined)
 }
 
+/** Answers as many requests as a batch has room for: a full batch is sent at once, and another one only after a while. */
+function answerBatch(traces: Traces, operation: string): void {
+  for (let at = 0; at < BATCH; at++) answer(traces, operation)
+}
+
 /** Waits until all is there that was kept. Spans come in their order, so a last one shows it; it is dropped as long as there is no room. */
 async function allCame(traces: Traces, { spans }: OtlpReceiver): Promise<void> {
   await becomes(() => {
-    answer(traces, 'last')
+    answerBatch(traces, 'last')
     return spans.some(({ name }) => name === 'GET /last')
   })
 }
@@ -38,7 +43,7 @@ async function allCame(traces: Traces, { spans }: OtlpReceiver): Promise<void> {
 test('while the receiver hangs no more spans are kept than the queue takes', async (t) => {
   const { receiver, traces } = await openWithReceiver(t)
   const free = receiver.hang()
-  answer(traces, 'early')
+  answerBatch(traces, 'early')
   await becomes(() => receiver.asked > 0)
   for (let at = 0; at < 3 * QUEUE; at++) answer(traces, 'late')
   free()
@@ -101,7 +106,7 @@ test('the log says once that the receiver takes no spans, and once that it does 
   const { receiver, traces } = await openWithReceiver(t, log)
   receiver.answerWith(400)
   await becomes(() => {
-    answer(traces, 'dropped')
+    answerBatch(traces, 'dropped')
     return receiver.asked > 2
   })
   receiver.answerWith(200)
