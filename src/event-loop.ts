@@ -42,6 +42,7 @@ export function beginShortRequest(): void {
   shortRequests++
 }
 
+/** Says that such a request has its answer. */
 export function endShortRequest(): void {
   shortRequests--
 }

@@ -9,6 +9,7 @@ export type FairQueue<T> = {
   shift(may?: (owner: string) => boolean): T | undefined
 }
 
+/** An empty queue. */
 export function openFairQueue<T>(): FairQueue<T> {
   /** In the order of their turns. */
   const owners = new Map<string, T[]>()

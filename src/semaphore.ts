@@ -26,9 +26,10 @@ export type SemaphoreRules = {
   admit?: (letIn: () => boolean) => void
 }
 
+/** A semaphore of which every slot is free. */
 export function openSemaphore({ admit = admitAll, ...rules }: SemaphoreRules): Semaphore {
   const queue = openFairQueue<() => void>()
-  const slots = openHeld(rules)
+  const slots = openSlots(rules)
   const letIn = () => {
     const next = queue.shift(slots.fits)
     next?.()
@@ -73,7 +74,7 @@ function admitAll(letIn: () => boolean): void {
 }
 
 /** The slots that are taken, by owner, and whether one is free for an owner. */
-function openHeld({ slots = Number.POSITIVE_INFINITY, mayTake = () => true }: SemaphoreRules) {
+function openSlots({ slots = Number.POSITIVE_INFINITY, mayTake = () => true }: SemaphoreRules) {
   const counts = new Map<string, number>()
   let total = 0
   const heldBy = (owner: string) => counts.get(owner) ?? 0

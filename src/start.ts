@@ -10,6 +10,7 @@ const LONGEST_STOP_MS = 9000
 /** How long requests that are already on their way are still taken. */
 const GRACE_MS = 300
 
+/** Starts the service, and returns once it listens. From then on the process ends at SIGTERM and SIGINT with 0. Throws BadSetting, and Error where a port or the store is taken. */
 export async function start(config: Config, store: StoreOptions = {}): Promise<void> {
   process.umask(0o077)
   const log = await openLog(config.logLevel)

@@ -61,7 +61,7 @@ export const TIMERS = {
   'edge-changes': { periodMs: HOUR_MS, sweep: forgetEdgeChanges },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },
   'old-deliveries': { periodMs: HOUR_MS, sweep: forgetOldDeliveries },
-  'delivery-overflow': { periodMs: 2000, sweep: relieveOverflow, slice: 1, keeps: true },
+  'delivery-overflow': { periodMs: 2000, sweep: relieveOverflow, slice: 1, runsInDoubt: true },
   'disabled-configurations': { periodMs: MINUTE_MS, sweep: removeLongDisabled, slice: REMOVAL_SLICE },
   'held-endpoints': { periodMs: HOUR_MS, sweep: removeLongHeld },
   'ended-webhooks': { periodMs: HOUR_MS, sweep: forgetEndedWebhooks },
@@ -69,13 +69,13 @@ export const TIMERS = {
   'kept-answers': { periodMs: HOUR_MS, sweep: forgetKeptAnswers },
   'long-unseen': { periodMs: HOUR_MS, sweep: forgetLongUnseen },
   'old-mail': { periodMs: HOUR_MS, sweep: forgetOldMail },
-  'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, keeps: true },
-  'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, keeps: true },
+  'rewrap-project-keys': { periodMs: MINUTE_MS, sweep: rewrapProjectKeys, slice: REWRAP_SLICE, runsInDoubt: true },
+  'alias-requests': { periodMs: 2000, sweep: advanceAliasRequests, slice: MAPPING_SLICE, runsInDoubt: true },
   'expired-deployments': { periodMs: 10 * MINUTE_MS, sweep: expireDeployments, slice: EXPIRATION_SLICE },
   'released-proofs': { periodMs: HOUR_MS, sweep: forgetReleasedProofs },
   'ended-rate-limits': { periodMs: MINUTE_MS, sweep: forgetEndedWindows },
-  'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, keeps: true },
-  'audit-chain': { periodMs: 2000, sweep: linkEntries, slice: LINK_SLICE, keeps: true },
+  'project-transfers': { periodMs: 5000, sweep: completeTransfers, slice: 1, runsInDoubt: true },
+  'audit-chain': { periodMs: 2000, sweep: linkEntries, slice: LINK_SLICE, runsInDoubt: true },
   'store-size': { periodMs: HOUR_MS, sweep: noteStoreSize },
   'old-transfer-codes': { periodMs: HOUR_MS, sweep: forgetTransferCodes },
   /** Talks to others, so it has a loop of its own (`startDeliveries`); here for the operator. */
@@ -92,7 +92,7 @@ type Sweep = {
   /** What a sweep deals with at most at a time; one that dealt with as much is run again at once. */
   slice?: number
   /** It removes nothing for its age, so it runs whatever the clock says. All others wait while the clock is doubted. */
-  keeps?: true
+  runsInDoubt?: true
 }
 /** Work that awaits more than the database, in transactions of its own. */
 type Timer = Sweep | { run: (deps: Deps, now: number) => Promise<number> }
@@ -166,7 +166,7 @@ async function runDue(deps: Deps, due: Map<string, number>, watch: ClockWatch): 
     deps.log.warn(doubt, 'the clock jumped; what goes by age stays for a day, or until the clock is set back')
   for (const name of Object.keys(TIMERS) as TimerName[]) {
     const timer: Timer = TIMERS[name]
-    if ('run' in timer || (due.get(name) ?? 0) > passed || (doubt.doubted && !timer.keeps)) continue
+    if ('run' in timer || (due.get(name) ?? 0) > passed || (doubt.doubted && !timer.runsInDoubt)) continue
     due.set(name, passed + timer.periodMs)
     try {
       await runTimer(deps, name, now)

@@ -90,7 +90,7 @@ function aheadBy<By extends Record<string, string | null>>(find: (db: Queries, v
     (isProjectId(idOrName) ? byId : byName)(db, { ...value, idOrName })
 }
 
-/** Refuses with 403 when one of the permissions is not there, and names it. */
+/** Lets a caller through who has all of the permissions. Refuses: missing_permission 403, which names those that are not there. */
 export function permit(who: Who, needs: readonly Permission[]): void {
   const lacking = needs.filter((permission) => !who.permissions.has(permission))
   if (lacking.length > 0) {

@@ -25,7 +25,7 @@ export async function authenticateSession(
   return actingInSession(db, fingerprint(secret), teamId, now)
 }
 
-/** As `authenticateSession`, by the hash of the secret. */
+/** As `authenticateSession`, by the hash of the secret. Refuses as `authenticateSession` does. */
 export async function actingInSession(
   db: Queries,
   sessionHash: string,

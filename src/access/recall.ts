@@ -11,7 +11,7 @@ import { authenticateSession } from './by-session.ts'
 const BYTES = 1000
 const PROJECT_BYTES = 40
 
-/** As `authenticate` on the read connection, with the project that is read ahead. Not for a write within its transaction: that reads who acts anew. */
+/** As `authenticate` on the read connection, with the project that is read ahead. Not for a write within its transaction: that reads who acts anew. Refuses as `authenticate` does. */
 export async function recall(
   { db, memory }: Pick<Deps, 'db' | 'memory'>,
   credentials: Credentials,

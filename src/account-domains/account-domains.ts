@@ -97,7 +97,7 @@ export async function readAccountChallenge(
 /**
  * Proves an apex by its record: from now on names under it that nobody holds are verified as they are added, and the proof of
  * another account speaks no more. What others hold under it stays theirs until it is proven name by name. Refuses: what
- * `mustBeProven` does, domain_not_allowed 409 (denied since it was added).
+ * `mustBeProven` does, domain_not_allowed 409 (denied since it was added), busy 503 (proven by somebody else since DNS was asked).
  */
 export async function proveAccountDomain(
   ctx: Ctx,

@@ -100,6 +100,7 @@ export function settingsOf({ settings_json }: Pick<Row<'account'>, 'settings_jso
   return settings_json === null ? {} : JSON.parse(settings_json)
 }
 
+/** A team as the answer shows it to one of its members. */
 export function showTeam(row: TeamRow): Static<typeof Team> {
   const createdAt = momentOf(row.created_stamp)
   const joinedAt = momentOf(row.joined_stamp)

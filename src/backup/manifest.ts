@@ -22,6 +22,7 @@ export type Manifest = {
   keyIds: string[]
 }
 
+/** The path of the manifest that lies beside a backup. */
 export function manifestFile(backup: string): string {
   return `${backup}.json`
 }

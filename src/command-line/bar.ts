@@ -6,6 +6,7 @@ const WIDTH = 30
 /** More often than this no eye sees it. */
 const PERIOD_MS = 100
 
+/** Gives a bar that draws over its own line, and one that shows nothing where `out` is no terminal. */
 export function openBar(out: Writable & { isTTY?: boolean }): Bar {
   if (!out.isTTY) return { show() {}, end() {} }
   let drawn = 0

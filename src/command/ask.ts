@@ -127,6 +127,7 @@ export function readCredentials(config: Config): Record<string, string> {
   return JSON.parse(readFileSync(credentialsFile(config), 'utf8'))
 }
 
+/** The path of what the first start keeps: ids, the first token, the operator token. */
 export function credentialsFile({ dataFolder }: Config): string {
   return join(dataFolder, 'credentials.json')
 }

@@ -18,6 +18,7 @@ const NEVER = new AbortController().signal
 /** As much of a fault as the service keeps. */
 const LONGEST_FAULT = 2000
 
+/** `berth backup`: makes a backup, and has the service note it. Throws BadSetting, and Error when the backup cannot be made. */
 export async function backupCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
   const { makeBackup } = await import('../backup/backup.ts')
   const options = { to: value('file-or-folder')!, version: VERSION, withKeys: has('with-keys') }
@@ -113,6 +114,7 @@ function notNoted({ message }: Error): string {
   return `the service did not note it, so doctor and the figures do not know: ${message}`
 }
 
+/** `berth restore`: puts a backup in the place of the store. Throws BadBackup, BadSetting, and Error where somebody has the store. */
 export async function restoreCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
   const { restoreBackup } = await import('../backup/restore.ts')
   const config = settings()

@@ -1,6 +1,7 @@
 /** `berth migrate`. */
 import type { Invocation, Outcome } from '../command-line/command.ts'
 
+/** `berth migrate`: brings the store to the schema of this version, as a start does. Throws when somebody else has an embedded store that lacks a migration. */
 export async function migrateCommand({ settings }: Invocation): Promise<Outcome> {
   const { database } = settings()
   process.umask(0o077)

@@ -5,6 +5,7 @@ import { openFetch } from '../doctor/own-certificate.ts'
 
 const PATIENCE_MS = 5000
 
+/** `berth serve`. It returns once the service listens; a signal ends it. Throws BadSetting. */
 export async function serveCommand({ settings }: Invocation): Promise<undefined> {
   const config = settings()
   await (await import('../start.ts')).start(config)

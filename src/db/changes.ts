@@ -42,6 +42,7 @@ export type Changes = {
   onChange(listener: (changed: Changed) => void): void
 }
 
+/** Nothing has changed yet, and nobody listens. */
 export function openChanges(): Changes {
   const raised = new Map<Subject, number>()
   const remembering: ((changed: Changed) => void)[] = []

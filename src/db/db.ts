@@ -81,6 +81,7 @@ function otherVersion({ unknown, pending }: SchemaState): string {
 /** How far a store is: the migrations it has, those it lacks, and those that this program does not know (a newer one ran them). */
 export type SchemaState = { applied: string[]; pending: string[]; unknown: string[] }
 
+/** Reads how far a store is. One without any table has no migration. */
 export async function schemaOf(db: Store): Promise<SchemaState> {
   const names = Object.keys(MIGRATIONS)
   if (!(await hasTable(db, 'kysely_migration'))) return { applied: [], pending: names, unknown: [] }

@@ -28,6 +28,7 @@ export async function tablesOf(db: Store): Promise<Map<string, string[]>> {
 }
 type Column = { table: string; column: string }
 
+/** Whether the store has a table of this name. */
 export async function hasTable(db: Store, name: string): Promise<boolean> {
   const found = isSqlite(db)
     ? sql`select 1 from sqlite_master where type = 'table' and name = ${name}`
@@ -60,6 +61,7 @@ async function* rowsOfPostgres(db: Store, table: string): AsyncGenerator<Rows> {
   await sql`close berth_rows`.execute(db)
 }
 
+/** Counts the rows of a table by looking at each of them. */
 export async function countRows(db: Store, table: string): Promise<number> {
   const { rows } = await sql<{ rows: number }>`select count(*) as rows from ${sql.table(table)}`.execute(db)
   return Number(rows[0]!.rows)
@@ -70,6 +72,7 @@ export async function hasRows(db: Store, table: string): Promise<boolean> {
   return (await sql`select 1 from ${sql.table(table)} limit 1`.execute(db)).rows.length > 0
 }
 
+/** Whether the store is an embedded one, told by its Kysely alone. */
 export function isSqlite(db: Store): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }

@@ -132,6 +132,7 @@ export function linesPost(
   return { url, headers: { ...headers, ...own }, body, accountId: account_id }
 }
 
+/** The headers of every request to an endpoint. */
 export function headersOf(contentType: string): Record<string, string> {
   return { 'content-type': contentType, 'user-agent': USER_AGENT }
 }

@@ -56,7 +56,7 @@ export async function dueQueues(
   return { due: rows, next }
 }
 
-/** Leases deliveries that are due. `wanted`: how many of each queue at most. */
+/** Leases deliveries that are due. `shares`: how many of each queue at most. */
 export async function lease(deps: Deps, shares: ReadonlyMap<Queue, number>, now: number): Promise<Leased[]> {
   return deps.db.write(async (db) => {
     const leased: Leased[] = []
@@ -121,13 +121,13 @@ export async function drop(deps: Deps, leased: Leased, now: number, all: boolean
       .where('endpoint_id', '=', endpoint_id)
       .where('due_at', '<=', now)
     await db.updateTable('delivery').set(dropped).where('id', 'in', others.limit(DROPPED_AT_ONCE)).execute()
-    const change = db
+    const held = db
       .selectFrom('delivery')
       .select('id')
       .where('configuration_id', 'is', null)
       .where('endpoint_id', '=', endpoint_id)
       .where('held_at', 'is not', null)
-    await db.updateTable('delivery').set(dropped).where('id', 'in', change.limit(DROPPED_AT_ONCE)).execute()
+    await db.updateTable('delivery').set(dropped).where('id', 'in', held.limit(DROPPED_AT_ONCE)).execute()
   })
 }
 

@@ -9,6 +9,7 @@ export type Check = (config: Config) => Promise<Finding[]>
 
 const LONGEST_MS = 5000
 
+/** `berth doctor`: examines settings, files, ports and the store, for at most 5 s. The code is 1 when something is wrong. */
 export async function doctorCommand({ settings, progress }: Invocation): Promise<Outcome> {
   const config = readSettings(settings)
   const findings =

@@ -6,6 +6,7 @@ import { withStore } from './store.ts'
 
 const MOST = 20
 
+/** Names up to 20 domains of projects at which Berth itself is reached. */
 export async function checkOwnNames(config: Config): Promise<Finding[]> {
   const about = 'own names'
   const own = [...new Set(config.domains.ownNames)]

@@ -4,10 +4,12 @@ import { type Config, listenOrigin } from '../config.ts'
 import type { Finding } from './doctor.ts'
 import { openFetch } from './own-certificate.ts'
 
+/** Whether the port of the API is free, or a Berth answers at it. */
 export async function checkOwnPort(config: Config): Promise<Finding[]> {
   return [await checkPort('port', 'PORT', config, config.port, listenOrigin(config))]
 }
 
+/** The same of the port for proxies, where one is set. */
 export async function checkPortForProxies(config: Config): Promise<Finding[]> {
   const { host, edge } = config
   if (edge.port === undefined) return []

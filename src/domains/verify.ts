@@ -25,7 +25,8 @@ export async function readChallenge(
 /**
  * Verifies a domain whose record is there; one that is verified stays so. The record is compared with the challenge as it is
  * now, which may be another than when DNS was asked.
- * Refuses: what `mustBeProven` does, conflict_with_verified_domain 409, domain_not_allowed 409 (denied since it was added).
+ * Refuses: what `mustBeProven` does, conflict_with_verified_domain 409, domain_not_allowed 409 (denied since it was added),
+ * busy 503 (it lost its name while DNS was not asked).
  */
 export async function verifyDomain(
   ctx: Ctx,

@@ -40,6 +40,7 @@ export async function createDrain(ctx: Ctx, _: undefined, { body }: Input<unknow
   return showDrain(row, headers, secret)
 }
 
+/** A drain as the answer shows it: of its headers the names, without the values. */
 export async function getDrain(ctx: Ctx, row: DrainRow): Promise<Drain> {
   return showDrain(row, hideValues(await readHeaders(ctx, row)))
 }

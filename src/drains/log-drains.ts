@@ -30,6 +30,7 @@ export async function createLogDrain(
   return { ...showLogDrain(row), secret }
 }
 
+/** A log drain as the answer shows it. Its secret was in the answer that made it, and is empty here. */
 export function getLogDrain(_ctx: Ctx, row: DrainRow): Static<typeof OneLogDrain> {
   return { ...showLogDrain(row), secret: '' }
 }

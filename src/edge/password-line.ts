@@ -14,6 +14,7 @@ const MOST_OF_SITE = 512
 /** Runs a check of `address` at `site` when it is its turn; undefined when too many wait. */
 export type PasswordLine = <T>(site: string, address: string, check: () => Promise<T>) => Promise<T | undefined>
 
+/** Nobody waits yet. Sites take turns, and so do the addresses that wait at one site. */
 export function openPasswordLine(): PasswordLine {
   const semaphore = openSemaphore({ slots: MOST_AT_ONCE })
   /** The visitors of each site that wait, by address. */

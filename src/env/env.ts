@@ -72,7 +72,7 @@ export async function prepareEnv(
 
 /**
  * Creates one variable, or several from an array (paths from /v10 on). With `upsert` a variable that is there is changed. Of one, a taken place
- * refuses with env_already_exists 403; of several, what the store refuses is told in `failed`. Anything wrong with the request itself refuses it whole.
+ * refuses with env_already_exists 403; of several, what the store refuses is told in `failed`. Anything wrong with the request itself refuses it whole: bad_request 400 (an array below v10), and as `createDrafts`.
  */
 export async function createEnv(
   ctx: Ctx,
@@ -158,7 +158,7 @@ function within({ id }: Row<'project'>, target: Target | undefined) {
     )
 }
 
-/** One variable, in clear where the caller may read it. A value that does not open is a fault of ours: 500. */
+/** One variable, in clear where the caller may read it. Refuses: internal_server_error 500 (a value that does not open is a fault of ours). */
 export async function getEnv(ctx: Ctx, { variable }: WithVariable): Promise<EnvVar> {
   const reading = readValue(ctx, await openSecretBox(ctx, variable.project_id), variable, true)
   if (reading === 'broken') refuse('internal_server_error')
@@ -222,7 +222,7 @@ export async function deleteEnv(
   return showEnv(variable, 'hidden')
 }
 
-/** Removes several variables at once. Ids that are not there (any more) are no fault: the answer names what was removed. */
+/** Removes several variables at once, and names those that were there. Refuses: env_too_many_ids 400, bad_request 400 (no id), missing_permission 403. */
 export async function deleteEnvs(
   ctx: Ctx,
   project: Row<'project'>,

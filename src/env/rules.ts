@@ -121,7 +121,7 @@ export function draftOf(project: Row<'project'>, item: NewVariable, where = '', 
   }
 }
 
-/** Refuses, naming key and field, what no variable may be. `where` says which of several it is. */
+/** Returns when a variable may be as it is. `where` says which of several it is. Refuses: VARIABLE_REFUSALS, all 400, naming key and field. */
 export function mustBeVariable(input: VariableInput, where = ''): void {
   const { key, value, type, targets } = input
   const start = key.slice(0, 100)

@@ -148,6 +148,7 @@ export function targetsIn({ targets }: { targets: string }): readonly Target[] {
   return list
 }
 
+/** Whether a target is production, preview or development, and no custom environment. */
 export function isStandard(name: string): name is StandardTarget {
   return (TARGETS as readonly string[]).includes(name)
 }

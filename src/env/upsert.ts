@@ -38,7 +38,10 @@ export type Upsert = {
 /** What an upsert changes, and what comes of each draft. */
 export type Plan = { drafts: readonly Draft[]; changes: Change[]; outcomes: Outcome[] }
 
-/** Upserts by a plan. Each draft is as if alone and after those before it: one that fails leaves nothing behind, and the others stand. */
+/**
+ * Upserts by a plan. Each draft is as if alone and after those before it: one that fails leaves nothing behind, and the others stand.
+ * Refuses: env_already_exists 403 (a place was taken since the plan was made).
+ */
 export async function storePlan(
   ctx: Ctx,
   project: Row<'project'>,

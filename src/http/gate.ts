@@ -29,6 +29,7 @@ type Rules = {
   mayEnter?: (owner: string) => boolean
 }
 
+/** A gate that nobody has entered yet. */
 export function openGate({ mostOfOne, mostOfAll, mayEnter = () => true }: Rules): Gate {
   const semaphore = openSemaphore({
     ...(mostOfAll !== undefined && { slots: mostOfAll }),

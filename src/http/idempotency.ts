@@ -91,7 +91,7 @@ function keyOf({ operationId }: Route, { headers, session }: RepeatableRequest):
   return session.once === undefined ? undefined : `${session.once} ${operationId}`
 }
 
-/** The key of a request. Given twice it says two things, and an effect that was to be had once could be had twice: that is refused. */
+/** The key of a request. Refuses: bad_request 400 for one that is given twice: with either of the two alone, the write could be done once more. */
 function readKey(rawHeaders: readonly string[]): string | undefined {
   const keys = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === HEADER)
   const [key] = keys

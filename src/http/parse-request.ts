@@ -29,7 +29,7 @@ export function readParams(params: Params): Params {
   return params
 }
 
-/** The body of a request as its route takes it: JSON, plain text or a form. */
+/** The body of a request as its route takes it: JSON, plain text or a form. Refuses: unsupported_media_type 415, bad_request 400; of a form invalid_request 400. */
 export function readBodyOf(
   route: { auth?: string; body?: TSchema; textBody?: true; formBody?: true; anyTypeBody?: true },
   contentType: string | undefined,

@@ -103,6 +103,7 @@ export function mustBeKnown(schema: TSchema | undefined, { values }: RawQuery): 
   )
 }
 
+/** Refuses a parameter or a field that is given more than once: bad_request 400. */
 export function refuseRepeated(key: string): never {
   refuse('bad_request', `Invalid request: \`${shortened(key)}\` is given more than once.`)
 }

@@ -89,6 +89,7 @@ export async function answerByState(
   if (!clear) known.keep(who.account.id, key, state, written)
   return written
 }
+
 /** Makes an answer and remembers it, unless something in it changed meanwhile or it may hold a value in clear. */
 export async function makeAnswer({ memory, route, who, url }: Asking, make: Make): Promise<Written> {
   const since = memory?.stamp() ?? 0
@@ -121,10 +122,10 @@ function packAnswer(answer: unknown): Packed {
 function keyOf(who: Who, url: string): string {
   let name = names.get(who)
   if (name === undefined) {
-    name = `${++named}`
+    name = `${++lastName}`
     names.set(who, name)
   }
   return `${name} ${url}`
 }
 const names = new WeakMap<Who, string>()
-let named = 0
+let lastName = 0

@@ -63,10 +63,12 @@ function sentence(faults: ErrorObject[]): string {
   return `${place} ${fault.message?.replace(/^must /, 'should ')}`
 }
 
+/** A field in a message: its path in backquotes, cut where it is long. */
 export function named(path: string): string {
   return path === '' ? 'the body' : `\`${shortened(path, 100)}\``
 }
 
+/** A text for a message, cut after `length` characters. */
 export function shortened(text: string, length = 30): string {
   return text.length > length ? `${text.slice(0, length)}…` : text
 }

@@ -64,11 +64,13 @@ export async function removeWebhook(ctx: Ctx, project: Row<'project'>): Promise<
   if ('fault' in result) ctx.deps.log.warn({ provider, fault: result.fault }, 'the webhook of a link was not removed')
 }
 
-type MayBe = (productionBranch: string) => Promise<void>
+/** Refuses where the project cannot have this production branch. */
+type MayServe = (productionBranch: string) => Promise<void>
 
-export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: MayBe): Promise<Connected> {
+/** Reads the repository of a link at its git host and adds a webhook there; GitHub is not asked. `undo` removes that webhook. Refuses: bad_request 400 (`repo`), gitlab_webhook_failed and bitbucket_webhook_failed 400, and what `mayServe` does. */
+export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayServe: MayServe): Promise<Connected> {
   mustBeRepo(type, repo)
-  if (type === 'github') return connectGithub(repo, mayBe)
+  if (type === 'github') return connectGithub(repo, mayServe)
   const failed = (fault: string) => refuse(`${type}_webhook_failed`, webhookSentence(type, repo, fault))
   const credential = await readCredential(ctx, ctx.account.id, type)
   if (credential === undefined) return failed('the account has no credential for it; the operator can set one')
@@ -77,7 +79,7 @@ export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: Ma
   const result = await client.readRepository(access, repo)
   if ('fault' in result) return failed(result.fault)
   const { path, id, url, shown, defaultBranch: productionBranch } = result.value
-  await mayBe(productionBranch)
+  await mayServe(productionBranch)
   const hookResult = await client.addHook(access, path, hook)
   if ('fault' in hookResult) return failed(hookResult.fault)
   const link = { type, shown, gitCredentialId: credential.id, productionBranch, hook: { path, id: hookResult.value } }
@@ -85,11 +87,11 @@ export async function connect(ctx: Ctx, { type, repo }: GitRepository, mayBe: Ma
 }
 
 /** GitHub is not asked, so its numbers are ours: the same for the same name wherever it is linked. docs/git-links.md: Numbers for GitHub. */
-async function connectGithub(repo: string, mayBe: MayBe): Promise<Connected> {
+async function connectGithub(repo: string, mayServe: MayServe): Promise<Connected> {
   const [org = '', name = ''] = repo.split('/')
   const repoFields = { org, repo: name, repoId: numberFor(repo), repoOwnerId: numberFor(org) }
   const link = { type: 'github', shown: repoFields, gitCredentialId: '', productionBranch: 'main' } as const
-  await mayBe(link.productionBranch)
+  await mayServe(link.productionBranch)
   const repoUrl = `https://github.com/${repo}`
   return { repo, repoId: String(repoFields.repoId), repoUrl, link, undo: async () => ({ value: true }) }
 }

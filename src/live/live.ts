@@ -50,6 +50,7 @@ type Open = LivePage & {
   at: number
 }
 
+/** Begins to hear of commits, for the pages that will be opened. No page is open yet. */
 export function openLive({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'metrics'>): Live {
   const service = randomText(8)
   const pages = openPages<Open>()

@@ -20,6 +20,7 @@ export type Turns<T> = {
   choose(nowMs: number): T[]
 }
 
+/** No page waits yet. */
 export function openTurns<T extends { owner: string }>(): Turns<T> {
   const queue = openFairQueue<T>()
   const waiting = new Set<T>()

@@ -70,6 +70,7 @@ export function wildcardsOver(name: string): string[] {
   return parents.map((parent) => `*.${parent}`)
 }
 
+/** Whether a name covers all names one label below another: `*.example.com`. */
 export function isWildcard(name: string): boolean {
   return name.startsWith('*.')
 }

@@ -18,6 +18,7 @@ const KEPT_MS = 500
 
 type Check = 'store' | 'migrations' | 'keys'
 
+/** The pages for machines: `/healthz`, `/readyz` and `/metrics`. docs/operations.md: Health, Metrics. */
 export function openProbes(deps: Deps): Probe[] {
   const failing = openChecks(deps)
   return [

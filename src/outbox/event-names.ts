@@ -87,6 +87,7 @@ export function eventNamed(name: string): string | undefined {
   return BY_LETTERS.get(lettersOf(name))
 }
 
+/** Whether Berth ever tells of an event, in the spelling with dots. */
 export function happens(name: string): name is EventName {
   return Object.hasOwn(EVENTS, name)
 }

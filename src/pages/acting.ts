@@ -36,7 +36,7 @@ export async function findOwnAccount(ctx: PersonCtx, accountId: string): Promise
   return team
 }
 
-/** As `findOwnAccount`, by the slug that stands in the address of a page. */
+/** As `findOwnAccount`, by the slug that stands in the address of a page. Refuses as `findOwnAccount` does. */
 export async function findOwnAccountBySlug(ctx: PersonCtx, slug: string): Promise<OwnAccount> {
   const found = await ctx.db.selectFrom('account').select('id').where('slug', '=', slug).executeTakeFirst()
   if (found === undefined) refuse('not_found', 'There is no such account, or you have no part in it.')

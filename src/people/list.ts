@@ -50,6 +50,7 @@ async function pageOfAccounts(ctx: OperatorCtx, kind: 'user' | 'team', query: Pe
   return pageLookedFor(rows, limit, until, (row) => row.created_stamp, last)
 }
 
+/** A user as lists of the operator show them. `seen_at`: when they were last here, in ms. */
 export function showPersonRow(row: Row<'account'> & { seen_at: number | null }) {
   return {
     id: row.id,
@@ -64,6 +65,7 @@ export function showPersonRow(row: Row<'account'> & { seen_at: number | null }) 
   }
 }
 
+/** A team as lists of the operator show it. */
 export function showTeamRow(row: Row<'account'>) {
   const { id, slug, name, plan, created_stamp } = row
   return { id, slug, name: name ?? slug, plan, createdAt: momentOf(created_stamp) }

@@ -17,7 +17,10 @@ import { showBypass } from './bypass.ts'
 import { mustHavePassword, type Prepared, withoutPassword } from './password.ts'
 import { type CreateProject, type Project, showProject, type UpdateDataCache, type UpdateProject } from './schema.ts'
 
-/** Creates a project. Refuses: invalid_project_name 400, project_name_taken 409 (decided by the unique index), bad_request 400, and what `createFirstEnv` does. */
+/**
+ * Creates a project. Refuses: invalid_project_name 400, missing_permission 403 (a token that is limited to some projects),
+ * project_name_taken 409 (decided by the unique index), bad_request 400, and what `createFirstEnv` does.
+ */
 export async function createProject(
   ctx: Ctx,
   _: undefined,

@@ -11,6 +11,7 @@ export type Tally = {
 /** More are kept for a while, so that they are not put in order for each one. */
 const MOST_KEPT = 4 * MOST_TOLD
 
+/** Counts what waits for somebody, by kind. Of each kind it keeps the items that wait the longest. */
 export function openTally(): Tally {
   const found = new Map<Kind, { count: number; items: Item[] }>()
   const partial = new Set<Kind>()

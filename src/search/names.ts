@@ -13,6 +13,7 @@ import { exactFirst, exactly, type Found, isLonger, MOST_PROJECTS } from './find
 const MOST_NAMES = 50_000
 const SLICE = 5000
 
+/** Projects that the caller sees and whose name holds the text. */
 export async function findProjects(ctx: Ctx, text: string, count: number): Promise<Found> {
   const { projectIds } = ctx.who
   const all = ctx.db.selectFrom('project').select(['id', 'name']).where('account_id', '=', ctx.account.id)
@@ -31,6 +32,7 @@ export async function findProjects(ctx: Ctx, text: string, count: number): Promi
   return { found: firstOf(found, text, count), partial }
 }
 
+/** Domains of projects that the caller sees and whose name holds the text. */
 export async function findDomains(ctx: Ctx, text: string, count: number): Promise<Found> {
   const { projectIds } = ctx.who
   if (projectIds !== null) return findDomainsOf(ctx, projectIds, text, count)

@@ -16,6 +16,7 @@ const ENOUGH = 100
 
 type Project = { id: string; name: string }
 
+/** Keys of variables that hold the text, in the projects that changed last. */
 export async function findVariables(ctx: Ctx, text: string, count: number): Promise<Found> {
   const { projects, partial } = await recentProjects(ctx)
   const { slices, partial: isCut } = cut(projects, await placesOf(ctx, projects))

@@ -24,6 +24,7 @@ export type Answers = {
 /** A text that is shorter is never more than a connection takes at once. */
 const SHORT_TEXT = 4096
 
+/** No answer is held yet. */
 export function openAnswers({ db, metrics }: Pick<Deps, 'db' | 'metrics'>): Answers {
   const owners = new WeakMap<IncomingMessage, string>()
   const ended = metrics.counter('berth_slow_readers_ended_total')

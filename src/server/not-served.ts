@@ -5,21 +5,20 @@ import { isSpelledOut } from './path-spelling.ts'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 type Method = (typeof METHODS)[number]
 
-/**
- * TABLE what clients ask for and Berth is not there for: method and path -> the sentence that people read. Without it the deploy of a CLI
- * ends in "POST is not a method", and a price is looked for in a domain of the name "price".
- */
 const NO_BUILD =
   'Berth does not build and takes no files. Your build system builds, and registers what it built by POST /operator/v1/projects/{projectId}/deployments (docs/deployments.md).'
 const NO_SALE =
   'Berth sells no domains and knows no prices. Register the name elsewhere, then add it to a project (docs/domains.md).'
 const NO_LOGS = 'Berth keeps no logs of what runs. A log drain sends them on (docs/webhooks.md, Log drains).'
-
 const NO_PROJECT_ROLES =
   'Berth has no roles in single projects: a role is of the team, and counts in every project of it. PATCH /v1/teams/{teamId}/members/{uid} changes it (docs/accounts.md).'
 const NO_CRONS =
   'Berth runs nothing, so that it starts no cron job. Whoever runs the deployments runs their cron jobs (docs/projects.md).'
 
+/**
+ * TABLE what clients ask for and Berth is not there for: method and path -> the sentence that people read. Without it the deploy of a CLI
+ * ends in "POST is not a method", and a price is looked for in a domain of the name "price".
+ */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'POST /deployments': NO_BUILD,
   'POST /now/deployments': NO_BUILD,

@@ -31,6 +31,7 @@ function isExact({ routeOptions }: FastifyRequest): boolean {
   return 'exact' in routeOptions.config
 }
 
+/** The refusal (not_found 404) for a path at which nothing is served. It names the path as it was sent. */
 export function nothingAt({ originalUrl }: Pick<FastifyRequest, 'originalUrl'>): Refusal {
   return new Refusal('not_found', `There is nothing at ${originalUrl.split('?', 1)[0]!.slice(0, 200)}.`, {})
 }

@@ -56,6 +56,7 @@ async function dropAlias(ctx: Writing, domain: Pick<Domain, 'name' | 'account_id
 export type TargetEnvironment = Pick<Domain, 'git_branch' | 'custom_environment_id'>
 export const SHOWS_PRODUCTION: TargetEnvironment = { git_branch: null, custom_environment_id: null }
 
+/** Whether a domain shows production, and no branch or custom environment. */
 export function showsProduction({ git_branch, custom_environment_id }: TargetEnvironment): boolean {
   return git_branch === null && custom_environment_id === null
 }

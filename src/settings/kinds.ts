@@ -105,6 +105,7 @@ export const URL_TOKEN: Kind<string> = {
   },
 }
 
+/** A setting that is one of these words. Reading it throws BadSetting for any other. */
 export function Choice<const C extends string>(...choices: readonly C[]): Kind<C> {
   return {
     values: choices.map((choice) => `\`${choice}\``).join(', '),

@@ -108,6 +108,7 @@ export const DeletedShared = Type.Object({ deleted: Type.Array(Type.String()), f
 
 export type SharedRow = Row<'shared_env_var'>
 
+/** The targets of a shared variable, as its row keeps them. */
 export function sharedTargets({ targets }: Pick<SharedRow, 'targets'>): StandardTarget[] {
   return targets.split(',') as StandardTarget[]
 }

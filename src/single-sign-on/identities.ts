@@ -21,6 +21,7 @@ const LONGEST_DISPLAY_NAME = 100
 
 export type Identity = Row<'identity'>
 
+/** The tie of a user to this person of the provider; undefined: nobody is tied to them. */
 export function findIdentity(
   { db }: Pick<OperatorCtx, 'db'>,
   { issuer, sub }: Pick<Vouched, 'issuer' | 'sub'>,

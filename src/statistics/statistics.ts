@@ -60,6 +60,7 @@ export const Statistics = Type.Object({
 })
 type Statistics = Static<typeof Statistics>
 
+/** The service in numbers. docs/operations.md: The service in numbers. */
 export async function showStatistics(ctx: OperatorCtx): Promise<Statistics> {
   const { db, deps } = ctx
   const [accounts, projects, history, store, deliveries] = await Promise.all([

@@ -99,6 +99,7 @@ export function findUserToken(needs: 'token:read' | 'token:write') {
   }
 }
 
+/** A token as the answer shows it, without its secret. */
 export function showUserToken(_ctx: Ctx, row: Token): Static<typeof OneUserToken> {
   return { token: showToken(row) }
 }

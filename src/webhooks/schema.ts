@@ -69,6 +69,7 @@ export function showWebhook(row: Row<'webhook'>, agent: string | undefined): Web
   }
 }
 
+/** Since when and why an endpoint is held; nothing where it is not. */
 export function showHeld({ held_at, held_reason }: Pick<Row<'webhook'>, 'held_at' | 'held_reason'>) {
   return { ...(held_at !== null && { heldAt: held_at }), ...(held_reason !== null && { heldReason: held_reason }) }
 }
@@ -128,6 +129,7 @@ export const WebhookTested = Type.Object({
   request: Type.String({ description: 'the body that was sent' }),
 })
 
+/** A delivery as the answer shows it, with its attempts. */
 export function showDelivery(
   row: Row<'delivery'> & { event_id: string | null },
   attempts: readonly Row<'delivery_attempt'>[],

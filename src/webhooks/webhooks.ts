@@ -104,6 +104,7 @@ export async function findSentTo(ctx: Ctx, params: Params): Promise<Row<'webhook
   return row ?? findWebhook(ctx, params)
 }
 
+/** A webhook as the answer shows it, without its secret. */
 export function getWebhook(_ctx: Ctx, row: Row<'webhook'>, { agent }: Input): Webhook {
   return showWebhook(row, agent)
 }

@@ -155,6 +155,31 @@ test('exports are named, imports end in .ts, and top-level functions are functio
   assert.deepEqual(pathsWith(...forbidden), [])
 })
 
+/** The functions that files below src export, each with the comment before it. The one function of a migration is what its file is. */
+function publicFunctions() {
+  const pattern =
+    /((?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?)(?:\/\/.*\n)*export (?:async )?function\*? ?(\w+)([\s\S]*?)^}$/gm
+  return sources
+    .filter(({ path }) => !path.startsWith('src/db/migrations/'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(pattern)].map(([, doc = '', name, body = '']) => ({ place: `${path} ${name}`, doc, body })),
+    )
+}
+
+test('a public function has a docstring, and that names what the function refuses with', () => {
+  const functions = publicFunctions()
+  assert.ok(functions.length > 1000)
+  const bare = functions.filter(({ doc }) => doc === '').map(({ place }) => place)
+  // One that refuses as another one does names that one; some name a list of refusals, and one makes a page of each.
+  const elsewhere = /[Rr]efuses (what|as) `|_REFUSALS|Nothing is thrown/
+  const silent = functions.flatMap(({ place, doc, body }) =>
+    [...body.matchAll(/\brefuse\(\s*'(\w+)'/g)]
+      .filter(([, key]) => !doc.includes(key!) && !elsewhere.test(doc))
+      .map(([, key]) => `${place}: ${key}`),
+  )
+  assert.deepEqual({ bare, silent }, { bare: [], silent: [] })
+})
+
 test('nothing is left unfinished', () => {
   const marks = new RegExp(`\\b(${['TO', 'FIX', 'HA'].map((half, at) => half + ['DO', 'ME', 'CK'][at]).join('|')})\\b`)
   assert.deepEqual(pathsWith(marks), [])

@@ -13,6 +13,7 @@ type Routing = {
   customEnvironmentId: string | null
 }
 
+/** The domains of a project of a server, as that server answers them. */
 export async function readDomains(server: Server, project: string): Promise<Item[]> {
   const domains: Item[] = []
   const path = `/v9/projects/${segment(project)}/domains?limit=100`

@@ -23,6 +23,7 @@ export type Report = { counts: Record<Kind, Counts>; failed: Failure[]; todo: st
 /** Changes to things that are here already are told one by one, up to so many. */
 const MOST_CHANGES = 200
 
+/** A report in which nothing was counted yet. */
 export function newReport(): Report {
   const none = (): Counts => ({ created: 0, changed: 0, unchanged: 0, failed: 0 })
   const counts = Object.fromEntries(KINDS.map((kind) => [kind, none()])) as Report['counts']

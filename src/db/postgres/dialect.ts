@@ -23,6 +23,7 @@ import { type Names, PIPELINED, type Statement } from './statement.ts'
 type OnCommit = (changed: Changed) => void
 type Listeners = { onCommit: OnCommit; onStatement: StoreWatch['statement'] }
 
+/** Kysely over a pool for transactions, and over shared connections for prepared reads. `onCommit` hears of the subjects that each transaction changed. */
 export function postgresDialect(
   pool: pg.Pool,
   pipeline: Pipeline,

@@ -18,7 +18,8 @@ export type Races = <T>(owner: string, run: Run<T>) => Promise<T>
 
 /**
  * Of the transactions of one owner that lost a race, one at a time is run again: many at once on neighbouring rows would make each
- * other lose again, for PostgreSQL watches pages. Those of other owners do not wait for them. Alone runs one of all owners at a time.
+ * other lose again, for PostgreSQL watches pages. Those of other owners do not wait for them. After three losses a transaction runs alone: one of all owners at a time.
+ * The function that it gives refuses: busy 503.
  */
 export function openRaces(onLost: () => void): Races {
   const retries = openSemaphore({ mayTake: (_, inUse) => inUse === 0 })

@@ -24,6 +24,7 @@ export type Snapshot = { open(): void }
 /** The direct way to a connection, by the adapter that its Kysely carries. Only `prepared` (db.ts) takes it. */
 export const DIRECT = new WeakMap<object, DirectQuery>()
 
+/** Kysely over one connection. `snapshot`: of a reading connection, which each query opens where none is open. */
 export function sqliteDialect(
   database: DatabaseSync,
   snapshot?: Snapshot,
@@ -31,7 +32,7 @@ export function sqliteDialect(
 ): Dialect {
   const run = watched(statementsOf(database, snapshot), onStatement)
   const connection = sqliteConnection(run)
-  // SQLite's schema changes are transactional, and who shares this one connection is decided in open-sqlite.ts.
+  // SQLite's schema changes are transactional, and which writes share this one connection is decided in db/sqlite/group-commit.ts.
   const adapter = Object.defineProperties(new SqliteAdapter(), {
     supportsTransactionalDdl: { value: true },
     supportsMultipleConnections: { value: true },
