@@ -58,6 +58,37 @@ test('a 429 is waited for as Retry-After or X-RateLimit-Reset say, and the answe
   assert.equal(later.length, 3)
   const expected = [soon * 1000 - Date.now(), 50_000, soon * 1000 - Date.now()]
   for (const [at, ms] of later.entries()) assert.ok(Math.abs(ms - expected[at]!) < 20_000, `${ms}`)
+
+  const roomy = await standIn(t, (_, response) =>
+    send(response, 200, {}, { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': soon }),
+  )
+  await roomy.asked.get('/a')
+  await roomy.asked.get('/b')
+  assert.deepEqual(roomy.pauses, [], 'one more is allowed')
+})
+
+test('a server that limits for ever is given up after 30 pauses, the longest of a minute; one that says 15 minutes is waited for', async (t) => {
+  const endless = await standIn(t, (_, response) => send(response, 429, { error: { message: 'too many' } }))
+  await assert.rejects(endless.asked.get('/a'), /too many/)
+  const doubled = [500, 1000, 2000, 4000, 8000, 16_000, 32_000]
+  assert.deepEqual(endless.pauses, [...doubled, ...Array.from({ length: 23 }, () => 64_000)])
+  const long = await standIn(t, (_, response, count) =>
+    send(response, count === 1 ? 429 : 200, {}, { 'retry-after': '900' }),
+  )
+  await long.asked.get('/a')
+  assert.deepEqual(long.pauses, [900_000])
+})
+
+test('what is refused is asked once, and only a 404 is taken for nothing', async (t) => {
+  const { asked, seen, pauses } = await standIn(t, ({ url }, response) =>
+    send(response, Number(url!.slice(1, 4)), { error: { message: 'no' } }),
+  )
+  assert.equal(await asked.find('/404'), undefined)
+  for (const status of [300, 400, 403]) await assert.rejects(asked.find(`/${status}`), /no/)
+  await assert.rejects(all(asked, '/403', 'items', 'absent'), /no/)
+  assert.deepEqual([seen.length, pauses], [5, []])
+  const empty = await standIn(t, (_, response) => void response.writeHead(204).end())
+  assert.equal(await empty.asked.write('POST', '/a', {}), undefined)
 })
 
 test('a server that wants a pause of hours is told to the person', async (t) => {

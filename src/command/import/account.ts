@@ -59,7 +59,7 @@ const DRAINS: Endpoints = {
     delivery: { type: delivery?.type, endpoint: delivery?.endpoint, encoding: delivery?.encoding },
     schemas: schemas ?? { log: { version: 'v1' } },
     ...(filterV2 && { filter: withoutProjects(filterV2) }),
-    ...(sampling?.length > 0 && { sampling }),
+    ...(sampling && { sampling }),
   }),
   called: ({ name, delivery }) => `${name} (${delivery.endpoint})`,
   withProjects: (body, projectIds) => ({

@@ -39,9 +39,8 @@ export function planDomains(here: Server, project: string, from: Side, to: Side)
 
 function creation(here: Server, project: string, name: string, wanted: Routing): Step {
   const path = `/v10/projects/${segment(project)}/domains`
-  const set = Object.entries(wanted).filter(([, value]) => value !== null)
   return stepOf('create', project, name, async (report) => {
-    const made = await here.write('POST', path, { name, ...Object.fromEntries(set) })
+    const made = await here.write('POST', path, { name, ...wanted })
     report.todo.push(...recordsOf(made as Item))
   })
 }
@@ -68,8 +67,7 @@ function stepOf(
 /** The record to set, of a domain that is not proved here yet. */
 function recordsOf(domain: Item | undefined): string[] {
   if (domain === undefined || domain.verified !== false) return []
-  const [record] = (domain.verification ?? []) as Item[]
-  if (record === undefined) return [`prove the domain ${domain.name}`]
+  const [record] = domain.verification as [Item]
   return [`set the ${record.type} record ${record.domain} to "${record.value}", then verify the domain ${domain.name}`]
 }
 
