@@ -1,15 +1,24 @@
 /**
- * TABLE what is told: event -> who may hear it (`needs`: permissions that an installation was granted; its own
+ * TABLE what is told: event -> when it is told (`when`, for people), who may hear it (`needs`: permissions that an installation was granted; its own
  * `integration-configuration.*` it hears always), shape of its payload, and whether it is still sent while the integration
  * configuration that would hear it is disabled (the four of the specification's Events chapter). `team.id` is null on a
- * personal account.
+ * personal account. The OpenAPI document and the pages at /docs are made from it.
  */
-import type { Static } from 'typebox'
+import type { Static, TObject } from 'typebox'
 import type { Permission } from './permissions/roles.ts'
 import { Type } from './schema/builder.ts'
 import { Nullable, OneOf } from './schema/fields.ts'
 
-const by = { team: Type.Object({ id: Nullable(Type.String()) }), user: Type.Object({ id: Nullable(Type.String()) }) }
+const by = {
+  team: Type.Object(
+    { id: Nullable(Type.String()) },
+    { description: 'the team whose event it is; `id` is null on a personal account' },
+  ),
+  user: Type.Object(
+    { id: Nullable(Type.String()) },
+    { description: 'who made the change; `id` is null when it was no person of the account' },
+  ),
+}
 const project = Type.Object({ id: Type.String(), name: Type.String() })
 const domain = Type.Object({
   name: Type.String(),
@@ -20,17 +29,23 @@ const domain = Type.Object({
   redirectStatusCode: Nullable(Type.Integer()),
   customEnvironmentId: Nullable(Type.String()),
 })
+const ofProject = Type.Object({ ...by, project })
 const ofDomain = Type.Object({ ...by, project, domain })
 const installed = {
   id: Type.String(),
   projectSelection: Type.Union([Type.Literal('all'), Type.Literal('selected')]),
-  /** Of a selection; empty when it is all. */
-  projects: Type.Array(Type.String()),
+  projects: Type.Array(Type.String(), { description: 'those selected, by id; empty when it is all' }),
 }
 /** Told to both accounts, each by the name that the project has there. */
-const transfer = { ...by, project, fromAccountId: Type.String(), toAccountId: Type.String() }
-function needs(...permissions: Permission[]): readonly Permission[] {
-  return permissions
+const transfer = {
+  ...by,
+  project,
+  fromAccountId: Type.String({ description: 'the account that gives the project' }),
+  toAccountId: Type.String({ description: 'the account that gets it' }),
+}
+/** A row of the table. `need`: the permission that an installation must have been granted. */
+function event<Payload extends TObject>(when: string, need: Permission, payload: Payload, sentWhileDisabled = false) {
+  return { when, needs: [need] as const, payload, sentWhileDisabled }
 }
 
 const envVar = Type.Object({
@@ -40,132 +55,120 @@ const envVar = Type.Object({
   customEnvironmentIds: Type.Optional(Type.Array(Type.String())),
 })
 /** A variable is told by its name and place, never by its value. */
-const variable = {
-  needs: needs('env:read'),
-  sentWhileDisabled: false,
-  payload: Type.Object({
-    ...by,
-    project,
-    envVar,
-    envVars: Type.Optional(
-      Type.Array(envVar, { description: 'all of them, when one request wrote several; `envVar` is the first' }),
-    ),
+const ofVariable = Type.Object({
+  ...by,
+  project,
+  envVar,
+  envVars: Type.Optional(
+    Type.Array(envVar, { description: 'all of them, when one request wrote several; `envVar` is the first' }),
+  ),
+})
+const ofInstallation = { ...by, configuration: Type.Object(installed) }
+const ofDeployment = Type.Object({
+  ...by,
+  deployment: Type.Object({
+    id: Type.String(),
+    meta: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+    url: Type.String(),
+    name: Type.String(),
   }),
-}
-
-const ofDeployment = {
-  needs: needs('deployment:read'),
-  sentWhileDisabled: false,
-  payload: Type.Object({
-    ...by,
-    deployment: Type.Object({
-      id: Type.String(),
-      meta: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
-      url: Type.String(),
-      name: Type.String(),
-    }),
-    links: Type.Object({ deployment: Type.String(), project: Type.String() }),
-    target: Nullable(Type.String()),
-    project: Type.Object({ id: Type.String() }),
-    plan: Type.String(),
-    regions: Type.Array(Type.String()),
-  }),
-}
+  links: Type.Object({ deployment: Type.String(), project: Type.String() }),
+  target: Nullable(Type.String()),
+  project: Type.Object({ id: Type.String() }),
+  plan: Type.String(),
+  regions: Type.Array(Type.String()),
+})
 
 export const EVENTS = {
-  'project.created': {
-    needs: needs('project:read'),
-    sentWhileDisabled: true,
-    payload: Type.Object({ ...by, project }),
-  },
-  'project.removed': {
-    needs: needs('project:read'),
-    sentWhileDisabled: true,
-    payload: Type.Object({ ...by, project }),
-  },
-  'project.renamed': {
-    needs: needs('project:read'),
-    sentWhileDisabled: false,
-    payload: Type.Object({ ...by, project, previousName: Type.String() }),
-  },
-  'project.transfer.started': {
-    needs: needs('project:read'),
-    sentWhileDisabled: false,
-    payload: Type.Object(transfer),
-  },
-  'project.transfer.completed': {
-    needs: needs('project:read'),
-    sentWhileDisabled: false,
-    payload: Type.Object(transfer),
-  },
-  /** It stays where it was. */
-  'project.transfer.failed': {
-    needs: needs('project:read'),
-    sentWhileDisabled: false,
-    payload: Type.Object({
-      ...transfer,
-      reason: Type.Unsafe<'account_gone' | 'name_taken'>({ type: 'string', enum: ['account_gone', 'name_taken'] }),
+  'project.created': event('A project was created.', 'project:read', ofProject, true),
+  'project.removed': event('A project was removed.', 'project:read', ofProject, true),
+  'project.renamed': event(
+    'A project got another name.',
+    'project:read',
+    Type.Object({ ...ofProject.properties, previousName: Type.String({ description: 'the name before' }) }),
+  ),
+  'project.transfer.started': event(
+    'A transfer of a project to another account began. Both accounts are told, each by the name that the project has there.',
+    'project:read',
+    Type.Object(transfer),
+  ),
+  'project.transfer.completed': event(
+    'A project arrived at another account. Both accounts are told.',
+    'project:read',
+    Type.Object(transfer),
+  ),
+  'project.transfer.failed': event(
+    'A transfer of a project failed, and the project stays where it was. Both accounts are told.',
+    'project:read',
+    Type.Object({ ...transfer, reason: OneOf('account_gone', 'name_taken') }),
+  ),
+  'project.domain.created': event('A domain was added to a project.', 'domain:read', ofDomain),
+  'project.domain.updated': event(
+    'Settings of a domain were changed.',
+    'domain:read',
+    Type.Object({
+      ...ofDomain.properties,
+      previous: Type.Object(domain.properties, { description: 'the domain as it was' }),
     }),
-  },
-  'project.domain.created': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
-  'project.domain.updated': {
-    needs: needs('domain:read'),
-    sentWhileDisabled: false,
-    payload: Type.Object({ ...ofDomain.properties, previous: domain }),
-  },
-  'project.domain.deleted': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
-  'project.domain.verified': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
-  /** Another account proved the name: told to the account that had it, with no user. */
-  'project.domain.unverified': { needs: needs('domain:read'), sentWhileDisabled: false, payload: ofDomain },
-  /** From one project of the account to another: told once of each, which names that project alone. */
-  'project.domain.moved': {
-    needs: needs('domain:read'),
-    sentWhileDisabled: false,
-    payload: Type.Object({ ...ofDomain.properties, direction: OneOf('in', 'out') }),
-  },
-  'project.env-variable.created': variable,
-  'project.env-variable.updated': variable,
-  'project.env-variable.deleted': variable,
-  'integration-configuration.removed': {
-    needs: needs('installation:read'),
-    sentWhileDisabled: true,
-    payload: Type.Object({ ...by, configuration: Type.Object(installed) }),
-  },
-  'integration-configuration.scope-change-confirmed': {
-    needs: needs('installation:read'),
-    sentWhileDisabled: true,
-    payload: Type.Object({
-      ...by,
-      configuration: Type.Object({ id: Type.String(), scopes: Type.Array(Type.String()) }),
+  ),
+  'project.domain.deleted': event('A domain was removed from a project.', 'domain:read', ofDomain),
+  'project.domain.verified': event('A domain was verified for a project.', 'domain:read', ofDomain),
+  'project.domain.unverified': event(
+    'Another account proved the name. The account that had it is told, with no user.',
+    'domain:read',
+    ofDomain,
+  ),
+  'project.domain.moved': event(
+    'A domain went from one project of the account to another. It is told once of each project, and names that project alone.',
+    'domain:read',
+    Type.Object({ ...ofDomain.properties, direction: OneOf('in', 'out') }),
+  ),
+  'project.env-variable.created': event('A variable was created, or several by one request.', 'env:read', ofVariable),
+  'project.env-variable.updated': event('A variable was changed, or several by one request.', 'env:read', ofVariable),
+  'project.env-variable.deleted': event('A variable was removed, or several by one request.', 'env:read', ofVariable),
+  'integration-configuration.removed': event(
+    'An installation was removed.',
+    'installation:read',
+    Type.Object(ofInstallation),
+    true,
+  ),
+  'integration-configuration.scope-change-confirmed': event(
+    'A person confirmed the scopes that an integration had asked for.',
+    'installation:read',
+    Type.Object({ ...by, configuration: Type.Object({ id: Type.String(), scopes: Type.Array(Type.String()) }) }),
+    true,
+  ),
+  'integration-configuration.permission-upgraded': event(
+    'The projects that an installation may see were changed.',
+    'installation:read',
+    Type.Object({
+      ...ofInstallation,
+      projects: Type.Object(
+        { added: Type.Array(Type.String()), removed: Type.Array(Type.String()) },
+        { description: 'what changed, by id' },
+      ),
     }),
-  },
-  /** The projects that it may see were changed. */
-  'integration-configuration.permission-upgraded': {
-    needs: needs('installation:read'),
-    sentWhileDisabled: false,
-    payload: Type.Object({
-      ...by,
-      configuration: Type.Object(installed),
-      projects: Type.Object({ added: Type.Array(Type.String()), removed: Type.Array(Type.String()) }),
-    }),
-  },
-  /** An owner of the team took it over: `previousUserId` had it before. */
-  'integration-configuration.transferred': {
-    needs: needs('installation:read'),
-    sentWhileDisabled: false,
-    payload: Type.Object({ ...by, configuration: Type.Object(installed), previousUserId: Type.String() }),
-  },
-  'deployment.created': ofDeployment,
-  /** It is built. */
-  'deployment.ready': ofDeployment,
-  /** It is built and has the domains that are its to take. */
-  'deployment.succeeded': ofDeployment,
-  'deployment.error': ofDeployment,
-  'deployment.canceled': ofDeployment,
-  /** Somebody made it the one that serves production. */
-  'deployment.promoted': ofDeployment,
-  /** It was removed. */
-  'deployment.cleanup': ofDeployment,
+  ),
+  'integration-configuration.transferred': event(
+    'An owner of the team took an installation over.',
+    'installation:read',
+    Type.Object({ ...ofInstallation, previousUserId: Type.String({ description: 'whose it was before' }) }),
+  ),
+  'deployment.created': event('A deployment was registered.', 'deployment:read', ofDeployment),
+  'deployment.ready': event('A deployment is built.', 'deployment:read', ofDeployment),
+  'deployment.succeeded': event(
+    'A deployment is built, and has the domains that are its to take.',
+    'deployment:read',
+    ofDeployment,
+  ),
+  'deployment.error': event('The build of a deployment failed.', 'deployment:read', ofDeployment),
+  'deployment.canceled': event('A deployment was canceled.', 'deployment:read', ofDeployment),
+  'deployment.promoted': event(
+    'Somebody made a deployment the one that serves production.',
+    'deployment:read',
+    ofDeployment,
+  ),
+  'deployment.cleanup': event('A deployment was removed.', 'deployment:read', ofDeployment),
 } as const
 
 export type EventName = keyof typeof EVENTS

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 const FILES = {
   package: () => new URL('../package.json', import.meta.url),
   'API examples': () => new URL('openapi/examples.json', import.meta.url),
+  'event examples': () => new URL('openapi/event-examples.json', import.meta.url),
   'SDK calls': () => new URL('openapi/sdk-calls.json', import.meta.url),
   turbo: () => new URL(import.meta.resolve('@hotwired/turbo/dist/turbo.es2017-esm.js')),
   // The package exports its modules alone: the file for browsers is found from them.

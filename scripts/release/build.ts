@@ -8,8 +8,6 @@ import { licencesOf } from './licences.ts'
 import { makePackage } from './package.ts'
 import { billOfMaterials, provenanceOf, sumsOf } from './papers.ts'
 
-const ARCHES: readonly Arch[] = ['x64', 'arm64']
-
 /** What is said while it is made. */
 export type Said = (line: string) => void
 
@@ -24,12 +22,13 @@ export async function buildRelease(source: Source, notes: string, to: string, sa
   const { code, packages } = await bundle(EXECUTABLE_ENTRY, version)
   const runtime = `node_modules/node-linux-${process.arch}`
   const licences = licencesOf([...packages, runtime])
-  for (const arch of ARCHES) {
+  const executables = { x64: path(`berth-${version}-linux-x64`), arm64: path(`berth-${version}-linux-arm64`) }
+  for (const [arch, file] of Object.entries(executables)) {
     say(`executable for ${arch}`)
-    makeExecutable(code, arch, path(`berth-${version}-linux-${arch}`))
+    makeExecutable(code, arch as Arch, file)
   }
   say('image')
-  makeImage(path(`berth-${version}-linux-x64`), licences, source, path('oci'))
+  makeImage(executables, licences, source, path('oci'))
   say('papers')
   writeFileSync(path('LICENCES.txt'), licences)
   writeFileSync(path('sbom.cdx.json'), billOfMaterials(version))

@@ -1,9 +1,13 @@
-/** The image: an OCI layout with one layer, which holds the executable and the libraries that it needs, and nothing else. Written without root and without an engine. */
-import { execFileSync } from 'node:child_process'
+/**
+ * The image: an OCI layout with one image for each platform, under one index. Each has one layer, which holds the executable and the libraries that
+ * it needs, and nothing else. Written without root and without an engine.
+ */
 import { hash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { archive, compressed, type Entry } from './archive.ts'
+import type { Arch } from './executable.ts'
+import { librariesOf } from './libraries.ts'
 
 /** Of what it was made; `moment`: when that was committed, as ISO 8601. */
 export type Source = { version: string; commit: string; moment: string }
@@ -12,40 +16,51 @@ const OWNER = 65_532
 const LAYER = 'application/vnd.oci.image.layer.v1.tar+gzip'
 const CONFIG = 'application/vnd.oci.image.config.v1+json'
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
+const INDEX = 'application/vnd.oci.image.index.v1+json'
+/** Processors, as the OCI format names them. */
+const PLATFORMS = { x64: { architecture: 'amd64', os: 'linux' }, arm64: { architecture: 'arm64', os: 'linux' } } as const
 /** Docker and its kin read it; the OCI format has no word for it. */
 const HEALTH_CHECK = { Test: ['CMD', '/berth', 'ready'], Interval: 30e9, Timeout: 6e9, StartPeriod: 20e9, Retries: 3 }
 
-/** Writes the layout into the folder `to`. `licences`: the text of all licences of what is inside. */
-export function makeImage(executable: string, licences: string, source: Source, to: string): void {
-  const entries = [...librariesOf(executable), ...ownFiles(executable, licences)]
-  const layer = archive([...foldersOf(entries), ...entries])
-  const blob = (bytes: Buffer | string, mediaType: string) => {
+type Described = { mediaType: string; digest: string; size: number }
+/** Keeps bytes in the layout, and says how they are referred to. */
+type Keep = (bytes: Buffer | string, mediaType: string) => Described
+
+/** Writes the layout into the folder `to`. `executables`: their files. `licences`: the text of all licences of what is inside. Throws when this machine lacks a library. */
+export function makeImage(executables: Record<Arch, string>, licences: string, source: Source, to: string): void {
+  const keep: Keep = (bytes, mediaType) => {
     const digest = hash('sha256', bytes)
     writeFileSync(join(to, 'blobs', 'sha256', digest), bytes)
     return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(bytes) }
   }
   mkdirSync(join(to, 'blobs', 'sha256'), { recursive: true })
-  const layers = [blob(compressed(layer), LAYER)]
-  const config = blob(JSON.stringify(configOf(source, hash('sha256', layer))), CONFIG)
-  const annotations = annotationsOf(source)
-  const manifest = { schemaVersion: 2, mediaType: MANIFEST, config, layers, annotations }
-  const named = {
-    ...blob(JSON.stringify(manifest), MANIFEST),
-    annotations: { 'org.opencontainers.image.ref.name': source.version },
-    platform: { architecture: 'amd64', os: 'linux' },
-  }
-  writeFileSync(join(to, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: [named] }))
+  const arches = Object.keys(executables) as Arch[]
+  const manifests = arches.map((arch) => {
+    const files = [...librariesOf(executables[arch], arch), ...ownFiles(executables[arch], licences)]
+    return { ...manifestOf(files, arch, source, keep), platform: PLATFORMS[arch] }
+  })
+  const index = keep(JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests }), INDEX)
+  const named = { ...index, annotations: { 'org.opencontainers.image.ref.name': source.version } }
+  writeFileSync(join(to, 'index.json'), JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests: [named] }))
   writeFileSync(join(to, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }))
 }
 
-function configOf(source: Source, diffId: string): object {
+/** Keeps the image of one platform. */
+function manifestOf(files: readonly Entry[], arch: Arch, source: Source, keep: Keep): Described {
+  const layer = archive([...foldersOf(files), ...files])
+  const layers = [keep(compressed(layer), LAYER)]
+  const config = keep(JSON.stringify(configOf(source, arch, hash('sha256', layer))), CONFIG)
+  const annotations = annotationsOf(source)
+  return keep(JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST, config, layers, annotations }), MANIFEST)
+}
+
+function configOf(source: Source, arch: Arch, diffId: string): object {
   const { settings } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'runtime.json'), 'utf8'))
   // SQLite sorts what is large in a file, and no other folder takes one.
   const env = { PATH: '/', HOST: '0.0.0.0', BERTH_DATA: '/data', SQLITE_TMPDIR: '/data', ...settings }
   return {
     created: source.moment,
-    architecture: 'amd64',
-    os: 'linux',
+    ...PLATFORMS[arch],
     config: {
       User: `${OWNER}:${OWNER}`,
       ExposedPorts: { '3000/tcp': {}, '3001/tcp': {} },
@@ -80,16 +95,6 @@ function ownFiles(executable: string, licences: string): Entry[] {
     { name: 'etc/group', bytes: `berth:x:${OWNER}:\n`, mode: 0o644 },
     { name: 'data/', mode: 0o700, owner: OWNER },
   ]
-}
-
-/** The libraries that the executable is linked with, at the paths where its loader looks: those of this machine. */
-function librariesOf(executable: string): Entry[] {
-  const said = execFileSync('ldd', [executable], { encoding: 'utf8' })
-  const missing = /^\s*(\S+) => not found/m.exec(said)
-  if (missing)
-    throw new Error(`this machine has no ${missing[1]}, which the executable needs: install it (docs/releasing.md)`)
-  const paths = [...said.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!)
-  return paths.map((path) => ({ name: path.slice(1), bytes: readFileSync(path), mode: 0o755 }))
 }
 
 /** The folders above the entries. */

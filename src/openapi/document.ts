@@ -1,11 +1,12 @@
 /** The OpenAPI 3.1 document, made from the route table and from nothing else. */
 import type { TSchema } from 'typebox'
 import { REFUSALS } from '../errors.ts'
-import { EVENTS } from '../events.ts'
+import { EVENT_NAMES } from '../events.ts'
 import { familyName } from '../http/query.ts'
 import { type Route, refusalsOf, takesKey } from '../http/route.ts'
 import { ErrorBody } from '../schema/refusal.ts'
 import { VERSION } from '../version.ts'
+import { type EventExamples, eventOperation } from './events.ts'
 import { type Example, exampleOf } from './examples.ts'
 import { FIELD_WORDS } from './field-words.ts'
 
@@ -21,8 +22,12 @@ const KEY_PARAMETER: Parameter = {
   description: 'asked again with the same key within 24 hours, the request is done once and answered alike',
 }
 
-/** Builds the document as a plain object. `examples` are by operationId. */
-export function openApiDocument(routes: readonly Route[], examples: Readonly<Record<string, Example>> = {}): object {
+/** Builds the document as a plain object. `examples` are by operationId, `eventExamples` by event. */
+export function openApiDocument(
+  routes: readonly Route[],
+  examples: Readonly<Record<string, Example>> = {},
+  eventExamples: EventExamples = {},
+): object {
   const paths: Record<string, Record<string, object>> = {}
   const schemas: Record<string, unknown> = { Error: ErrorBody }
   for (const route of routes) {
@@ -30,7 +35,7 @@ export function openApiDocument(routes: readonly Route[], examples: Readonly<Rec
     paths[path] ??= {}
     paths[path][route.method.toLowerCase()] = operationOf(route, examples[route.operationId])
   }
-  const webhooks = Object.fromEntries(Object.entries(EVENTS).map(([name, event]) => [name, eventOf(name, event)]))
+  const webhooks = Object.fromEntries(EVENT_NAMES.map((name) => [name, eventOperation(name, eventExamples[name])]))
   return {
     openapi: '3.1.0',
     info: {
@@ -80,20 +85,6 @@ function withInner(value: object, change: (inner: unknown) => unknown): object {
   )
 }
 type Schema = { properties?: Record<string, { description?: string }> }
-
-function eventOf(name: string, { payload, sentWhileDisabled }: (typeof EVENTS)[keyof typeof EVENTS]): object {
-  return {
-    post: {
-      operationId: `on.${name}`,
-      summary: `Hear of ${name}`,
-      description: sentWhileDisabled
-        ? 'Still sent while the integration configuration is disabled.'
-        : 'Not sent while the integration configuration is disabled.',
-      requestBody: { content: { 'application/json': { schema: payload } } },
-      responses: { '2XX': { description: 'heard' } },
-    },
-  }
-}
 
 function operationOf(route: Route, example: Example | undefined): object {
   return {

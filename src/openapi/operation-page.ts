@@ -78,7 +78,8 @@ function parameterSections(route: Route, example: Example | undefined): Html[] {
   })
 }
 
-function parameterItem({ name, schema, required, description }: Parameter): Html {
+/** Gives a parameter as an item of a list of fields. */
+export function parameterItem({ name, schema, required, description }: Parameter): Html {
   return fieldItem(name, { ...(description && { description }), ...schema }, required ? 'required' : undefined)
 }
 
@@ -99,7 +100,8 @@ ${rows.map(
 )}</tbody></table>`
 }
 
-function section(title: string, body: Html): Html {
+/** Gives a part of a page below its heading. */
+export function section(title: string, body: Html): Html {
   return html`<h2>${title}</h2>
 ${body}`
 }

@@ -4,6 +4,7 @@ import type { OpenPage, Probe } from '../http/open-page.ts'
 import type { Route } from '../http/route.ts'
 import { assetPages } from '../pages/assets/assets.ts'
 import { openApiDocument } from './document.ts'
+import { readEventExamples } from './events.ts'
 import { readExamples } from './examples.ts'
 import { referencePages } from './reference.ts'
 import { REFERENCE_STYLE } from './reference-frame.ts'
@@ -19,7 +20,7 @@ export function documentPages(routes: readonly Route[]): (OpenPage | Probe)[] {
 
 /** The document as it is served and as it is kept in docs/api. */
 export function openApiText(routes: readonly Route[]): string {
-  return `${JSON.stringify(openApiDocument(routes, readExamples()), null, 2)}\n`
+  return `${JSON.stringify(openApiDocument(routes, readExamples(), readEventExamples()), null, 2)}\n`
 }
 
 function once<Made>(make: () => Made): () => Made {

@@ -76,6 +76,6 @@ function bar(search: string): Html {
   return html`<header><div class="bar">
 <a class="brand" href="/console">Berth</a>
 <a class="crumb" href="/docs">API reference</a>
-<form class="search" action="/docs" role="search" aria-label="Search"><input type="search" name="search" aria-label="Search operations" placeholder="Search operations" maxlength="${LONGEST_SEARCH}" value="${search}" autocomplete="off" spellcheck="false"><button class="quiet small">Search</button></form>
+<form class="search" action="/docs" role="search" aria-label="Search"><input type="search" name="search" aria-label="Search operations and events" placeholder="Search the API" maxlength="${LONGEST_SEARCH}" value="${search}" autocomplete="off" spellcheck="false"><button class="quiet small">Search</button></form>
 </div></header>`
 }

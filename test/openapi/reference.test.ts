@@ -1,9 +1,11 @@
-/** The reference of the API at /docs: every operation is on it, with its example, by the server alone. The browser: test/pages/accessible.long.test.ts. */
+/** The reference of the API at /docs: every operation and every event is on it, with its example, by the server alone. The browser: test/pages/accessible.long.test.ts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { REFUSALS } from '../../src/errors.ts'
+import { EVENT_NAMES, EVENTS } from '../../src/events.ts'
 import { refusalsOf } from '../../src/http/route.ts'
+import { readEventExamples } from '../../src/openapi/events.ts'
 import { curlOf, readExamples } from '../../src/openapi/examples.ts'
 import { referencePages } from '../../src/openapi/reference.ts'
 import { readSdkCalls, sdkText } from '../../src/openapi/sdk-calls.ts'
@@ -23,16 +25,32 @@ async function pageAt(url: string): Promise<string> {
   return String(body)
 }
 
-/** The operations that a page lists, in its order. */
+/** The operations and events that a page lists, in its order. */
 function listed(page: string): string[] {
-  return [...page.matchAll(/<li id="(\w+)"><a href="\/docs\/(\w+)">/g)].map(([, id, to]) => {
+  return [...page.matchAll(/<li id="([\w.-]+)"><a href="\/docs\/([\w.-]+)">/g)].map(([, id, to]) => {
     assert.equal(to, id)
     return id!
   })
 }
 
-test('the first page lists every operation once', async () => {
-  assert.deepEqual(listed(await pageAt('/docs')).toSorted(), ROUTES.map(({ operationId }) => operationId).toSorted())
+test('the first page lists every operation and every event once', async () => {
+  const all = [...ROUTES.map(({ operationId }) => operationId), ...EVENT_NAMES]
+  assert.deepEqual(listed(await pageAt('/docs')).toSorted(), all.toSorted())
+})
+
+test('each event has a page that says when it is sent, with its headers, its example and the fields of its body', async () => {
+  const examples = readEventExamples()
+  for (const name of EVENT_NAMES) {
+    const page = await pageAt(`/docs/${name}`)
+    const has = (text: string) => assert.ok(page.includes(escapeText(text)), `${name} lacks ${text}`)
+    assert.ok(page.includes(`<h1>${name}</h1>`), name)
+    has(EVENTS[name].when)
+    has(JSON.stringify(examples[name], null, 2))
+    const fields = ['id', 'type', 'createdAt', 'region', 'payload', ...Object.keys(EVENTS[name].payload.properties)]
+    for (const field of ['webhook-signature', 'x-vercel-signature', ...fields])
+      assert.ok(page.includes(`<li><code>${field}</code>`), `${name} lacks the field ${field}`)
+    assert.ok(page.includes(`<a href="/docs/${name}" aria-current="page">`))
+  }
 })
 
 test('each operation has a page with its path, its command, its call by the SDK, its answer and every refusal', async () => {
@@ -95,6 +113,11 @@ test('a search finds operations by their names, then by fields and refusals, and
   assert.deepEqual(listed(inside[0]!), [])
   assert.ok(listed(inside[1]!).includes('updateProject'))
   assert.ok(listed(await pageAt('/docs?search=TOO_MANY_IDS')).length > 0)
+  assert.deepEqual(listed((await pageAt('/docs?search=domain.moved')).split('id="inside"')[0]!), [
+    'project.domain.moved',
+  ])
+  const fields = (await pageAt('/docs?search=previousUserId')).split('id="inside"')
+  assert.deepEqual(listed(fields[1]!), ['integration-configuration.transferred'])
   assert.match(await pageAt('/docs?search=nothing+at+all'), /<p role="status">0 found/)
   assert.ok((await pageAt(`/docs?search=${encodeURIComponent('"><script>')}`)).includes('“&quot;&gt;&lt;script&gt;”'))
   assert.ok((await pageAt('/docs?search=%zz&search=a')).length > 0)
@@ -104,7 +127,7 @@ onBothEngines(
   'the service shows the pages without a token, shut against all but their stylesheets, and a browser keeps them',
   async (world) => {
     const ask = world.as(undefined)
-    for (const url of ['/docs', '/docs/createProject', '/docs?search=env', '/docs/nothing']) {
+    for (const url of ['/docs', '/docs/createProject', '/docs/project.created', '/docs?search=env', '/docs/nothing']) {
       const answer = await ask('GET', url)
       assert.equal(answer.status, url === '/docs/nothing' ? 404 : 200, url)
       assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')

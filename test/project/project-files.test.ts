@@ -16,15 +16,16 @@ test('.nvmrc names the runtime that Berth brings', () => {
 test('each file that a script writes whole is marked as generated, and each that is marked is there', () => {
   const marked = [...read('.gitattributes').matchAll(/^(\S+) linguist-generated/gm)].map(([, file]) => file!)
   for (const file of marked) assert.ok(existsSync(join(root, file)), file)
-  const written = ['openapi', 'settings', 'commands', 'data-model', 'examples'].map((name) => {
+  const written = ['openapi', 'settings', 'commands', 'data-model', 'examples'].flatMap((name) => {
     assert.ok(scripts[name], `npm run ${name}`)
-    return {
-      openapi: 'docs/api/openapi.json',
-      settings: 'docs/settings.md',
-      commands: 'docs/command-line.md',
-      'data-model': 'docs/data-model.md',
-      examples: 'src/openapi/examples.json',
-    }[name]
+    const files: Record<string, string[]> = {
+      openapi: ['docs/api/openapi.json'],
+      settings: ['docs/settings.md'],
+      commands: ['docs/command-line.md'],
+      'data-model': ['docs/data-model.md'],
+      examples: ['src/openapi/event-examples.json', 'src/openapi/examples.json'],
+    }
+    return files[name]!
   })
   assert.deepEqual(marked.toSorted(), [...written, 'package-lock.json'].toSorted())
 })

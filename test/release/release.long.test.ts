@@ -16,9 +16,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { buildRelease } from '../../scripts/release/build.ts'
+import { ARM64_PACKAGES, ARM64_ROOT, lackingArm64 } from '../../scripts/release/libraries.ts'
 import { credentialsOf, start } from '../support/process.ts'
 import { lacking, starts, WITH_SBIN } from '../support/programs.ts'
 import { root } from '../support/root.ts'
@@ -27,11 +29,12 @@ import { prepareImage, whyNoEngine } from './engine.ts'
 
 const NOWHERE = { PATH: '/nonexistent' }
 const OWNER = 65_532
-/** Libraries of the other processor, from libstdc++6-arm64-cross and libatomic1-arm64-cross of Debian. */
-const ARM64_ROOT = '/usr/aarch64-linux-gnu'
-const LIBRARIES = ['libc.so.6', 'libstdc++.so.6', 'libatomic.so.1']
 const isRoot = process.getuid?.() === 0
-const x64 = { skip: process.arch !== 'x64' && 'executables are made on x64' }
+const x64 = {
+  skip:
+    (process.arch !== 'x64' && 'executables are made on x64') ||
+    (lackingArm64().length > 0 && lacking('libraries for arm64', ARM64_PACKAGES, 'the release')),
+}
 let parent = ''
 let built = ''
 
@@ -58,31 +61,29 @@ test('the executable does its job alone in a folder, without Node.js on the PATH
 })
 
 const QEMU = 'qemu-aarch64-static'
-const emulated =
-  starts(QEMU, '--version') && LIBRARIES.every((name) => existsSync(join(ARM64_ROOT, 'lib', name)))
-    ? x64
-    : {
-        skip: lacking(
-          QEMU,
-          'qemu-user-static libstdc++6-arm64-cross libatomic1-arm64-cross',
-          'the executable for arm64',
-        ),
-      }
+const emulated = starts(QEMU, '--version')
+  ? x64
+  : { skip: lacking(QEMU, 'qemu-user-static', 'the executable and the image for arm64') }
 
 test('the executable for arm64 serves, under emulation', emulated, async (t) => {
   const folder = emptyFolder('arm64')
   const program = join(folder, 'berth')
   copyFileSync(join(built, `berth-${VERSION}-linux-arm64`), program)
+  await mustServeEmulated(t, program, ARM64_ROOT, folder)
+})
+
+/** Serves the first project under emulation, and ends in order. `libraries`: the folder that the loader takes for the root. */
+async function mustServeEmulated(t: TestContext, program: string, libraries: string, folder: string): Promise<void> {
   const qemu = execFileSync('which', [QEMU], { encoding: 'utf8' }).trim()
   const data = join(folder, 'data')
   const env = { ...NOWHERE, BERTH_DATA: data, PORT: '0', BERTH_EDGE_PORT: '0' }
   const home = { folder: data, cwd: folder, env }
-  const running = await start(t, home, {}, [qemu, '-L', ARM64_ROOT, program])
+  const running = await start(t, home, {}, [qemu, '-L', libraries, program])
   const headers = { authorization: `Bearer ${credentialsOf(home).token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ name: 'hello' })
   assert.equal((await fetch(`${running.address}/v10/projects`, { method: 'POST', headers, body })).status, 200)
   assert.equal(await running.kill('SIGTERM'), 0)
-})
+}
 
 type Blob = { mediaType: string; digest: string; size: number }
 
@@ -93,27 +94,54 @@ function blobOf({ digest, size }: Blob): Buffer {
   return bytes
 }
 
-function imageOf() {
-  const index = JSON.parse(readFileSync(join(built, 'oci', 'index.json'), 'utf8'))
-  const manifest = JSON.parse(blobOf(index.manifests[0]).toString())
+/** The image of a platform, as an engine finds it. */
+function imageOf(architecture: string) {
+  const layout = JSON.parse(readFileSync(join(built, 'oci', 'index.json'), 'utf8'))
+  assert.equal(layout.manifests.length, 1, 'a program that is told no name takes the only one')
+  const { manifests } = JSON.parse(blobOf(layout.manifests[0]).toString())
+  const named = manifests.find((one: { platform: object }) =>
+    isDeepStrictEqual(one.platform, { architecture, os: 'linux' }),
+  )
+  const manifest = JSON.parse(blobOf(named).toString())
   const config = JSON.parse(blobOf(manifest.config).toString())
+  assert.deepEqual([config.architecture, config.os], [architecture, 'linux'])
   return { config, layer: gunzipSync(blobOf(manifest.layers[0])) }
 }
 
-test('the image is a layout of which every hash holds, of a user who is nobody, and with a health check', x64, () => {
-  const { config, layer } = imageOf()
-  assert.deepEqual(config.rootfs.diff_ids, [`sha256:${hash('sha256', layer)}`])
-  const { User, Entrypoint, Volumes, StopSignal, Healthcheck } = config.config
-  assert.deepEqual([User, Entrypoint, StopSignal], [`${OWNER}:${OWNER}`, ['/berth'], 'SIGTERM'])
-  assert.deepEqual([Volumes, Healthcheck.Test], [{ '/data': {} }, ['CMD', '/berth', 'ready']])
+for (const [architecture, arch] of Object.entries({ amd64: 'x64', arm64: 'arm64' }))
+  test(`the image for ${architecture} is a layout of which every hash holds, of a user who is nobody, and with a health check`, x64, () => {
+    const { config, layer } = imageOf(architecture)
+    assert.deepEqual(config.rootfs.diff_ids, [`sha256:${hash('sha256', layer)}`])
+    const { User, Entrypoint, Volumes, StopSignal, Healthcheck } = config.config
+    assert.deepEqual([User, Entrypoint, StopSignal], [`${OWNER}:${OWNER}`, ['/berth'], 'SIGTERM'])
+    assert.deepEqual([Volumes, Healthcheck.Test], [{ '/data': {} }, ['CMD', '/berth', 'ready']])
+    assert.ok(layer.includes(readFileSync(join(built, `berth-${VERSION}-linux-${arch}`))), 'it holds its executable')
+  })
+
+test('the image for arm64 serves with its own libraries alone, under emulation', emulated, async (t) => {
+  const folder = emptyFolder('emulated')
+  const files = emptyFolder('emulated/root')
+  execFileSync('tar', ['-x', '-C', files], { input: imageOf('arm64').layer })
+  await mustServeEmulated(t, join(files, 'berth'), files, folder)
 })
 
 const skopeo = starts('skopeo', '--version') ? x64 : { skip: lacking('skopeo', 'skopeo', 'who else reads the image') }
 
 test('another program reads the image', skopeo, () => {
-  const said = JSON.parse(execFileSync('skopeo', ['inspect', `oci:${join(built, 'oci')}`], { encoding: 'utf8' }))
-  assert.deepEqual([said.Architecture, said.Os, said.Layers.length], ['amd64', 'linux', 1])
-  assert.equal(said.Labels['org.opencontainers.image.version'], VERSION)
+  for (const architecture of ['amd64', 'arm64']) {
+    const words = ['--override-arch', architecture, 'inspect', `oci:${join(built, 'oci')}`]
+    const said = JSON.parse(execFileSync('skopeo', words, { encoding: 'utf8' }))
+    assert.deepEqual([said.Architecture, said.Os, said.Layers.length], [architecture, 'linux', 1])
+    assert.equal(said.Labels['org.opencontainers.image.version'], VERSION)
+  }
+  // As docs/releasing.md publishes it: with both.
+  const copied = `oci:${join(emptyFolder('published'), 'oci')}`
+  execFileSync('skopeo', ['copy', '--quiet', '--all', `oci:${join(built, 'oci')}`, copied])
+  const { manifests } = JSON.parse(execFileSync('skopeo', ['inspect', '--raw', copied], { encoding: 'utf8' }))
+  assert.deepEqual(
+    manifests.map((one: { platform: { architecture: string } }) => one.platform.architecture),
+    ['amd64', 'arm64'],
+  )
 })
 
 /** What an engine does: the file system of the image for reading alone, and the volume at /data. What it becomes gets the signals. */
@@ -134,7 +162,7 @@ test('the image does its job as a user who is nobody, with nothing to write to b
   chownSync(join(folder, 'data'), OWNER, OWNER)
   // Whoever has no right to pass the folders above would not find the files.
   for (const above of [parent, folder]) chmodSync(above, 0o755)
-  const { config, layer } = imageOf()
+  const { config, layer } = imageOf('amd64')
   execFileSync('tar', ['-x', '-C', files], { input: layer })
   // An engine makes the place of /proc.
   mkdirSync(join(files, 'proc'))
