@@ -115,7 +115,7 @@ export type OperatorCtx = {
   clear?: { opened: boolean }
   /**
    * Puts an event in the outbox of this transaction, for the account that hears it. An event that the route does not
-   * declare is a bug and throws. Told of nobody: the operator and the timers are no user.
+   * declare is a bug and throws. Its `user` is null: the operator and the timers are no user.
    */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner: EventOwner): void
 }
@@ -124,9 +124,9 @@ export type OperatorCtx = {
 export type Ctx = Omit<OperatorCtx, 'emit'> & {
   who: Who
   account: Account
-  /** Say it before so many variables are written. Refuses: rate_limited 429, when the account wrote too many in the last minute. */
+  /** Counts variables against the limit of the account. Call it before they are written. Refuses: rate_limited 429, when the account wrote too many in the last minute. */
   countRows(rows: number): Promise<void>
-  /** Say it where an answer gets the clear value of a variable, with the targets of the variable: the audit log names who was given it. */
+  /** Notes that the answer holds the clear value of a variable with these targets: the audit log names who was given it. */
   reveal(targets: readonly string[]): void
   /** As an operator's; without `owner` the caller's account hears it, and who the caller is. `about`: a project by its id. */
   emit<E extends EventName>(type: E, payload: EventPayload<E>, about: string | EventAbout, owner?: EventOwner): void

@@ -1,4 +1,4 @@
-/** A queue in which owners take turns: whoever brings much waits behind its own, and nobody else does. */
+/** A queue in which owners take turns: an owner with many items waits behind its own items, and nobody else does. */
 export type FairQueue<T> = {
   size(): number
   sizeOf(owner: string): number

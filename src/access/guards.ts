@@ -17,13 +17,13 @@ export const accountInGoodStanding = guard(
 /**
  * While a project moves to another account nothing in it changes. Specification: Project transfer. For operations that write
  * other rows than the project's: on PostgreSQL its row is held until they commit, so that none of them lands behind the
- * start of a transfer that was answered already (a serializable order of its own could be another than that of the clock).
- * Held as for a write, for some of them write it in the end.
+ * start of a transfer that was answered already (the order that PostgreSQL finds for serializable transactions may differ from that of
+ * the clock). The lock is that of a write, because some of these operations write the row in the end.
  */
 export const notInTransfer = guard(['in_transfer'], async (ctx: Ctx, subject: OfProject) => {
   const project = projectOf(subject)
   mustNotBeInTransfer(project)
-  // Before the transaction there is nothing to hold it for: it would only wait there for other writes.
+  // Before the transaction a lock would hold nothing, and would wait for other writes.
   if (ctx.deps.db.engine === 'postgres' && ctx.db.isTransaction)
     await holdProject(ctx.db, { accountId: project.account_id, id: project.id })
 })

@@ -28,8 +28,8 @@ export async function waitForWritesOfPerson(db: Queries, userId: string): Promis
 }
 
 /**
- * What people end, they end one after another, said before they are let in: two who remove each other, or one token that ends
- * itself twice at once, would wait for each other.
+ * Makes requests that end access of people run one after another. Call it before the caller is let in. Two people who remove each other, or a
+ * token that ends itself twice at once, would otherwise wait for each other.
  */
 export async function endOneAfterAnother(db: Queries): Promise<void> {
   if (!db.isTransaction) return

@@ -1,3 +1,4 @@
+/** Work on many rows, cut so that neither a statement nor an iteration of the event loop is long. */
 import { iterationMs } from '../event-loop.ts'
 
 /** Rows that one statement carries: both engines bound the number of values in a statement, and one of this size takes milliseconds. */
@@ -14,8 +15,8 @@ export function chunks<T>(all: readonly T[]): T[][] {
 const TURN_MS = 8
 
 /**
- * For work of many steps, also within a transaction: said after each step, it lets what else waits in this process run once this turn of the
- * event loop has lasted a while, whatever it was busy with. On SQLite other writers still wait for the transaction; who reads does not.
+ * For work of many steps, also within a transaction. Call what it gives after each step, and await it: once this iteration of the event loop has
+ * lasted 8 ms, it lets the rest of the process run. On SQLite other writers still wait for the transaction, and readers do not.
  */
 export function openPace(): () => Promise<void> | undefined {
   iterationMs()

@@ -10,7 +10,7 @@ const PER_FAILING_ENDPOINT = 1
 const PER_ACCOUNT = 48
 const IN_ALL = 256
 const FAILING_IN_ALL = IN_ALL / 2
-/** An account may have a quarter of the free places, and always one. */
+/** An account may take a quarter of the free places, and at least one. */
 const OF_FREE = 4
 
 export type Running = { accountId: string; endpointId: string; failing: boolean }

@@ -91,7 +91,7 @@ const NOT_HAD = {
   hideIpAddresses: 'what drains get is what the build system hands in',
   hideIpAddressesInLogDrains: 'what drains get is what the build system hands in',
   regenerateInviteCode: 'people are invited one by one',
-  saml: 'Berth asks no other service who somebody is',
+  saml: 'people of all teams sign in by the one OpenID provider that the operator set, if any',
   requireVerifiedCommits: 'commits are checked by the build system; say it in `gitProviderOptions` of each project',
   disableRepositoryDispatchEvents: 'say it in `gitProviderOptions` of each project',
   disjunctiveProductionSecretPolicy: 'who reads secrets of production follows from the role',

@@ -69,7 +69,7 @@ function pick(connections: ReadonlySet<Connection>, most: number, open: () => Co
   return least
 }
 
-/** One that is still being opened is taken when there is no other. */
+/** A connection that is still being opened is taken only where there is no other. */
 function rank({ connecting, unanswered }: Connection): number {
   return connecting === undefined ? unanswered : unanswered + 1e6
 }
