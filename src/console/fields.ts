@@ -131,5 +131,5 @@ function labelCells({ markup }: Html, headers: readonly string[]): Html {
 
 /** A text to be copied: one click or tap chooses all of it. With script a button beside it copies. `what`: what the button says that it copies. */
 export function copyable(text: string, what: string): Html {
-  return html`<code class="copy">${text}</code> <button type="button" class="quiet small copies" data-copy aria-label="Copy the ${what}">Copy</button>`
+  return html`<span class="copyable"><code class="copy">${text}</code> <button type="button" class="quiet small copies" data-copy aria-label="Copy the ${what}">Copy</button></span>`
 }

@@ -5,6 +5,7 @@ import type { Page } from '../../pages/frame.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import type { Item, Kind, Report, Section } from '../../report/schema.ts'
+import { showAdvice, showTyped } from '../advice.ts'
 import { countOf, heading } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
@@ -32,27 +33,33 @@ export const healthScreens: readonly Screen[] = [
 /** TABLE how a finding looks, and its word. */
 const LOOKS = { well: ['good', 'Well'], worry: ['warn', 'Look at it'], wrong: ['bad', 'Wrong'] } as const
 
+type Finding = Static<typeof Health>['findings'][number]
+
+/** Where the page of health says its state. The overview takes that in, once it is there. */
+export const HEALTH_FRAME = 'health-state'
+
 async function showHealth(ctx: ConsoleCtx): Promise<Page> {
   const { findings } = await ctx.ask<Static<typeof Health>>('operatorGetHealth')
-  const worst = ['wrong', 'worry', 'well']
-  const sorted = findings.toSorted((a, b) => worst.indexOf(a.is) - worst.indexOf(b.is))
+  const of = (look: Finding['is']) => findings.filter(({ is }) => is === look)
+  const [open, well] = [[...of('wrong'), ...of('worry')], of('well')]
   return operatorPage(ctx, 'health', {
     title: 'Health',
-    body: html`${heading('Health', stateOf(findings))}
-${sheet(
-  'Findings',
-  ['What', 'State', 'Found'],
-  sorted.map(({ about, is, found, advice }) => {
-    const [look, word] = LOOKS[is]
-    return html`<tr><td>${about}</td><td><span class="state ${look}">${word}</span></td><td>${found}${advice && html`<br><strong>${advice}</strong>`}</td></tr>`
-  }),
-  { none: 'Nothing was checked.' },
-)}`,
+    body: html`${heading('Health', html`<turbo-frame id="${HEALTH_FRAME}">${stateOf(findings)}</turbo-frame>`)}
+${open.length > 0 && findingSheet('What needs something', open)}
+${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} in order</summary>${findingSheet('In order', well)}</details>`}`,
   })
 }
 
+function findingSheet(caption: string, findings: readonly Finding[]): Html {
+  const rows = findings.map(({ about, is, found, advice }) => {
+    const [look, word] = LOOKS[is]
+    return html`<tr><td>${about}</td><td><span class="state ${look}">${word}</span></td><td>${showTyped(found)}${advice && showAdvice(advice)}</td></tr>`
+  })
+  return sheet(caption, ['What', 'State', 'Found'], rows)
+}
+
 /** The state of the whole is that of the worst finding. */
-function stateOf(findings: Static<typeof Health>['findings']): Html {
+function stateOf(findings: readonly Finding[]): Html {
   const worries = findings.filter(({ is }) => is === 'worry').length
   if (findings.some(({ is }) => is === 'wrong')) return html`<span class="state bad">Something is wrong</span>`
   if (worries > 0) return html`<span class="state warn">${countOf(worries, 'thing')} to look at</span>`
@@ -96,7 +103,7 @@ ${sheet(
     (
       item,
     ) => html`<tr><td>${pageOf ? html`<a href="${pageOf(item)}">${item.what}</a>` : item.what}${item.id && html`<br><code class="small">${item.id}</code>`}</td>
-<td>${item.where}</td><td>${item.since !== null && ago(item.since, now)}</td><td>${item.advice}</td></tr>`,
+<td>${item.where}</td><td>${item.since !== null && ago(item.since, now)}</td><td>${showAdvice(item.advice)}</td></tr>`,
   ),
   { none: 'None was found so far.' },
 )}`

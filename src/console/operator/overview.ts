@@ -1,4 +1,7 @@
-/** The operator's first page: what runs, and the service in numbers. */
+/**
+ * The operator's first page: what runs, and the service in numbers. The checks of health take seconds, so a frame asks for them beside the
+ * page; without script there is the link alone.
+ */
 import type { Static } from 'typebox'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
@@ -7,6 +10,7 @@ import { heading } from '../controls.ts'
 import { type Bar, drawBars, drawColumns } from '../drawing.ts'
 import { ago } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
+import { HEALTH_FRAME } from './health.ts'
 
 export const overviewScreens: readonly Screen[] = [
   consoleScreen({
@@ -37,6 +41,7 @@ async function showOverview(ctx: ConsoleCtx) {
 <dt>Store</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
 <dt>Node.js</dt><dd>${node}</dd>
 <dt>Started</dt><dd>${ago(startedAt, ctx.now)}</dd>
+<dt>Health</dt><dd><a href="${operatorPath('health')}">See the checks</a> <turbo-frame id="${HEALTH_FRAME}" src="${operatorPath('health')}" loading="lazy"></turbo-frame></dd>
 <dt>People</dt><dd><a href="${operatorPath('people')}">${among(users)}</a></dd>
 <dt>Teams</dt><dd><a href="${operatorPath('teams')}">${among(teams)}</a></dd>
 <dt>Projects</dt><dd>${projects >= MOST ? `${projects} or more` : projects}</dd>

@@ -20,7 +20,7 @@ export const CONSOLE_STYLESHEET = `
 .console main { max-width: calc(var(--wide) + 3rem); margin: 0 auto; padding: 1.5rem 1rem 4rem; background: transparent; border: 0; border-radius: 0 }
 .console .top { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; justify-content: space-between; margin-bottom: 1.25rem }
 .console .top h1 { margin: 0 }
-.console .top > .state { margin-right: auto }
+.console .top > .state, .console .top > turbo-frame { margin-right: auto }
 .console .crumbs { font-size: .9rem; margin: 0 0 .25rem }
 .console .crumbs ol { display: flex; flex-wrap: wrap; list-style: none; margin: 0; padding: 0; color: var(--soft) }
 .console .crumbs li { overflow-wrap: anywhere }
@@ -38,6 +38,9 @@ export const CONSOLE_STYLESHEET = `
 .console td { overflow-wrap: break-word }
 .console td code, .console td a, .console td.long { overflow-wrap: anywhere }
 .console td code { display: inline-block; min-width: 11rem }
+.console td code.name { display: inline; min-width: 0 }
+.console .advice { margin: .25rem 0 0 }
+.console dd turbo-frame { margin-left: .5rem }
 .console td time { white-space: nowrap }
 .console dd > code, .console td code { user-select: all }
 .console td.act, .console th.act { text-align: right; white-space: nowrap }
@@ -126,8 +129,10 @@ export const CONSOLE_STYLESHEET = `
 .console form.filter > div { flex: 1 1 11rem }
 .console form.filter label { margin: 0 0 .25rem; font-size: .875rem }
 .console .copy { user-select: all; cursor: copy }
-.console .copies { display: none; min-height: 1.75rem; padding: 0 .5rem; margin-left: .5rem }
-@media (scripting: enabled) { .console .copies { display: inline-flex } }
+.console .copyable { display: inline-grid; grid-template-columns: minmax(0, 1fr) auto; gap: .5rem; align-items: center; max-width: 100%; vertical-align: middle }
+.console .copyable code { min-width: 0; overflow-wrap: anywhere }
+.console button.copies { display: none; min-height: 1.75rem; padding: 0 .5rem }
+@media (scripting: enabled) { .console button.copies { display: inline-flex } }
 .console textarea.tall { min-height: 16rem }
 .console .field-fault { margin: .25rem 0 0 }
 .console .notice h2 { margin: 0 0 .5rem; font-size: 1rem }

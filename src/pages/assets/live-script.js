@@ -95,17 +95,22 @@ function sayRefresh({ detail: { fetchOptions } }) {
   if (currentVisit?.refresh.method !== undefined) fetchOptions.headers['x-berth-refresh'] = '1'
 }
 
-/** A page for everybody, such as the one that asks for a password, has another policy and its style in itself. Turbo would read it under the policy of this one. */
+/**
+ * A page for everybody, such as the one that asks for a password, has another policy and its style in itself. Turbo would read it under the
+ * policy of this one. A frame that is led there stays as it is.
+ */
 function leave(event) {
   const { redirected, url } = event.detail.fetchResponse.response
   if (!redirected || /^\/console(\/|$)/.test(new URL(url).pathname)) return
   event.preventDefault()
-  window.location.assign(url)
+  if (event.target.localName !== 'turbo-frame') window.location.assign(url)
 }
 
 document.addEventListener('turbo:load', follow)
 document.addEventListener('turbo:before-fetch-request', sayRefresh)
 document.addEventListener('turbo:before-fetch-response', leave)
+// A refusal has no such frame: what stands there stays.
+document.addEventListener('turbo:frame-missing', (event) => event.preventDefault())
 document.addEventListener('turbo:submit-start', () => {
   isSending = true
 })

@@ -249,9 +249,25 @@ onBothEngines(
       findings.every(({ is }: { is: string }) => is !== 'wrong'),
       JSON.stringify(findings),
     )
-    assert.ok(page.includes(`<span class="state warn">${worries} things to look at</span>`))
+    const state = `<span class="state warn">${worries} things to look at</span>`
+    assert.ok(page.includes(`<turbo-frame id="health-state">${state}</turbo-frame>`))
+    const [open = '', inOrder = ''] = page.split('<details><summary>')
+    assert.equal(open.match(/state warn">Look at it</g)?.length, worries)
+    assert.doesNotMatch(open, /state good/)
+    assert.ok(inOrder.startsWith(`${findings.length - worries} checks in order</summary>`), inOrder)
+    assert.equal(inOrder.match(/state good">Well</g)?.length, findings.length - worries)
   },
   { BERTH_DNS_SERVERS: resolver.address },
+)
+
+onBothEngines(
+  'the overview waits for no check of health: a frame asks for them, and without script there is a link',
+  async (world) => {
+    const overview = (await (await signedIn(world)).get(ROOT)).text
+    const frame = `<turbo-frame id="health-state" src="${ROOT}/health" loading="lazy"></turbo-frame>`
+    assert.ok(overview.includes(`<a href="${ROOT}/health">See the checks</a> ${frame}`))
+    assert.deepEqual(operatorScreens.find(({ path }) => path === ROOT)!.asks, ['operatorGetStatistics'])
+  },
 )
 
 onBothEngines('the page of health says what the doctor says', async (world) => {

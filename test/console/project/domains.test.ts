@@ -102,7 +102,10 @@ onBothEngines(
       text,
       /<dd>CNAME \(recommended\)<\/dd>[\s\S]*<dd>A, only where your DNS host refuses a CNAME here<\/dd>/,
     )
-    assert.match(text, /<dt>Value<\/dt><dd><code class="copy">192\.0\.2\.1<.*<dd>or <code class="copy">192\.0\.2\.2</)
+    assert.match(
+      text,
+      /<dt>Value<\/dt><dd><span class="copyable"><code class="copy">192\.0\.2\.1<.*<dd>or <span class="copyable"><code class="copy">192\.0\.2\.2</,
+    )
     assert.deepEqual(shortNames((await client.get(`${PATH}/${apex}`)).text, apex), ['_berth', '@'])
     const list = (await client.get(PATH)).text
     assert.ok(list.includes(`href="${PATH}/${apex}#steps">Next:`), 'the list says what is next')

@@ -9,6 +9,9 @@ export const operatorSteps: Steps = {
   async 'the operator makes a backup'({ tour }) {
     await tour.go(OPERATOR)
     await tour.look('operator')
+    if (tour.script) await tour.page.locator('dd turbo-frame .state').waitFor()
+    await tour.follow('See the checks')
+    await tour.page.getByRole('heading', { name: 'Health' }).waitFor()
     await tour.go(`${OPERATOR}/backups`)
     await tour.press('Make a backup')
     await becomes(async () => {
