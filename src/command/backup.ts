@@ -114,7 +114,7 @@ function notNoted({ message }: Error): string {
   return `the service did not note it, so doctor and the figures do not know: ${message}`
 }
 
-/** `berth restore`: puts a backup in the place of the store. Throws BadBackup, BadSetting, and Error where somebody has the store. */
+/** `berth restore`: puts a backup in the place of the store. Throws BadSetting, and Error where the backup does not hold or somebody has the store. */
 export async function restoreCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
   const { restoreBackup } = await import('../backup/restore.ts')
   const config = settings()
