@@ -25,7 +25,8 @@ export type Berth = {
   readonly teamId: string | undefined
   /**
    * Takes no new request, lets those in flight end, and closes the store. `graceMs`: how long open connections stay for requests that are
-   * on their way on them; 0 where it is not said. A second call waits for the first.
+   * on their way on them; 0 where it is not said. Then a request that has not arrived whole is cut off, and after 2 s more every other
+   * one too. A second call waits for the first.
    */
   stop(options?: { graceMs?: number }): Promise<void>
 }

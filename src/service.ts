@@ -50,9 +50,10 @@ export type Service = {
   openEdge(): Promise<Edge | undefined>
   /**
    * Takes no new connection, lets requests in flight finish, then closes the store. `graceMs`: how long open connections stay
-   * for requests that are on their way on them; closing at once would cut those off unread.
+   * for requests that are on their way on them; closing at once would cut those off unread. `endRest`: called then, to end more than
+   * the idle ones.
    */
-  close(graceMs?: number): Promise<void>
+  close(graceMs?: number, endRest?: () => void): Promise<void>
 }
 
 /** How the embedded store is tuned; its own choices when empty. */
@@ -100,8 +101,8 @@ export async function openService(
       if (config.edge.port !== undefined) edge ??= await openEdge(deps)
       return edge
     },
-    async close(graceMs = 0) {
-      await emptyServer(app, graceMs, () => {
+    async close(graceMs = 0, endRest) {
+      await emptyServer(app, { graceMs, endRest }, () => {
         stop.abort()
         return stopBackground()
       })

@@ -7,9 +7,12 @@ import { pino } from 'pino'
 import { BadSetting, type Config, readConfig } from './config.ts'
 import { logOptions } from './log.ts'
 import type { Berth, BerthOptions } from './package-types.ts'
+import { watchConnections } from './server/graceful-shutdown.ts'
 import { boundOrigin, openService, type Service } from './service.ts'
 
 const HOST = '127.0.0.1'
+/** The most that requests in work, and answers that a client does not take, may hold up a stop after its grace. */
+const LONGEST_STOP_MS = 2000
 /** What tests want, and a service does not. */
 const FOR_TESTS = { BERTH_RATE_LIMITS: 'off', BERTH_ALLOW_PRIVATE_WEBHOOKS: '1', BERTH_EDGE_PORT: 'off' }
 
@@ -46,8 +49,9 @@ function configOf({ port = 0, logLevel = 'silent', settings = {} }: BerthOptions
 async function listen(service: Service, { edge, port }: Config, remove: () => void): Promise<Berth> {
   const { app, credentials } = service
   let stopped: Promise<void> | undefined
+  const connections = watchConnections(app.server)
   const stop = ({ graceMs = 0 } = {}) => {
-    stopped ??= service.close(graceMs).finally(remove)
+    stopped ??= close(service, graceMs, connections).finally(remove)
     return stopped
   }
   try {
@@ -60,6 +64,20 @@ async function listen(service: Service, { edge, port }: Config, remove: () => vo
     await stop()
     throw error
   }
+}
+
+/** A test waits for no client: what has not arrived whole is ended after the grace, and everything after a while. */
+async function close(
+  service: Service,
+  graceMs: number,
+  { endUnread }: ReturnType<typeof watchConnections>,
+): Promise<void> {
+  let last: NodeJS.Timeout | undefined
+  await service.close(graceMs, () => {
+    endUnread()
+    last = setTimeout(() => service.app.server.closeAllConnections(), LONGEST_STOP_MS)
+  })
+  clearTimeout(last)
 }
 
 /** What a failed commit left on the disk is unknown, so nothing may go on. */

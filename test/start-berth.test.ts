@@ -1,6 +1,7 @@
 /** Berth within somebody else's process: `startBerth` of the npm package. docs/testing-your-integration.md. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createConnection, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -79,6 +80,35 @@ test('a stop takes less than 100 ms, also with connections that are kept open (a
   const since = performance.now()
   await berth.stop({ graceMs: 0 })
   within(performance.now() - since, 100)
+})
+
+/** A connection that has sent `text` and reads nothing; resolves once the service has read some of what came, as its answers to others show. */
+async function connect(t: TestContext, { url }: { url: string }, text: string): Promise<Socket> {
+  const socket = createConnection(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
+  t.after(() => socket.destroy())
+  socket.pause()
+  await new Promise<void>((resolve) => socket.write(text, () => resolve()))
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+  return socket
+}
+
+test('a stop does not wait for what clients have sent in part (a bound on time)', async (t) => {
+  const berth = await startBerth()
+  const post = `POST /v10/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${berth.token}\r\ncontent-type: application/json\r\n`
+  const healthz = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'
+  for (const text of ['', 'GET /he', post, `${post}content-length: 1000\r\n\r\n{`, `${healthz}GET /he`])
+    await connect(t, berth, text)
+  const since = performance.now()
+  await berth.stop({ graceMs: 0 })
+  within(performance.now() - since, 100)
+})
+
+test('a stop waits two seconds for a client that takes no answer, and not for ever (a bound on time)', async (t) => {
+  const berth = await startBerth()
+  await connect(t, berth, 'GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(50))
+  const since = performance.now()
+  await berth.stop({ graceMs: 0 })
+  within(performance.now() - since, 3000)
 })
 
 test('a folder that was said stays, and the next service finds its store there', async (t) => {

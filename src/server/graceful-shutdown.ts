@@ -1,5 +1,6 @@
 /** How a server stops: it takes no new connection, then it answers the requests that it has, then it closes. docs/operations.md: The listener closes first. */
-import { Server } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
@@ -10,17 +11,18 @@ const LONGEST_ACCEPT_MS = 500
 /**
  * Takes no new connection, and resolves when all requests are answered and all connections are closed. `whenClosed` is called, and
  * awaited, when the listener is closed. Only then may answers say `connection: close`, because a client that reads it connects anew.
- * Open connections stay for `graceMs`, for requests that are on their way on them.
+ * Open connections stay for `graceMs`, for requests that are on their way on them. Then `endRest` may end more than those that are idle.
  */
 export async function emptyServer(
   app: FastifyInstance,
-  graceMs: number,
+  { graceMs, endRest = () => {} }: { graceMs: number; endRest?: (() => void) | undefined },
   whenClosed: () => Promise<void>,
 ): Promise<void> {
   const connections = await closeListener(app)
   const rest = whenClosed()
   await sleep(graceMs)
   app.server.closeIdleConnections()
+  endRest()
   await Promise.all([connections.allClosed, rest])
   await app.close().catch(passWhenStopped)
 }
@@ -39,4 +41,30 @@ async function closeListener({ server }: FastifyInstance): Promise<{ allClosed: 
 /** The framework closes the listener too, which is closed already. */
 function passWhenStopped(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ERR_SERVER_NOT_RUNNING') throw error
+}
+
+/**
+ * Watches the connections of a server that listens on the loopback address, where the port of the other side names a connection.
+ * `endUnread` ends those that wait for the rest of a request. Nothing of such a request was done. Requests that are being worked on, and
+ * answers that are leaving, stay.
+ */
+export function watchConnections(server: Server): { endUnread(): void } {
+  const open = new Map<number, { socket: Socket; answer?: ServerResponse }>()
+  server.on('connection', (socket) => {
+    const port = socket.remotePort
+    // It is gone already.
+    if (port === undefined) return
+    open.set(port, { socket })
+    socket.once('close', () => open.delete(port))
+  })
+  server.on('request', (_: unknown, answer: ServerResponse) => {
+    const connection = open.get(answer.req.socket.remotePort ?? 0)
+    if (connection !== undefined) connection.answer = answer
+  })
+  return {
+    endUnread() {
+      for (const { socket, answer } of open.values())
+        if (answer === undefined || !answer.req.complete || answer.writableFinished) socket.destroy()
+    },
+  }
 }
