@@ -280,9 +280,12 @@ onBothEngines(
   },
 )
 
-/** What a page says, without what names the account that was asked for. */
+/** What a page says, without what names the account that was asked for, and without the name of its forms, which is another one in each answer. */
 function anonymous({ status, location, text }: Seen, slug: string, client: Client): string {
-  return `${status} ${location} ${text}`.replaceAll(slug, 'SLUG').replaceAll(client.token(), 'TOKEN')
+  return `${status} ${location} ${text}`
+    .replaceAll(slug, 'SLUG')
+    .replaceAll(client.token(), 'TOKEN')
+    .replaceAll(/name="once" value="\w+"/g, '')
 }
 
 onBothEngines(

@@ -1,0 +1,85 @@
+/** A page of the console that is not there: it keeps the navigation, leads to the nearest list, and tells nothing of what others own. docs/console.md: Addresses. */
+import assert from 'node:assert/strict'
+import { CONSOLE } from '../../src/console/screens.ts'
+import { type Seen, signedIn } from '../support/clients/browser-client.ts'
+import { onBothEngines } from '../support/world.ts'
+
+const TEAM = '/console/t/team'
+
+/** Where a page that is not there leads on to. */
+function wayOf({ status, text }: Seen, about: string): string {
+  assert.equal(status, 404, about)
+  assert.match(text, /<h1>There is nothing here<\/h1>/, about)
+  const [, way] = /<p><a class="button" href="([^"]+)">/.exec(text) ?? assert.fail(about)
+  return way!
+}
+
+/** The addresses of the tabs of a page. */
+function tabsOf({ text }: Seen): string[] {
+  const [strip] = /<nav class="tabs"[\s\S]*?<\/nav>/.exec(text) ?? ['']
+  return [...strip.matchAll(/href="([^"]+)"/g)].map(([, path]) => path!)
+}
+
+/** A page without what is another one in each answer, and without the names that were asked for. */
+function plain({ text }: Seen): string {
+  return text.replaceAll(/value="[^"]*"|content="[^"]*"|\b(theirs|absent|team|nobody)\b/g, '')
+}
+
+onBothEngines(
+  'every page that is not there has the tabs of its place, and leads to a list that is there',
+  async (world) => {
+    await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+    const client = await signedIn(world)
+    const missing = CONSOLE.filter(({ method, path }) => method === 'GET' && /:(?!slug|name\b)\w+/.test(path))
+    const left: string[] = []
+    for (const { path } of missing) {
+      const url = path.replace(':slug', 'team').replace(':name', 'web').replaceAll(/:\w+/g, 'none')
+      const seen = await client.get(url)
+      // A page that shows nothing of its subject, and asks for it when its form is sent.
+      if (seen.status !== 404) left.push(path)
+      else {
+        const way = wayOf(seen, url)
+        assert.ok(url.startsWith(way) && way.length > '/console/t/team'.length, `${url} leads to ${way}`)
+        assert.ok(tabsOf(seen).includes(way), url)
+        assert.equal((await client.get(way)).status, 200, way)
+      }
+    }
+    assert.ok(missing.length - left.length >= 12, `${missing.length} pages, and not ${left}`)
+  },
+)
+
+onBothEngines(
+  'a project that is missing and one of another account look the same, and so do accounts',
+  async (world) => {
+    await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'theirs' })
+    await world.call('POST', '/v10/projects', { name: 'mine' })
+    const guest = await world.user('guest')
+    const client = await signedIn(world, guest.id, 'guest')
+    for (const below of ['', '/domains', '/domains/www.example.com', '/deployments/dpl_none', '/settings']) {
+      const [theirs, none] = await Promise.all(
+        ['theirs', 'absent'].map((name) => client.get(`/console/t/guest/projects/${name}${below}`)),
+      )
+      assert.equal(wayOf(theirs!, below), '/console/t/guest')
+      assert.equal(plain(theirs!), plain(none!))
+      const [team, nobody] = await Promise.all(
+        ['team', 'nobody'].map((slug) => client.get(`/console/t/${slug}/projects/theirs${below}`)),
+      )
+      assert.equal(wayOf(team!, below), '/console')
+      assert.deepEqual(tabsOf(team!), [])
+      assert.equal(plain(team!), plain(nobody!))
+    }
+  },
+)
+
+onBothEngines('whoever may not see a section is shown no tab of it, and is led to what they may see', async (world) => {
+  const guest = await world.user('guest')
+  await world.join(guest, 'BILLING')
+  const client = await signedIn(world, guest.id, 'guest')
+  const refused = await client.get(TEAM)
+  assert.equal(refused.status, 403, 'the projects of the team')
+  assert.ok(!tabsOf(refused).includes(TEAM))
+  const [, way] = /<p><a class="button" href="([^"]+)">/.exec(refused.text)!
+  assert.equal((await client.get(way!)).status, 200, way!)
+  const operator = await client.get('/console/operator/people')
+  assert.doesNotMatch(operator.text, /operator\/teams/)
+})
