@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { openClock } from '../../src/clock.ts'
+import { SENTENCES } from '../../src/console/sentences.ts'
 import { openMetrics } from '../../src/metrics.ts'
 import type { Entry } from '../../src/outbox/audit-chain.ts'
 import { openReveals } from '../../src/outbox/reveals.ts'
@@ -61,6 +62,11 @@ async function setCanaries(world: World, { envId, sharedId }: { envId: string; s
   const shared = await world.call('PATCH', '/v1/env', { updates: { [sharedId]: { value: CANARY, target } } })
   assert.equal(shared.status, 200, shared.text)
 }
+
+test('the console has a sentence for every read that leaves a line', () => {
+  for (const type of GIVING)
+    assert.ok(Object.hasOwn(SENTENCES, type), `${type} has no sentence in src/console/sentences.ts`)
+})
 
 onBothEngines(
   'every read of the route table whose answer has a clear value leaves one line each time',

@@ -9,6 +9,7 @@ import { Type } from '../../schema/builder.ts'
 import { field } from '../action.ts'
 import { filterForm, heading, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
+import { sentenceOf } from '../sentences.ts'
 import { findSubjects, type Subject, showSubject } from '../subjects.ts'
 import { ago } from '../time.ts'
 import { operatorPage, operatorPath, ROWS } from './frame.ts'
@@ -70,12 +71,12 @@ ${filterForm(
 )}
 ${sheet(
   'Audit log',
-  ['When', 'What', 'Who', 'Account', 'On', 'Fields'],
+  ['When', 'Who', 'What', 'Account', 'Fields'],
   entries.map(
     (
       one,
-    ) => html`<tr><td>${ago(one.at, ctx.now)}</td><td>${one.type}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
-<td>${one.accountId && show(one.accountId)}</td><td>${one.subjectId && show(one.subjectId)}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
+    ) => html`<tr><td>${ago(one.at, ctx.now)}</td><td>${one.actor.kind !== 'user' && one.actor.id !== one.actor.kind && html`${one.actor.kind} `}${show(one.actor.id)}</td>
+<td>${sentenceOf(one.type, one.subjectId === null ? undefined : show(one.subjectId))}<br><span class="soft small">${one.type}</span></td><td>${one.accountId && show(one.accountId)}</td><td class="small">${one.fields.join(', ')}</td></tr>`,
   ),
   { none: 'No entry is like that.' },
 )}

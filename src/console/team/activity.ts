@@ -8,7 +8,8 @@ import { Type } from '../../schema/builder.ts'
 import { filterForm, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, accountPath, showPage } from '../frame.ts'
-import { findSubjects, pathIn, type Subject, showSubject } from '../subjects.ts'
+import { sentenceOf } from '../sentences.ts'
+import { findSubjectsOf, pathIn, type Subject, showSubject } from '../subjects.ts'
 import { ago } from '../time.ts'
 
 const LIST = '/console/t/:slug/activity'
@@ -82,12 +83,11 @@ function nothing(hasOlder: boolean): Html {
   return html`<div class="card empty"><h2>Nothing here</h2><p>${hasOlder ? 'Nothing among the newest changes of this service. Older ones follow below.' : 'Nothing was changed that is shown here.'}</p></div>`
 }
 
-/** Whoever is answered the activity of an account sees what is in it. */
-function subjectsOf(ctx: ConsoleCtx, { id }: OwnAccount, entries: readonly Entry[]) {
-  return findSubjects(
+function subjectsOf(ctx: ConsoleCtx, account: OwnAccount, entries: readonly Entry[]) {
+  return findSubjectsOf(
     ctx,
+    account,
     entries.map(({ subjectId }) => subjectId),
-    id,
   )
 }
 
@@ -95,7 +95,7 @@ function table(account: OwnAccount, entries: readonly Entry[], subjects: Subject
   const of = (query: Record<string, string>) => `${accountPath(account, 'activity')}?${new URLSearchParams(query)}`
   return sheet(
     'Activity',
-    ['Who', 'What', 'On', 'Fields', 'When'],
+    ['Who', 'What', 'Fields', 'When'],
     entries.map(
       ({
         actor,
@@ -104,15 +104,9 @@ function table(account: OwnAccount, entries: readonly Entry[], subjects: Subject
         fields,
         at,
       }) => html`<tr><td>${actor.kind === 'user' || actor.kind === 'integration' ? html`<a href="${of({ actorId: actor.id })}">${actor.name ?? actor.id}</a>` : actor.kind}${actor.kind === 'integration' && html` <span class="tag">integration</span>`}</td>
-<td><a href="${of({ type })}">${wordsOf(type)}</a></td><td>${subjectId === null ? html`<span class="soft">nothing</span>` : showSubject(subjectId, subjects, pathIn(account))}</td><td>${fields.join(', ')}</td><td>${ago(at, now)}</td></tr>`,
+<td>${sentenceOf(type, subjectId === null ? undefined : showSubject(subjectId, subjects, pathIn(account)))}<br><a class="soft small" href="${of({ type })}">${type}</a></td><td class="small">${fields.join(', ')}</td><td>${ago(at, now)}</td></tr>`,
     ),
   )
-}
-
-/** `createProjectEnv` as people read it: Create project env. */
-function wordsOf(type: string): string {
-  const words = type.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|-/g, ' ').toLowerCase()
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 }
 
 /** The newest lines that the filter leaves, as a file for a spreadsheet. */

@@ -202,7 +202,7 @@ onBothEngines('the audit log is filtered, and its chain is checked', async (worl
   await world.call('POST', '/v10/projects', { name: 'web' })
   await world.operator('POST', '/operator/v1/timers/audit-chain/run', {})
   const found = (await client.get(`${ROOT}/audit?type=createProject`)).text
-  assert.match(found, /createProject/)
+  assert.match(found, /made the project <span title="prj_\w+">web<\/span>/)
   assert.match(found, /href="\/console\/operator\/people\/[^"]+" title="usr_\w+">admin</, 'who did it, by name')
   assert.match(found, /title="prj_\w+">web</, 'on what, by name')
   assert.doesNotMatch(found, /<td[^>]*>setPassword/)

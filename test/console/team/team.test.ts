@@ -100,12 +100,16 @@ onBothEngines(
     await world.call('POST', '/v10/projects', { name: 'elsewhere' })
     const path = '/console/t/team/activity'
     const shown = await client.get(path)
-    assert.match(shown.text, /Create project env/)
+    assert.match(
+      shown.text,
+      /added variables to the project <a href="\/console\/t\/team\/projects\/web" title="web">web<\/a>/,
+      'on what, by the name that the line has',
+    )
     assert.match(shown.text, />admin</)
     assert.match(shown.text, /href="\/console\/t\/team\/projects\/web" title="prj_\w+">web</, 'on what, by name')
     assert.doesNotMatch(shown.text, /a value of mine/)
-    assert.equal(shown.text.match(/>Create project</g)?.length, 1, 'of this account alone')
-    assert.doesNotMatch((await client.get(`${path}?type=createProject`)).text, /Create project env/)
+    assert.equal(shown.text.match(/>createProject</g)?.length, 1, 'of this account alone')
+    assert.doesNotMatch((await client.get(`${path}?type=createProject`)).text, /added variables/)
     assert.match((await client.get(`${path}?actorId=usr_nobody`)).text, /Nothing here/)
     const file = await client.get(`${path}/export?type=createProjectEnv`)
     assert.match(String(file.headers['content-disposition']), /attachment; filename="activity-team.csv"/)
