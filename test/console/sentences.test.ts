@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { SENTENCES } from '../../src/console/sentences.ts'
+import { SENTENCES } from '../../src/console/names/sentences.ts'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
@@ -31,7 +31,7 @@ test('every kind of line has a sentence, and every sentence is of a kind that th
     ...beside,
   ]
   for (const kind of kinds)
-    assert.ok(Object.hasOwn(SENTENCES, kind), `${kind} has no sentence in src/console/sentences.ts`)
+    assert.ok(Object.hasOwn(SENTENCES, kind), `${kind} has no sentence in src/console/names/sentences.ts`)
   // Reads that give clear values leave lines too: test/outbox/reveals.test.ts.
   const reads = ROUTES.filter(({ method }) => method === 'GET').map(({ operationId }) => operationId)
   const known = new Set([...kinds, ...reads])

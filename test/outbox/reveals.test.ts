@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { openClock } from '../../src/clock.ts'
-import { SENTENCES } from '../../src/console/sentences.ts'
+import { SENTENCES } from '../../src/console/names/sentences.ts'
 import { openMetrics } from '../../src/metrics.ts'
 import type { Entry } from '../../src/outbox/audit-chain.ts'
 import { openReveals } from '../../src/outbox/reveals.ts'
@@ -65,7 +65,7 @@ async function setCanaries(world: World, { envId, sharedId }: { envId: string; s
 
 test('the console has a sentence for every read that leaves a line', () => {
   for (const type of GIVING)
-    assert.ok(Object.hasOwn(SENTENCES, type), `${type} has no sentence in src/console/sentences.ts`)
+    assert.ok(Object.hasOwn(SENTENCES, type), `${type} has no sentence in src/console/names/sentences.ts`)
 })
 
 onBothEngines(

@@ -6,7 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { action, faultOf, type Refused } from '../../action.ts'
 import { sheet } from '../../fields.ts'
 import { accountIn, may, showPage } from '../../frame.ts'
-import { ASKED_FOR_NAMES, namesOf } from '../../people.ts'
+import { ASKED_FOR_NAMES, namesOf } from '../../names/people.ts'
 import { ago } from '../../time.ts'
 import { environmentsOf } from '../environments.ts'
 import { listPath, ONE, showPlaces } from './places.ts'
