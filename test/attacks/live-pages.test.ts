@@ -148,6 +148,7 @@ async function openPages({ address }: Running, members: Client[], page: string) 
         .catch(() => {})
     })
     sockets.push(socket)
+    // Pages are opened by people, and not all in one moment.
     if (n % 50 === 49) await sleep(20)
   }
   for (let waited = 0; open < PAGES; waited++) {

@@ -186,6 +186,7 @@ test('requests whose PostgreSQL connection is cut answer 200 or 503, never 500, 
           cut++
         }
       })
+      // The cut of each round meets the load at another moment of it. The first meets writes that wait.
       if (round > 0) await sleep(5 + round * 4)
       else await becomes(async () => (await cutter.query(waits)).rows.length > 0)
       await cutConnections(cutter, new URL(url).pathname.slice(1), 'berth')

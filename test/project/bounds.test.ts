@@ -47,7 +47,7 @@ test('a test that hangs is given up after five minutes at the soonest', () => {
   assert.deepEqual(soon, [])
 })
 
-const FIXED_WAIT = /^\s*await (?:sleep\(|new Promise\(\(\w+\) => setTimeout\()/
+const FIXED_WAIT = /^\s*(?:if \(.*\) )?await (?:sleep\(|new Promise\(\(\w+\) => setTimeout\()/
 
 test('a test waits for a state: where it waits for a time, the line before says why', () => {
   const waits = files.flatMap(({ path, text }) => {

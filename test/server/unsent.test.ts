@@ -18,6 +18,7 @@ async function openServer(t: TestContext, rules: UnsentRules) {
   const unsent = openUnsent({ ...rules, onEnded: () => void ended++, onLeft: () => void left++ })
   const server = createServer(async (request, response) => {
     const [, owner, bytes, ms] = request.url!.split('/')
+    // The test asks for a slow answer.
     if (ms !== undefined) await sleep(Number(ms))
     response.setHeader('content-length', bytes!)
     const body = unsent.hold(request, response, owner!, Buffer.alloc(Number(bytes), 'x'))
