@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildRelease } from './release/build.ts'
+import { arm64Place } from './release/libraries.ts'
 import { changesOf } from './release/papers.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -33,6 +34,11 @@ async function release(isTrial: boolean): Promise<void> {
   if (changed !== '') throw new Error(`the work tree is not clean; commit or remove:\n${changed}`)
   const notes = changesOf(isTrial ? 'Unreleased' : named)
   if (notes === undefined) throw new Error(`CHANGELOG.md has no section [${isTrial ? 'Unreleased' : named}]: write it`)
+  const { folder, late } = arm64Place()
+  if (late)
+    console.error(
+      `\n*** the image for arm64 gets the libraries of ${folder}, which get no security updates: docs/releasing.md says how to give it others ***\n`,
+    )
   if (isTrial) for (const name of DOCUMENTS) mustPass('node', `scripts/${name}.ts`, '--check')
   else mustPass('npm', 'run', 'check')
   const version = isTrial ? `${named}-unreleased` : named

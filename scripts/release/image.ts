@@ -18,7 +18,10 @@ const CONFIG = 'application/vnd.oci.image.config.v1+json'
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
 const INDEX = 'application/vnd.oci.image.index.v1+json'
 /** Processors, as the OCI format names them. */
-const PLATFORMS = { x64: { architecture: 'amd64', os: 'linux' }, arm64: { architecture: 'arm64', os: 'linux' } } as const
+const PLATFORMS = {
+  x64: { architecture: 'amd64', os: 'linux' },
+  arm64: { architecture: 'arm64', os: 'linux' },
+} as const
 /** Docker and its kin read it; the OCI format has no word for it. */
 const HEALTH_CHECK = { Test: ['CMD', '/berth', 'ready'], Interval: 30e9, Timeout: 6e9, StartPeriod: 20e9, Retries: 3 }
 

@@ -1,13 +1,15 @@
-/** The C and C++ libraries that an executable is linked with: those of this machine, or those that it has for the other processor. docs/releasing.md. */
+/** The C and C++ libraries that an executable is linked with, as this machine has them. docs/releasing.md: The libraries of the image. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Entry } from './archive.ts'
 import type { Arch } from './executable.ts'
 
-/** Where Debian and Ubuntu keep the libraries of another processor, and the packages that bring them. */
-export const ARM64_ROOT = '/usr/aarch64-linux-gnu'
-export const ARM64_PACKAGES = 'libstdc++6-arm64-cross libatomic1-arm64-cross'
+/** TABLE where Debian and Ubuntu put libraries for arm64 on another processor, the best first. `late`: they get no security updates. */
+const ARM64_PLACES = [
+  { folder: '/usr/lib/aarch64-linux-gnu', late: false },
+  { folder: '/usr/aarch64-linux-gnu/lib', late: true },
+]
 /** TABLE what the runtime for arm64 is linked with, and what that is linked with. No program of this machine can ask it. */
 const ARM64_LIBRARIES = [
   'ld-linux-aarch64.so.1',
@@ -18,11 +20,16 @@ const ARM64_LIBRARIES = [
   'libm.so.6',
   'libpthread.so.0',
   'libstdc++.so.6',
-].map((name) => join('lib', name))
+]
+export const ARM64_PACKAGES = 'libstdc++6-arm64-cross libatomic1-arm64-cross'
 
-/** What of it this machine lacks. */
-export function lackingArm64(): string[] {
-  return ARM64_LIBRARIES.filter((path) => !existsSync(join(ARM64_ROOT, path)))
+/** Gives the first place that has all libraries for arm64. Throws where there is none, with what to install. */
+export function arm64Place(places = ARM64_PLACES): { folder: string; late: boolean } {
+  const place = places.find(({ folder }) => ARM64_LIBRARIES.every((name) => existsSync(join(folder, name))))
+  if (place !== undefined) return place
+  throw new Error(
+    `this machine has no libraries for arm64, which the image needs: install libstdc++6:arm64 and libatomic1:arm64, or ${ARM64_PACKAGES} (docs/releasing.md)`,
+  )
 }
 
 /** Gives the libraries, at the paths where the loader looks. Throws when this machine lacks one, with what to install. */
@@ -40,10 +47,6 @@ function ownLibraries(executable: string): Entry[] {
 }
 
 function arm64Libraries(): Entry[] {
-  const [missing] = lackingArm64()
-  if (missing !== undefined)
-    throw new Error(
-      `this machine has no ${join(ARM64_ROOT, missing)}, which the image for arm64 needs: install ${ARM64_PACKAGES} (docs/releasing.md)`,
-    )
-  return ARM64_LIBRARIES.map((path) => ({ name: path, bytes: readFileSync(join(ARM64_ROOT, path)), mode: 0o755 }))
+  const { folder } = arm64Place()
+  return ARM64_LIBRARIES.map((name) => ({ name: `lib/${name}`, bytes: readFileSync(join(folder, name)), mode: 0o755 }))
 }

@@ -5,12 +5,24 @@ import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { ARM64_PACKAGES, arm64Place } from '../../scripts/release/libraries.ts'
 import { callerAt, credentialsOf, type Home, type Running, start } from '../support/process.ts'
+import { lacking } from '../support/programs.ts'
 import { startOtlpReceiver } from '../support/servers/otlp-receiver.ts'
 import { newDatabase } from '../support/world.ts'
 
 export const VERSION = '0.0.0-test'
 export const SOURCE = { version: VERSION, commit: 'a'.repeat(40), moment: '2026-01-01T00:00:00+00:00' }
+
+/** Why the image cannot be made here; false where it can. Throws as `lacking` does. */
+export function whyNoArm64(): string | false {
+  try {
+    arm64Place()
+    return false
+  } catch {
+    return lacking('what the image for arm64 holds', ARM64_PACKAGES, 'the release')
+  }
+}
 
 /** How a program is started: its words, where, and with which environment. `seen`: a folder of this machine as the program names it. `look`: looks at the process that serves. */
 export type Artefact = {

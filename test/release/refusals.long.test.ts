@@ -16,8 +16,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { bundle } from '../../scripts/release/bundle.ts'
+import { arm64Place } from '../../scripts/release/libraries.ts'
 import { root } from '../support/root.ts'
+import { whyNoArm64 } from './artefacts.ts'
 
+/** They are missed before any test runs. */
+const needsLibraries = { skip: whyNoArm64() }
 let copy = ''
 const path = (name: string) => join(copy, name)
 
@@ -72,7 +76,7 @@ test('a work tree that is not clean is refused, with the files that are not', ()
   rmSync(path('left-over.txt'))
 })
 
-test('a red test is refused', () => {
+test('a red test is refused', needsLibraries, () => {
   change('CHANGELOG.md', (text) => text.replace('## [Unreleased]', '## [Unreleased]\n\n## [9.8.7]'))
   change('package.json', (text) =>
     text.replace(/"(pre)?check": "[^"]+"/g, (_, pre = '') => `"${pre}check": "exit ${pre ? 0 : 1}"`),
@@ -80,7 +84,7 @@ test('a red test is refused', () => {
   assert.match(refused(), /npm run check failed: see above/)
 })
 
-test('a generated document that is stale is refused, also for a trial', () => {
+test('a generated document that is stale is refused, also for a trial', needsLibraries, () => {
   // The generated documents tell the version, which was changed by hand.
   assert.match(refused('--no-tests'), /docs\/api\/openapi\.json is stale.*--check failed: see above/s)
 })
@@ -88,4 +92,18 @@ test('a generated document that is stale is refused, also for a trial', () => {
 test('a bundle that would lack a package is refused', async () => {
   for (const entry of ["import 'no-such-package'\n", "await import('no-such-package')\n"])
     await assert.rejects(bundle(entry, '1.0.0'), /not installed, so the bundle would lack it: no-such-package/)
+})
+
+test('libraries for arm64 come from the first place that has all of them, and a machine that has none is refused', () => {
+  const [bad, good] = ['some', 'all'].map((name) => ({ folder: path(name), late: false }))
+  for (const { folder } of [bad!, good!]) mkdirSync(folder)
+  assert.throws(
+    () => arm64Place([bad!, good!]),
+    /no libraries for arm64.*install libstdc\+\+6:arm64 and libatomic1:arm64/,
+  )
+  const names =
+    'ld-linux-aarch64.so.1 libatomic.so.1 libc.so.6 libdl.so.2 libgcc_s.so.1 libm.so.6 libpthread.so.0 libstdc++.so.6'
+  for (const name of names.split(' ')) writeFileSync(join(good!.folder, name), '')
+  writeFileSync(join(bad!.folder, 'libc.so.6'), '')
+  assert.equal(arm64Place([bad!, good!]), good)
 })
