@@ -1,6 +1,7 @@
 /** What stands around each page of the reference: the console's frame and stylesheet, and the headers that shut everything else out. */
 import { assetOf, STYLE } from '../pages/assets/assets.ts'
-import { escapeText, type Html, html } from '../pages/html.ts'
+import { documentOf, framedBody, LOADED_ANEW } from '../pages/frame.ts'
+import { type Html, html } from '../pages/html.ts'
 
 export const LONGEST_SEARCH = 100
 
@@ -50,26 +51,10 @@ export const REFERENCE_HEADERS: Record<string, string> = {
 
 /** Gives the whole document. `search`: what was searched for. */
 export function referenceDocument(title: string, body: Html, search = ''): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="turbo-visit-control" content="reload">
-<title>${escapeText(title)} – Berth</title>
+  const head = `${LOADED_ANEW}
 <link rel="stylesheet" href="${STYLE.path}">
-<link rel="stylesheet" href="${REFERENCE_STYLE.path}">
-</head>
-<body class="console">
-<a class="skip" href="#main">To the content</a>
-${bar(search).markup}
-<main id="main" tabindex="-1">
-${body.markup}
-</main>
-</body>
-</html>
-`
+<link rel="stylesheet" href="${REFERENCE_STYLE.path}">`
+  return documentOf(title, head, framedBody(bar(search), body))
 }
 
 function bar(search: string): Html {

@@ -57,24 +57,45 @@ export type Showing = { visitor: Visitor | undefined; formToken: string; nonce: 
 /** The whole document. */
 export function showDocument(page: Page, { visitor, formToken, nonce, stamp }: Showing): string {
   if (page.console !== undefined) return showConsole(page, page.console, nonce, stamp)
+  const head = `${LOADED_ANEW}
+<style>${STYLESHEET}</style>${scriptTags(page)}`
+  const body = `<body>
+${header(visitor, formToken).markup}
+<main>
+${page.body.markup}
+</main>
+</body>`
+  return documentOf(page.title, head, body)
+}
+
+/** Of a page with another stylesheet than the console's: Turbo loads it. */
+export const LOADED_ANEW = '<meta name="turbo-visit-control" content="reload">'
+
+/** The document of every page. `title`: text; `head`: markup for the end of its head; `body`: markup, with its element. */
+export function documentOf(title: string, head: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="turbo-visit-control" content="reload">
-<title>${escapeText(page.title)} – Berth</title>
-<style>${STYLESHEET}</style>${scriptTags(page)}
+<title>${escapeText(title)} – Berth</title>
+${head}
 </head>
-<body>
-${header(visitor, formToken).markup}
-<main>
-${page.body.markup}
-</main>
-</body>
+${body}
 </html>
 `
+}
+
+/** The body of a page with the console's frame. `navigation`: markup of what stands above the page; `main`: of the page. */
+export function framedBody(navigation: Html, main: Html): string {
+  return `<body class="console">
+<a class="skip" href="#main" data-turbo="false">To the content</a>
+${navigation.markup}
+<main id="main" tabindex="-1">
+${main.markup}
+</main>
+</body>`
 }
 
 /** A page of the console. Turbo goes from one to the next without a load; it keeps none of them, since they may hold what is secret. */
@@ -84,33 +105,17 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
     ? `
 <meta name="berth-live" content="${escapeText(stamp)}">`
     : ''
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="csp-nonce" content="${escapeText(nonce)}">
+  const head = `<meta name="csp-nonce" content="${escapeText(nonce)}">
 <meta name="turbo-cache-control" content="no-cache">
 <meta name="turbo-refresh-method" content="morph">
 <meta name="turbo-refresh-scroll" content="preserve">${page.reload === undefined ? '' : `\n<noscript><meta http-equiv="refresh" content="${page.reload}"></noscript>`}${live}
-<title>${escapeText(page.title)} – Berth</title>
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${CONTROLS.path}" data-turbo-track="reload"></script>
 <script type="module" src="${DROP.path}" data-turbo-track="reload"></script>
 <script type="module" src="${SEARCH.path}" data-turbo-track="reload"></script>
-<script type="module" src="${LIVE.path}" data-turbo-track="reload"></script>${scriptTags(page)}
-</head>
-<body class="console">
-<a class="skip" href="#main" data-turbo="false">To the content</a>
-${navigation.markup}
-<main id="main" tabindex="-1">
-${page.body.markup}
-</main>
-</body>
-</html>
-`
+<script type="module" src="${LIVE.path}" data-turbo-track="reload"></script>${scriptTags(page)}`
+  return documentOf(page.title, head, framedBody(navigation, page.body))
 }
 
 function scriptTags({ scripts = [] }: Page): string {
