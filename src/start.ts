@@ -1,6 +1,7 @@
 /** Starts the service, says where it is, and stops it in order. */
 import { join, relative } from 'node:path'
 import type { Logger } from 'pino'
+import { print } from './command-line/print.ts'
 import { BadSetting, type Config } from './config.ts'
 import { endWith, openLog } from './log.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
@@ -97,7 +98,7 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
     `Every operation: ${url}/docs`,
     '',
   ]
-  process.stdout.write(`${lines.join('\n')}\n`)
+  print(process.stdout, `${lines.join('\n')}\n`)
 }
 
 function laterLine({ token }: Service['credentials'], config: Config, file: string, firstStart: boolean): string {

@@ -53,6 +53,8 @@ export type Bar = { show(part: string, done: number, total: number): void; end()
 export type Outcome = {
   data: unknown
   text?: string
+  /** The text is a file, such as a `.env`: where no terminal reads it, not a character of it is replaced. */
+  exact?: true
   /** Sentences for stderr, of what is not as it should be. */
   warnings?: string[]
   /** What the process ends with; 0 by default. */

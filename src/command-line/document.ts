@@ -12,6 +12,7 @@ runs; \`npm start --silent -- <words>\` leaves stdout to the command, and \`npx 
 - Settings are environment variables ([docs/operations.md: Start and stop](docs/operations.md: Start and stop)). Commands that speak to the running service find it at \`BERTH_PUBLIC_URL\`, or \`HOST\` and
   \`PORT\`. The operator's show \`BERTH_OPERATOR_TOKEN\`, \`env\` shows \`BERTH_TOKEN\`; without these, what is in \`credentials.json\` of \`BERTH_DATA\`.
 - \`--json\`: the answer is JSON on stdout, also when it is an error (\`{"error": {"message", "exitCode"}}\`). Everything else is on stderr.
+- Control characters in names, and in what a server says, are printed as \`?\` and escaped in JSON. A \`.env\` text that no terminal reads is exact.
 - Long work shows a bar on stderr, on a terminal only.
 - Exit codes: 0 done; 1 refused, failed, or something is wrong; 64 the words say nothing (the nearest ones are told); 65 a backup is bad; 78 a bad setting.
 

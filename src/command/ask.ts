@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BadUsage, isNoName } from '../command-line/command.ts'
+import { oneLine } from '../command-line/print.ts'
 import { type Config, listenOrigin } from '../config.ts'
 import { openFetch } from '../doctor/own-certificate.ts'
 
@@ -26,7 +27,7 @@ export class Refused extends Error {
   readonly lines: WrongLine[] | undefined
 
   constructor(status: number, { code, message, lines }: { code?: string; message?: string; lines?: WrongLine[] }) {
-    super(message ?? `the service answered ${status}`)
+    super(oneLine(message ?? `the service answered ${status}`))
     this.status = status
     this.code = code
     this.lines = lines

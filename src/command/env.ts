@@ -140,7 +140,7 @@ export async function exportCommand(given: Invocation): Promise<Outcome> {
     if (quoted(value) === undefined) warnings.push(`${key} is left out: no quoting of a .env file can carry its value`)
   const text = writeDotenv(env, omitted)
   const out = value('out')
-  if (out === undefined) return { data: { variables: env, omitted }, text, warnings }
+  if (out === undefined) return { data: { variables: env, omitted }, text, exact: true, warnings }
   writeWhole(resolve(out), text)
   const count = Object.keys(env).length
   return { data: { file: out, count, omitted }, text: `${out}: ${counted(count, 'variable')}`, warnings }

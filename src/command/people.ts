@@ -1,4 +1,5 @@
 /** An answer of the service as lines for people: a list as a table, the rest as names and values. */
+import { oneLine } from '../command-line/print.ts'
 import type { Report, Item as ReportItem, Section } from '../report/schema.ts'
 
 type Item = Record<string, unknown>
@@ -29,8 +30,12 @@ function tableOf(rows: Item[]): string[] {
   )
 }
 
-/** Moments are read, not counted: a name that ends in "At" is one. */
 function cell(name: string, value: unknown): string {
+  return oneLine(valueText(name, value))
+}
+
+/** Moments are read, not counted: a name that ends in "At" is one. */
+function valueText(name: string, value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (typeof value === 'number' && /At$/.test(name)) return new Date(value).toISOString()
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
@@ -61,6 +66,6 @@ function showSection({ title, count, partial, items }: Section): string {
 function showItem({ what, where, since, advice }: ReportItem): string {
   const parts = [what, where && `of ${where}`, since !== null && `since ${new Date(since).toISOString().slice(0, 10)}`]
   const line = `  ${parts.filter(Boolean).join(', ')}: ${advice}`
-  // People chose the names: none of them moves the cursor of a terminal.
-  return line.replaceAll(/\p{Cc}/gu, ' ')
+  // People chose the names: none of them makes a line of its own.
+  return oneLine(line)
 }

@@ -4,13 +4,14 @@ import { openBar } from '../command-line/bar.ts'
 import { BadUsage, type Command, type Invocation, type Outcome } from '../command-line/command.ts'
 import { helpOf, helpOfMany } from '../command-line/help.ts'
 import { findCommand, groupOf, parseWords } from '../command-line/parse.ts'
+import { jsonText, print } from '../command-line/print.ts'
 import { BadSetting, readConfig } from '../config.ts'
 import { VERSION } from '../version.ts'
 import { COMMANDS } from './commands.ts'
 import { showToPeople } from './people.ts'
 
 /** Where a command says what it has to say: the process, or what a test reads. */
-export type Outputs = { stdout: Writable; stderr: Writable & { isTTY?: boolean } }
+export type Outputs = { stdout: Writable & { isTTY?: boolean }; stderr: Writable & { isTTY?: boolean } }
 
 /** Gives what the process ends with; undefined while the service runs. Errors are told on stderr, as JSON under `--json`. */
 export async function runCommand(
@@ -59,7 +60,7 @@ async function runOne(
     progress,
     say: (text) => {
       progress.end()
-      stderr.write(`${text}\n`)
+      print(stderr, `${text}\n`)
     },
     ...(process.stdin.isTTY && stderr.isTTY && { confirm: (question: string) => confirm(question, stderr) }),
   }
@@ -81,28 +82,32 @@ async function confirm(question: string, output: Writable): Promise<boolean> {
 
 async function tell(outputs: Outputs, outcome: Outcome | undefined, isJson: boolean): Promise<number | undefined> {
   if (outcome === undefined) return undefined
-  const { data, text = showToPeople(data), warnings = [], code = 0 } = outcome
-  for (const warning of warnings) outputs.stderr.write(`berth: ${warning}\n`)
-  return write(outputs, isJson ? JSON.stringify(data, null, 2) : text, code)
+  const { data, text = showToPeople(data), exact = false, warnings = [], code = 0 } = outcome
+  for (const warning of warnings) print(outputs.stderr, `berth: ${warning}\n`)
+  if (isJson) return write(outputs, jsonText(data), { code })
+  return write(outputs, text, { code, exact: exact && outputs.stdout.isTTY !== true })
 }
 
 async function fail(outputs: Outputs, error: unknown, isJson: boolean): Promise<number> {
   const code = error instanceof BadUsage ? 64 : error instanceof BadSetting ? 78 : 1
   const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
   const because = code === 1 && cause ? `\n  because: ${cause}` : ''
-  if (isJson) await write(outputs, JSON.stringify({ error: { message, exitCode: code } }, null, 2))
-  outputs.stderr.write(`berth: ${message}${because}\n`)
+  if (isJson) await write(outputs, jsonText({ error: { message, exitCode: code } }))
+  print(outputs.stderr, `berth: ${message}${because}\n`)
   return code
 }
 
 /** Gives `code`, or 1 when stdout does not take the text. Who closed it (`| head`) has read enough. */
-function write({ stdout, stderr }: Outputs, text: string, code = 0): Promise<number> {
+function write({ stdout, stderr }: Outputs, text: string, { code = 0, exact = false } = {}): Promise<number> {
   if (text === '') return Promise.resolve(code)
   return new Promise((resolve) => {
-    stdout.write(text.endsWith('\n') ? text : `${text}\n`, (error?: NodeJS.ErrnoException | null) => {
+    const whole = text.endsWith('\n') ? text : `${text}\n`
+    const written = (error?: NodeJS.ErrnoException | null) => {
       if (!error || error.code === 'EPIPE') return resolve(code)
-      stderr.write(`berth: the answer could not be written to stdout: ${error.message}\n`)
+      print(stderr, `berth: the answer could not be written to stdout: ${error.message}\n`)
       resolve(code || 1)
-    })
+    }
+    if (exact) stdout.write(whole, written)
+    else print(stdout, whole, written)
   })
 }

@@ -215,3 +215,11 @@ test('no test writes by SQL what an operation can write: a state that none gives
     'named, and writes nothing',
   )
 })
+
+test('only command-line/print.ts writes to the terminal: what else does draws the bar, or writes a file as it is', () => {
+  const writing = /\bstd(out|err)\.write\(|console\.(log|error|warn|info)\(/
+  assert.deepEqual(
+    pathsWith(writing).filter((path) => !path.startsWith('src/console/')),
+    ['src/command/run.ts'],
+  )
+})

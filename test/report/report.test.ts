@@ -261,7 +261,7 @@ onBothEngines(
       told.out,
       /\n\nTokens without an end: 1\n {2}.*, of admin, since \d{4}-\d\d-\d\d: berth token rm tok_\w+/,
     )
-    assert.ok(told.out.includes('first [2J bad'), 'no name moves the cursor')
+    assert.ok(told.out.includes('first?[2J?bad'), 'no name moves the cursor')
     const data = JSON.parse((await berth(['report', '--json'], env)).out)
     assert.deepEqual(
       data.sections.map(({ kind }: Section) => kind),

@@ -1,6 +1,7 @@
 /** `berth import`: copies what an account has on another server that speaks this API into an account here. docs/moving-in.md. */
 import { readFileSync } from 'node:fs'
 import { BadUsage, type Invocation, type Outcome } from '../../command-line/command.ts'
+import { oneLine } from '../../command-line/print.ts'
 import { listenOrigin } from '../../config.ts'
 import { openFetch } from '../../doctor/own-certificate.ts'
 import { counted } from '../../words.ts'
@@ -138,7 +139,7 @@ function textOf({ counts, failed, todo, changes }: Report, would: string): strin
   const listed = (title: string, rows: readonly string[]) => {
     if (rows.length === 0) return []
     const more = rows.length > MOST_LINES ? [`  … and ${rows.length - MOST_LINES} more: see --json`] : []
-    return ['', title, ...rows.slice(0, MOST_LINES).map((row) => `  ${printable(row)}`), ...more]
+    return ['', title, ...rows.slice(0, MOST_LINES).map((row) => `  ${oneLine(row)}`), ...more]
   }
   return [
     ...lines,
@@ -149,9 +150,4 @@ function textOf({ counts, failed, todo, changes }: Report, would: string): strin
     ),
     ...listed('To do by hand:', todo),
   ].join('\n')
-}
-
-/** What another server says could move the cursor of a terminal, or hide a line. */
-function printable(text: string): string {
-  return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, '?')
 }
