@@ -34,6 +34,7 @@ export function readManifest(backup: string): Manifest {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     throw new Error(`${file} is missing: it belongs to the backup ${backup}; copy both`, { cause: error })
   }
   return parseManifest(file, text)

@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { migrate } from '../../src/db/db.ts'
 import { openPostgresAlone } from '../../src/db/postgres/open.ts'
@@ -230,4 +231,46 @@ processOnBothEngines('the keyring is never in a backup, and beside it only when 
     readdirSync(home.folder).filter((name) => /none|part/.test(name)),
     [],
   )
+})
+
+for (const engine of ENGINES) {
+  test(`a table that no Berth made is not copied in silence [${engine}]`, async (t) => {
+    const home = await newHome(t, engine)
+    assert.equal((await berth(['migrate'], home.env)).code, 0)
+    const store =
+      engine === 'sqlite'
+        ? openSqliteFile(join(home.folder, 'berth.db'), false)
+        : openPostgresAlone(home.env.DATABASE_URL!)
+    await sql`create table mine (id text)`.execute(store)
+    await store.destroy()
+    const file = join(home.folder, 'odd.db')
+    const backup = await berth(['backup', file], home.env)
+    const odd = /do not have the same tables: mine\(id\) is in one of them only/
+    if (engine === 'postgres')
+      return assert.deepEqual([backup.code, odd.test(backup.err), existsSync(file)], [1, true, false], backup.err)
+    // The file of SQLite is a copy of the whole store.
+    assert.equal(backup.code, 0, backup.err)
+    const restored = await berth(['restore', file], (await freshHome(t, 'postgres')).env)
+    assert.deepEqual([restored.code, odd.test(restored.err)], [1, true], restored.err)
+  })
+}
+
+processOnBothEngines(
+  'a store that was migrated and never started is empty: a backup is restored into it',
+  async (t, engine) => {
+    const { file, home } = await backedUp(t, 'sqlite')
+    const fresh = await freshHome(t, engine, home)
+    assert.equal((await berth(['migrate'], fresh.env)).code, 0)
+    const restored = await berth(['restore', file, '--json'], fresh.env)
+    assert.deepEqual([restored.code, 'putAside' in JSON.parse(restored.out)], [0, false], restored.err)
+  },
+)
+
+test('a log beside the store, which would be read into what is restored, is of another program', async (t) => {
+  const { file, home } = await backedUp(t, 'sqlite')
+  const fresh = await freshHome(t, 'sqlite', home)
+  const store = join(fresh.folder, 'berth.db')
+  writeFileSync(`${store}-wal`, '')
+  const { code, err } = await berth(['restore', file], fresh.env)
+  assert.deepEqual([code, /another program has .*berth\.db open/.test(err), existsSync(store)], [1, true, false], err)
 })

@@ -1,6 +1,6 @@
 /** Backups by BERTH_BACKUP_SCHEDULE: when, by whom, where to, what stays, and who hears of a failure. docs/backup.md: Scheduled. */
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
@@ -119,6 +119,12 @@ onBothEngines(
     for (const name of ['berth-2020-01-01T00-00-00.000Z.db', 'berth-2020.db', '.berth-2021.db.x.part'])
       assert.ok(names.includes(name), `${name} is not of the schedule`)
     assert.equal(names.filter((name) => /^berth-20[2-9]\d-\d\d-\d\dT.*\.db\.json$/.test(name)).length, 2)
+
+    // What somebody took away counts no more: the older one stays beside the next.
+    const made = names.filter((name) => /^berth-20[2-9]\d-\d\d-\d\dT.*\.db\.json$/.test(name)).sort()
+    for (const name of [made[1]!, made[1]!.replace(/\.json$/, '')]) rmSync(join(folder, name))
+    assert.equal(await look(world, at('2026-12-04T03:00')), 1)
+    assert.ok(existsSync(join(folder, made[0]!)))
 
     const { known, scheduled } = (await world.operator('GET', '/operator/v1/backups/known')).body
     assert.deepEqual([known.length, scheduled.schedule, scheduled.to, scheduled.fault], [2, '0 3 * * *', folder, null])

@@ -1,10 +1,12 @@
 /** Whether `berth backup verify` finds what is wrong with a backup, and who hears of it. docs/backup.md: Verify. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
 import { makeBackup } from '../../src/backup/backup.ts'
+import { parseManifest } from '../../src/backup/manifest.ts'
 import { BadBackup, verifyBackup } from '../../src/backup/verify.ts'
 import { berth } from '../support/clients/command.ts'
 import { onBothEngines, type World } from '../support/world.ts'
@@ -95,6 +97,28 @@ onBothEngines('each thing that can be wrong with a backup is found and told', as
   rmSync(`${file}.json`)
   await refused(/\.json is missing/)
   assert.equal((await verifyBackup(config, file, silent)).manifest.bytes, whole.length, 'what is put back is whole')
+
+  // What the system cannot read says nothing of the backup.
+  rmSync(`${file}.json`)
+  mkdirSync(`${file}.json`)
+  await assert.rejects(
+    verifyBackup(config, file, silent),
+    (error: Error) => !(error instanceof BadBackup) && /EISDIR/.test(error.message),
+  )
+})
+
+test('a manifest that lacks something is none', () => {
+  const whole = { format: 1, bytes: 1, sha256: 'x', rows: {}, migrations: [] }
+  assert.deepEqual(parseManifest('a.json', JSON.stringify(whole)), whole)
+  for (const lacking of Object.keys(whole))
+    assert.throws(
+      () => parseManifest('a.json', JSON.stringify({ ...whole, [lacking]: undefined })),
+      /^Error: a\.json is no manifest of a backup$/,
+      lacking,
+    )
+  assert.throws(() => parseManifest('a.json', 'null'), /is no manifest/)
+  assert.throws(() => parseManifest('a.json', '{'), /is not JSON/)
+  assert.throws(() => parseManifest('a.json', JSON.stringify({ ...whole, format: 2 })), /has the format 2/)
 })
 
 onBothEngines(

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refused } from '../../src/command/ask.ts'
 import { addPlan, newReport, sendHalves, tried } from '../../src/command/import/plan.ts'
+import type { Server } from '../../src/command/import/server.ts'
+import { variableSteps } from '../../src/command/import/variables.ts'
 
 test('changes are told one by one, up to 200, and all are counted', () => {
   const report = newReport()
@@ -39,4 +41,17 @@ test('what is refused together is sent in halves, until those that are refused s
   assert.deepEqual(await sendHalves([1, 2, 3, 4], String, send), [{ what: '3', message: 'not 3' }])
   assert.deepEqual(sent, [[1, 2, 3, 4], [1, 2], [3, 4], [3], [4]])
   assert.deepEqual(await sendHalves([], String, () => assert.fail('nothing is sent')), [])
+})
+
+test('variables are sent 100 at a time, and at most 512 KiB', () => {
+  const sizes = (count: number, bytes: number) => {
+    const create = Array.from({ length: count }, (_, at) => ({
+      ...{ key: `K${at}`, value: 'x'.repeat(bytes), type: 'plain', target: ['preview'] },
+    }))
+    const steps = variableSteps({} as Server, 'web', { create, change: [], same: 0, unread: [] })
+    return steps.map(({ names }) => names.length)
+  }
+  assert.deepEqual(sizes(250, 1), [100, 100, 50])
+  assert.deepEqual(sizes(5, 200 * 1024), [2, 2, 1])
+  assert.deepEqual(sizes(2, 600 * 1024), [1, 1], 'one that is larger goes alone')
 })

@@ -1,0 +1,57 @@
+/** Whose names the lines of activity and of the audit log may show. docs/console.md: How a page looks. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findSubjects, pathIn, type Subject, showSubject } from '../../src/console/subjects.ts'
+import type { OwnAccount } from '../../src/pages/acting.ts'
+import type { ConsoleCtx } from '../../src/pages/screen.ts'
+import { makeProject } from '../support/projects.ts'
+import { onBothEngines } from '../support/world.ts'
+import { install, makeIntegration } from '../support/worlds/integration-world.ts'
+
+onBothEngines('names are found of the ids that were asked for, and of no other account', async (world) => {
+  const { credentials, deps, operator } = world
+  const { userId, teamId } = credentials
+  const other = await operator('POST', '/operator/v1/teams', { slug: 'other', name: 'Other', ownerId: userId })
+  const teams = [teamId, other.body.id as string]
+  const made: { project: string; integration: string; installation: string }[] = []
+  for (const [at, id] of teams.entries()) {
+    const project = await makeProject(world, `web-${at}`, `?teamId=${id}`)
+    const app = await makeIntegration(world, { slug: `app-${at}`, name: `App ${at}`, teamId: id })
+    const { installationId } = await install(world, app, { teamId: id })
+    made.push({ project, integration: app.id, installation: installationId })
+  }
+  const ctx = { db: deps.db.read } as unknown as ConsoleCtx
+  const namesOf = async (ids: (string | null)[], accountId?: string) =>
+    [...(await findSubjects(ctx, ids, accountId)).values()].map(({ kind, name }) => `${kind} ${name}`).sort()
+  const all = [userId, null, ...teams, 'prj_gone', ...made.flatMap((one) => Object.values(one))]
+  const people = ['person admin', 'team other', 'team team']
+  const ofFirst = ['installation App 0', 'integration App 0', 'project web-0']
+  const ofOther = ['installation App 1', 'integration App 1', 'project web-1']
+  assert.deepEqual(await namesOf(all, teamId), [...ofFirst, ...people].sort())
+  assert.deepEqual(await namesOf(all, teams[1]), [...ofOther, ...people].sort())
+  assert.deepEqual(await namesOf(all), [...ofFirst, ...ofOther, ...people].sort(), 'an operator sees all')
+  for (const [kind, id] of Object.entries(made[0]!))
+    assert.deepEqual(await namesOf([id]), [ofFirst.find((name) => name.startsWith(kind))], kind)
+  assert.deepEqual(await namesOf([userId]), ['person admin'])
+  assert.deepEqual(await namesOf([null]), [])
+})
+
+test('a name leads to the page of what it is of, and to none where the account has no such page', () => {
+  const team = { id: 'team_1', slug: 'acme', kind: 'team' } as OwnAccount
+  const own = { id: 'user_1', slug: 'ada', kind: 'user' } as OwnAccount
+  const pages: [OwnAccount, Subject['kind'], string, string | undefined][] = [
+    [team, 'project', 'x', '/console/t/acme/projects/x'],
+    [team, 'installation', 'icfg_1', '/console/t/acme/integrations/icfg_1'],
+    [team, 'integration', 'oac_1', '/console/t/acme/apps/oac_1'],
+    [team, 'team', 'team_1', '/console/t/acme/settings'],
+    [team, 'team', 'team_2', undefined],
+    [team, 'person', 'user_1', '/console/t/acme/members?search=x'],
+    [own, 'person', 'user_1', undefined],
+  ]
+  for (const [account, kind, id, path] of pages) {
+    const shown = showSubject(id, new Map([[id, { kind, name: 'x' }]]), pathIn(account)).markup
+    const wanted = path === undefined ? `<span title="${id}">x</span>` : `<a href="${path}" title="${id}">x</a>`
+    assert.equal(shown, wanted)
+  }
+  assert.equal(showSubject('gone', new Map(), pathIn(team)).markup, '<code class="small">gone</code>')
+})
