@@ -16,6 +16,7 @@ const PAGES: Record<string, string> = {
   'docs-nothing': '/docs?search=nothing+at+all',
   'docs-operation': '/docs/createProject',
   'docs-command': '/docs/operatorCreateDeployment',
+  'docs-event': '/docs/project.domain.updated',
   'sign-in': '/console',
 }
 const OPENED = `document.querySelectorAll('details').forEach((one) => { one.open = true })`
