@@ -25,8 +25,7 @@ export async function showFault(
   const { place, rest } = found
   const { table, to } = tabsOf(place)
   const own = table.find(([end]) => end !== '' && (rest === end || rest.startsWith(`${end}/`)))
-  // The list that was refused is no way on.
-  const [next] = [own, table[0]].filter((one) => one !== undefined && one[0] !== rest)
+  const next = own ?? table[0]
   const way = next && html`<a class="button" href="${to(next[0])}">Go to ${next[1]}</a>`
   return showPage(ctx, { ...place, tab: own?.[0] ?? '' }, faultPage(refusal, way))
 }

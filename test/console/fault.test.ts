@@ -80,6 +80,11 @@ onBothEngines('whoever may not see a section is shown no tab of it, and is led t
   assert.ok(!tabsOf(refused).includes(TEAM))
   const [, way] = /<p><a class="button" href="([^"]+)">/.exec(refused.text)!
   assert.equal((await client.get(way!)).status, 200, way!)
+  await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'theirs' })
+  const [there, none] = await Promise.all(
+    ['theirs', 'absent'].map((name) => client.get(`${TEAM}/projects/${name}/domains`)),
+  )
+  assert.equal(plain(there!), plain(none!), 'a project that they may not see')
   const operator = await client.get('/console/operator/people')
-  assert.doesNotMatch(operator.text, /operator\/teams/)
+  assert.deepEqual([operator.status, tabsOf(operator)], [401, []])
 })

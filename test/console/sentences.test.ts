@@ -7,6 +7,7 @@ import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
 import { root } from '../support/root.ts'
+import { tamper } from '../support/states.ts'
 import { onBothEngines } from '../support/world.ts'
 
 /** The kinds of lines that no route and no form writes, as the sources name them. */
@@ -48,8 +49,15 @@ onBothEngines('a line names the variable that it is about, and never its value',
   const { id } = (await world.call('POST', `/v10/projects/web/env?${team}`, body)).body.created
   await world.call('PATCH', `/v9/projects/web/env/${id}?${team}`, { value: 'second-value' })
   const activity = '/console/t/team/activity?type=editProjectEnv'
-  const { text } = await (await signedIn(world)).get(activity)
+  const client = await signedIn(world)
+  const { text } = await client.get(activity)
   const path = `/console/t/team/projects/web/variables/${id}/history`
   assert.ok(text.includes(`changed the variable <a href="${path}" title="${id}">API_KEY</a> of web`), text)
   assert.doesNotMatch(text, /first-value|second-value/)
+  await world.call('POST', '/v10/projects', { name: 'elsewhere' })
+  const other = (await world.call('POST', '/v10/projects/elsewhere/env', { ...body, key: 'OTHER_KEY' })).body.created
+  await tamper(world, 'audit', { subject_id: other.id }, { type: 'editProjectEnv' })
+  const seen = (await client.get(activity)).text
+  assert.ok(seen.includes(`changed the variable <code class="small">${other.id}</code>`), seen)
+  assert.doesNotMatch(seen, /OTHER_KEY/, 'a variable that another account has by now')
 })
