@@ -11,7 +11,10 @@ const [WIDTH, HEIGHT, GAP] = [960, 160, 3]
 /** Columns are at most so wide that this many fill the drawing. Fewer stand at its end, where the latest is. */
 const WIDEST = 12
 
-/** Columns beside each other, with the kinds on top of each other. `tell`: a number as people read it. */
+/** Fewer columns than these are no drawing: a sentence says more. */
+const FEWEST = 3
+
+/** Columns beside each other, with the kinds on top of each other; as sentences where they are few. `tell`: a number as people read it. */
 export function drawColumns(
   title: string,
   kinds: readonly Kind[],
@@ -19,6 +22,7 @@ export function drawColumns(
   tell: (count: number) => string = String,
 ): Html {
   if (columns.length === 0) return html`<p class="soft">Nothing to draw yet.</p>`
+  if (columns.length < FEWEST) return html`${columns.map((column) => sayColumn(column, kinds, tell))}`
   const sumOf = ({ counts }: Column) => counts.reduce((sum, one) => sum + one, 0)
   const highest = Math.max(1, ...columns.map(sumOf))
   const width = WIDTH / Math.max(columns.length, WIDEST)
@@ -42,10 +46,17 @@ ${sheet(
   ['When', ...kinds.map(({ words }) => words)],
   columns.map(
     ({ name, title: about, counts }) =>
-      html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td>${tell(count)}</td>`)}</tr>`,
+      html`<tr><th scope="row"><span title="${about}">${name}</span></th>${counts.map((count) => html`<td class="number">${tell(count)}</td>`)}</tr>`,
   ),
+  { numbers: kinds.map(({ words }) => words) },
 )}</details>
 </figure>`
+}
+
+/** `23:00 UTC: 2 failed, 1 waiting.` */
+function sayColumn({ name, title, counts }: Column, kinds: readonly Kind[], tell: (count: number) => string): Html {
+  const said = kinds.flatMap(({ words }, at) => (counts[at]! > 0 ? [`${tell(counts[at]!)} ${words}`] : []))
+  return html`<p><span title="${title}">${name}</span>: ${said.join(', ') || 'nothing'}.</p>`
 }
 
 /** The names below the drawing: of the first column, of one in the middle and of the last, where they stand. */
@@ -66,9 +77,9 @@ export function drawBars(title: string, what: string, bars: readonly Bar[], none
     [what, 'Share', 'Count'],
     bars.map(
       ({ name, count, told }) => html`<tr><td>${name}</td>
-<td class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="main" width="${round((count / longest) * 100)}" height="8"/></svg></td><td>${told ?? count}</td></tr>`,
+<td class="share"><span class="bar"><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="main" width="${round((count / longest) * 100)}" height="8"/></svg></span></td><td class="number">${told ?? count}</td></tr>`,
     ),
-    { none },
+    { none, numbers: ['Count'] },
   )
 }
 

@@ -107,16 +107,17 @@ export function typedText(text: string): string {
 /**
  * A table. One that is wider than the window is scrolled by itself, by keyboard too. On a telephone each row is a card, and each cell says its
  * column. Of `headers`, `false` is left out. `none`: what is said where there is no row.
+ * `numbers`: the columns that stand at the right.
  */
 export function sheet(
   caption: string,
   headers: readonly (string | false)[],
   rows: readonly Html[],
-  { none }: { none?: string } = {},
+  { none, numbers = [] }: { none?: string; numbers?: readonly string[] } = {},
 ): Html {
   if (rows.length === 0 && none !== undefined) return html`<p class="card empty">${none}</p>`
   const shown = headers.filter((one) => one !== false)
-  return html`<div class="sheet" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${shown.map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}>${one}</th>`)}</tr></thead><tbody>
+  return html`<div class="sheet" role="region" aria-label="${caption}" tabindex="0"><table><thead><tr>${shown.map((one) => html`<th scope="col"${one === 'Actions' && html` class="act"`}${numbers.includes(one) && html` class="number"`}>${one}</th>`)}</tr></thead><tbody>
 ${rows.map((row) => labelCells(row, shown))}
 </tbody></table></div>`
 }

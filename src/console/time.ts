@@ -13,8 +13,29 @@ const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 /** `3 hours ago`, `in 2 days`, `just now`. */
 export function ago(moment: number, now: number): Html {
-  const iso = new Date(moment).toISOString()
+  return timeOf(moment, wordsOf(moment, now))
+}
+
+function wordsOf(moment: number, now: number): string {
   const unit = UNITS.find(([, ms]) => Math.abs(now - moment) >= ms)
-  const text = unit === undefined ? 'just now' : words.format(-Math.trunc((now - moment) / unit[1]), unit[0])
-  return html`<time datetime="${iso}" title="${iso}">${text}</time>`
+  return unit === undefined ? 'just now' : words.format(-Math.trunc((now - moment) / unit[1]), unit[0])
+}
+
+function timeOf(moment: number, text: string, grain = ''): Html {
+  const iso = new Date(moment).toISOString()
+  return html`<time datetime="${iso}" title="${iso}${grain}">${text}</time>`
+}
+
+/** Of a last use the store keeps the hour in which it was. access/last-seen.ts. */
+const USE_GRAIN_MS = 3_600_000
+
+/**
+ * When something was last used, or somebody last seen: `within the last hour`, `3 hours ago`, `never` (null). `at`: the beginning of the hour, in ms;
+ * `madeAt`: when it was made. It is never said to be earlier than that.
+ */
+export function lastUse(at: number | null, madeAt: number, now: number): Html {
+  if (at === null) return html`never`
+  const earliest = Math.max(at, madeAt)
+  if (now - earliest >= USE_GRAIN_MS) return timeOf(earliest, wordsOf(earliest, now), ' (to the hour)')
+  return timeOf(earliest, 'within the last hour', ' (to the hour)')
 }

@@ -9,7 +9,7 @@ import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
 import { askedTwice, button, countOf, dangerCard, heading, pageLinks, searchForm } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
-import { ago } from '../time.ts'
+import { ago, lastUse } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 import { removalForm, removalScreen, suspension } from './removal.ts'
 
@@ -235,9 +235,8 @@ ${dangerCard(
 }
 
 /** Uses are written down some time later, so whoever looks at the page is there now. */
-function lastSeen(ctx: ConsoleCtx, { id, lastSeenAt }: { id: string; lastSeenAt: number | null }): Html {
-  if (id === ctx.visitor.userId) return html`now`
-  return lastSeenAt === null ? html`never` : ago(lastSeenAt, ctx.now)
+function lastSeen(ctx: ConsoleCtx, one: Pick<Static<typeof WholePerson>, 'id' | 'lastSeenAt' | 'createdAt'>): Html {
+  return one.id === ctx.visitor.userId ? html`now` : lastUse(one.lastSeenAt, one.createdAt, ctx.now)
 }
 
 function stateOf({ suspended, operator }: { suspended: boolean; operator: boolean }): Html {

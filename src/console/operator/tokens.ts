@@ -7,7 +7,7 @@ import type { TokenList } from '../../people/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
 import { button, heading, pageLinks, searchForm } from '../controls.ts'
 import { sheet } from '../fields.ts'
-import { ago } from '../time.ts'
+import { ago, lastUse } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
 
 const LIST = operatorPath('tokens')
@@ -56,7 +56,7 @@ ${sheet(
     (one) => html`<tr><td>${one.name ?? 'no name'}<br><code class="small">${one.id}</code></td>
 <td>${one.configurationId === null ? html`<a href="${operatorPath('people', one.userId)}">${one.username ?? one.userId}</a>` : 'an installation'}</td>
 <td>${one.scopes === null ? 'everything' : one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td>
-<td>${one.lastUsedAt === null ? 'never' : ago(one.lastUsedAt, ctx.now)}</td>
+<td>${lastUse(one.lastUsedAt, one.createdAt, ctx.now)}</td>
 <td>${one.expiresAt === null ? 'never' : ago(one.expiresAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${operatorPath('tokens', one.id)}/end`, 'Revoke', { label: `Revoke: ${one.name ?? one.id}` })}</td></tr>`,
   ),

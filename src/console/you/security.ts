@@ -123,7 +123,7 @@ function sessionTable(ctx: PersonCtx, sessions: readonly OwnSession[]): Html {
     const here = one.hash === ctx.visitor.sessionHash
     const where = browserOf(one.agent)
     return html`<tr><td>${where}${here && html` <span class="tag">this browser</span>`}</td><td>${one.address ?? html`<span class="soft">not noted</span>`}</td>
-<td>${ago(one.created_at, ctx.now)}</td><td>${ago(one.used_at, ctx.now)}</td>
+<td>${ago(one.created_at, ctx.now)}</td><td>${here ? 'now' : ago(one.used_at, ctx.now)}</td>
 <td class="act">${!here && button(ctx, `${SECURITY}/sessions/${one.id}/end`, 'Sign out', { label: `Sign out: ${where}, ${one.address ?? one.id}` })}</td></tr>`
   }
   return sheet('Sessions', ['Browser', 'Address', 'Signed in', 'Last used', 'Actions'], sessions.map(row))

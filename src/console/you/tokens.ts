@@ -11,7 +11,7 @@ import { button, heading, pageLinks, shownOnce } from '../controls.ts'
 import { type Choice, pair, radios, select, sheet } from '../fields.ts'
 import { accountIn, accountPath, personPath, showPage } from '../frame.ts'
 import { chosenScopes, SCOPE_LEVELS, scopeLevels } from '../scope-levels.ts'
-import { ago } from '../time.ts'
+import { ago, lastUse } from '../time.ts'
 
 const LIST = personPath('tokens')
 /** Of an account: the person's tokens that open it. */
@@ -168,7 +168,7 @@ function table(ctx: ConsoleCtx, tokens: readonly Token[], accounts: readonly Own
       ) => html`<tr><td>${one.name || one.id}<br><span class="soft small">made ${ago(one.createdAt, ctx.now)}</span></td>
 <td>${one.teamId === undefined ? 'all your accounts' : called(one.teamId)}${one.projectIds && html`<br>${one.projectIds.map((id) => html`<code>${id}</code> `)}`}</td>
 <td>${one.granted === undefined ? 'everything that you may' : one.granted.map((scope) => html`<span class="tag">${scope}</span> `)}</td>
-<td>${one.lastUsedAt === undefined ? 'never' : ago(Math.max(one.lastUsedAt, one.createdAt), ctx.now)}</td>
+<td>${lastUse(one.lastUsedAt ?? null, one.createdAt, ctx.now)}</td>
 <td>${one.expiresAt === undefined ? 'never' : ago(one.expiresAt, ctx.now)}</td>
 <td class="act">${button(ctx, `${LIST}/${encodeURIComponent(one.id)}/end`, 'Revoke', { label: `Revoke the token ${one.name || one.id}` })}</td></tr>`,
     ),

@@ -174,9 +174,17 @@ export const CONSOLE_STYLESHEET = `
 }
 
 .console .drawing { margin: 0 }
-.console td.bar { width: 60% }
-.console td.bar svg { display: block; width: 100%; height: .75rem }
-.console td.bar .main { fill: var(--main) }
+.console td.number, .console th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+.console td.share { width: 60%; vertical-align: middle }
+.console td .bar svg { display: block; width: 100%; height: .75rem }
+.console td .bar .main { fill: var(--main) }
+@media (max-width: 40rem) {
+  .console .sheet tr:has(> td.share) { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .15rem .75rem; align-items: center }
+  .console .sheet tr > td.share, .console .sheet td.share ~ td.number { width: auto; padding: 0 }
+  .console .sheet tr:has(> td.share) > :first-child { grid-column: 1 / -1 }
+  .console .sheet td.share::before, .console .sheet td.share ~ td.number::before { content: none }
+  .console .sheet td.number { text-align: left; white-space: normal }
+}
 .console .drawing svg { display: block; width: 100%; height: 10rem; border-bottom: 1px solid var(--soft) }
 .console .plot { display: grid; grid-template-columns: max-content 1fr; gap: .25rem .75rem }
 .console .plot .scale { display: flex; flex-direction: column; justify-content: space-between; margin: 0; text-align: right; font-size: .875rem; line-height: 1; color: var(--soft) }
