@@ -6,8 +6,9 @@ import assert from 'node:assert/strict'
 import type { Screen } from '../../src/pages/screen.ts'
 import { SCREENS } from '../../src/screens.ts'
 import { type Client, openClient, type Seen, signedIn } from '../support/clients/browser-client.ts'
+import { valuesOf } from '../support/clients/screen-values.ts'
 import { halfIn, setUpCodes } from '../support/clients/second-factor.ts'
-import { openSamples, type Samples } from '../support/sample-requests.ts'
+import { openSamples } from '../support/sample-requests.ts'
 import { digest } from '../support/stores/digest.ts'
 import { onBothEngines } from '../support/world.ts'
 
@@ -28,34 +29,6 @@ function pathOf({ path }: Screen, values: Record<string, string> = {}): string {
 function namesOf(schema: Screen['query'] | Screen['form']): string[] {
   const properties: Record<string, { type?: string }> = schema?.properties ?? {}
   return Object.keys(properties).filter((name) => properties[name]!.type !== 'array')
-}
-
-/** What the names in an address stand for, where there is such a thing of the first person. */
-function valuesOf({ path }: Screen, samples: Samples): Record<string, string> {
-  const ids: [RegExp, string][] = [
-    [/variables/, samples.envId],
-    [/deployments/, samples.deploymentId],
-    [/webhooks/, samples.webhookId],
-    [/drains/, samples.drainId],
-    [/apps/, samples.apps.helper.id],
-    [/people/, samples.mateId],
-    [/operator\/teams/, samples.teamId],
-    [/integrations/, samples.installationId],
-    [/tokens/, samples.ownTokenId],
-  ]
-  return {
-    slug: /apps|members|settings/.test(path) && !path.includes('projects') ? 'team' : 'admin',
-    name: 'web',
-    domain: 'www.example.com',
-    uid: samples.mateId,
-    deliveryId: samples.deliveryId,
-    id: ids.find(([in_]) => in_.test(path))?.[1] ?? 'x',
-    invitationId: samples.invitationId,
-    projectId: samples.projectId,
-    accountId: samples.userId,
-    endpointId: samples.webhookId,
-    version: '1',
-  }
 }
 
 function mustBeShut({ headers }: Seen, about: string): void {
@@ -84,7 +57,7 @@ onBothEngines(
     for (const client of [openClient(world), person])
       for (const screen of SCREENS.filter(({ name }) => !BESIDE.has(name))) {
         const about = `${screen.method} ${screen.path}`
-        const path = pathOf(screen, screen.method === 'GET' ? valuesOf(screen, samples) : {})
+        const path = pathOf(screen, screen.method === 'GET' ? valuesOf(screen.path, samples) : {})
         const seen = await (screen.method === 'GET' ? client.get(path) : client.post(path, { form: 'x' }))
         mustBeShut(seen, `${about} ${seen.status}`)
         for (const line of [seen.headers['set-cookie'] ?? []].flat())
@@ -106,7 +79,7 @@ onBothEngines(
     const before = await digest(world)
     let shown = 0
     for (const screen of PAGES.filter(({ name }) => !BESIDE.has(name))) {
-      const seen = await client.get(pathOf(screen, valuesOf(screen, samples)), { 'sec-fetch-site': 'cross-site' })
+      const seen = await client.get(pathOf(screen, valuesOf(screen.path, samples)), { 'sec-fetch-site': 'cross-site' })
       assert.ok(seen.status < 500, `${screen.path}: ${seen.text}`)
       if (seen.status === 200) shown++
     }
@@ -140,7 +113,7 @@ onBothEngines(
       ['a sandbox', {}, { origin: 'null', 'sec-fetch-site': 'cross-site' }],
     ]
     for (const screen of FORMS) {
-      const path = pathOf(screen, valuesOf(screen, samples))
+      const path = pathOf(screen, valuesOf(screen.path, samples))
       for (const [about, fields, headers] of attempts) {
         const seen = await client.post(path, { form: mine, ...fields }, headers)
         assert.equal(seen.status, 403, `${screen.path}: ${about}`)
@@ -225,12 +198,12 @@ onBothEngines(
     const before = await digest(world)
     for (const screen of PAGES)
       for (const name of namesOf(screen.query)) {
-        const seen = await client.get(`${pathOf(screen, valuesOf(screen, samples))}?${name}=yes&${name}=yes`)
+        const seen = await client.get(`${pathOf(screen, valuesOf(screen.path, samples))}?${name}=yes&${name}=yes`)
         assert.equal(seen.status, 400, `${screen.path}?${name}`)
       }
     for (const screen of FORMS)
       for (const name of namesOf(screen.form)) {
-        const seen = await client.post(pathOf(screen, valuesOf(screen, samples)), { [name]: ['1', '1'] })
+        const seen = await client.post(pathOf(screen, valuesOf(screen.path, samples)), { [name]: ['1', '1'] })
         assert.equal(seen.status, 400, `${screen.path} ${name}: ${seen.text}`)
       }
     assert.equal(await digest(world), before)
@@ -250,7 +223,7 @@ onBothEngines('another host in the request is in no address that is answered, an
   }
   for (const one of [openClient(world), client])
     for (const screen of PAGES.filter(({ name }) => !BESIDE.has(name))) {
-      const seen = await one.get(pathOf(screen, valuesOf(screen, samples)), headers)
+      const seen = await one.get(pathOf(screen, valuesOf(screen.path, samples)), headers)
       assert.ok(!`${seen.location}${seen.text}`.includes(EVIL), screen.path)
     }
   const path = `/operator/v1/users/${samples.mateId}/password-link` as const
@@ -267,7 +240,7 @@ onBothEngines(
     const thief = await halfIn(world)
     const before = await digest(world)
     for (const screen of SCREENS.filter(({ auth }) => auth === 'person')) {
-      const path = pathOf(screen, valuesOf(screen, samples))
+      const path = pathOf(screen, valuesOf(screen.path, samples))
       const seen = await (screen.method === 'GET' ? thief.get(path) : thief.post(path))
       const isAsked = seen.status === 303 && seen.location.startsWith('/sign-in?return=')
       const isKept = seen.status === 401 && /What you typed is kept/.test(seen.text)
@@ -300,7 +273,7 @@ onBothEngines(
     for (const screen of ofAccount) {
       const answers = new Set<string>()
       for (const slug of ['nobodys', 'rivals', 'rival']) {
-        const path = pathOf(screen, { ...valuesOf(screen, samples), slug })
+        const path = pathOf(screen, { ...valuesOf(screen.path, samples), slug })
         const seen = await (screen.method === 'GET' ? client.get(path) : client.post(path))
         assert.equal(seen.status, 404, `${screen.method} ${path}: ${seen.location}`)
         answers.add(anonymous(seen, slug, client))
@@ -339,7 +312,7 @@ onBothEngines(
     for (const path of FRESH) assert.ok(paths.includes(path), path)
     for (const { path } of SCREENS) if (path.startsWith('/console/operator')) assert.ok(paths.includes(path), path)
     for (const screen of fresh) {
-      const path = pathOf(screen, valuesOf(screen, samples))
+      const path = pathOf(screen, valuesOf(screen.path, samples))
       const seen = await (screen.method === 'GET' ? client.get(path) : client.post(path))
       const isAsked = seen.status === 303 && seen.location.startsWith('/confirm?return=')
       const isKept = seen.status === 403 && /Confirm that it is you/.test(seen.text)

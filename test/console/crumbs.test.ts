@@ -2,23 +2,13 @@
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
-import { openSamples, type Samples } from '../support/sample-requests.ts'
+import { valuesOf } from '../support/clients/screen-values.ts'
+import { openSamples } from '../support/sample-requests.ts'
 import { onBothEngines } from '../support/world.ts'
 
 /** Pages below a tab, with the address of the tab in the first group. A file, and a page that serves others, have no tab. */
 const BELOW =
   /^(\/console\/(?:t\/:slug(?:\/projects\/:name)?|account|operator)\/(?!projects\/|new$|receive$|security\/)[\w-]+)\/(?!export$).+/
-/** TABLE the `:id` of a page, by what its address has. */
-const IDS = (samples: Samples): readonly [RegExp, string][] => [
-  [/variables/, samples.envId],
-  [/deployments\/:id/, samples.deploymentId],
-  [/webhooks/, samples.webhookId],
-  [/drains/, samples.drainId],
-  [/apps/, samples.apps.helper.id],
-  [/people/, samples.mateId],
-  [/operator\/teams/, samples.teamId],
-  [/integrations/, samples.installationId],
-]
 
 onBothEngines('every page below a tab leads back to the page of the tab', async (world) => {
   const samples = await openSamples(world)
@@ -26,13 +16,7 @@ onBothEngines('every page below a tab leads back to the page of the tab', async 
   const below = CONSOLE.filter(({ method, path }) => method === 'GET' && BELOW.test(path))
   assert.ok(below.length > 20, `${below.length} pages`)
   for (const { path } of below) {
-    const known: Record<string, string> = {
-      slug: /\/(apps|members)\//.test(path) ? 'team' : 'admin',
-      name: 'web',
-      domain: 'www.example.com',
-      deliveryId: samples.deliveryId,
-      id: IDS(samples).find(([has]) => has.test(path))?.[1] ?? '',
-    }
+    const known = valuesOf(path, samples)
     const filled = (one: string) => one.replaceAll(/:(\w+)/g, (_, name: string) => known[name] ?? assert.fail(path))
     const page = await client.get(filled(path))
     assert.equal(page.status, 200, `${path}: ${page.location}`)

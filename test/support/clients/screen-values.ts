@@ -1,0 +1,32 @@
+/** What the names in the address of a page stand for, where there is such a thing of the first person. */
+import type { Samples } from '../sample-requests.ts'
+
+/** TABLE the `id` of a page, by what its path has. */
+const IDS: readonly (readonly [part: string, id: (samples: Samples) => string])[] = [
+  ['variables', ({ envId }) => envId],
+  ['deployments', ({ deploymentId }) => deploymentId],
+  ['webhooks', ({ webhookId }) => webhookId],
+  ['drains', ({ drainId }) => drainId],
+  ['apps', ({ apps }) => apps.helper.id],
+  ['people', ({ mateId }) => mateId],
+  ['operator/teams', ({ teamId }) => teamId],
+  ['integrations', ({ installationId }) => installationId],
+  ['tokens', ({ ownTokenId }) => ownTokenId],
+]
+
+/** The values of the names in a path; what is not there is 'x'. */
+export function valuesOf(path: string, samples: Samples): Record<string, string> {
+  return {
+    slug: /apps|members|settings/.test(path) && !path.includes('projects') ? 'team' : 'admin',
+    name: 'web',
+    domain: 'www.example.com',
+    uid: samples.mateId,
+    deliveryId: samples.deliveryId,
+    id: IDS.find(([part]) => path.includes(part))?.[1](samples) ?? 'x',
+    invitationId: samples.invitationId,
+    projectId: samples.projectId,
+    accountId: samples.userId,
+    endpointId: samples.webhookId,
+    version: '1',
+  }
+}
