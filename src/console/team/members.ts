@@ -141,7 +141,7 @@ ${isOwner && html`<td class="act">${!self && button(ctx, `${path}/remove`, remov
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {
   return html`<form class="row" method="post" action="${path}/role">${tokenField(ctx)}<select name="role" aria-label="Role of ${called}">${ROLES.map(
     (one) => html`<option${one === role && html` selected`}>${one}</option>`,
-  )}</select><button class="quiet small" aria-label="Change the role of ${called}">Change role</button></form>`
+  )}</select><button class="quiet small" aria-label="Change role of ${called}">Change role</button></form>`
 }
 
 async function showInvite(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
