@@ -133,9 +133,58 @@ test('a person is shown 500 lines of one sort, and nothing of what there is none
 test('a server that lets nobody in is named before anything is read', async (t) => {
   const { run, inTeam } = await openImport(t, { '/v9/projects': { projects: [], ...ENDED } })
   const alone = await run('--dry-run')
-  assert.deepEqual([alone.code, /does not take the token(?!,)/.test(alone.err)], [1, true], alone.err)
+  assert.deepEqual(
+    [alone.code, /knows no person of the token: is this the address of the API/.test(alone.err)],
+    [1, true],
+    alone.err,
+  )
   const team = await inTeam('--dry-run')
   assert.deepEqual([team.code, /does not take the token, or the team "team"(?!;)/.test(team.err)], [1, true], team.err)
+})
+
+test('a server that fails or limits is not taken for one that does not take the token', async (t) => {
+  for (const [status, expected] of [
+    [
+      429,
+      /\/v2\/user limits how often it is asked \(boom\): wait 27778 hours; run the same command again later, it goes on/,
+    ],
+    [
+      503,
+      /\/v2\/user answers 503 \(boom\), again and again; run the same command again later, it goes on where it was/,
+    ],
+    [401, /does not take the token\n {2}because: .*boom/],
+    [400, /\/v2\/user: boom/],
+  ] as const) {
+    const server = createServer((_, response) => {
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        'retry-after': status === 429 ? '99999999' : '0',
+      })
+      response.end(JSON.stringify({ error: { message: 'boom' } }))
+    }).listen(0, '127.0.0.1')
+    t.after(() => void server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const from = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { code, err } = await berth(['import', '--from', from, '--token', 't', '--dry-run'], { BERTH_TOKEN: 't' })
+    assert.equal(code, 1)
+    assert.match(err, expected)
+    assert.equal(/does not take the token/.test(err), status === 401)
+  }
+  const { err } = await berth(['import', '--from', 'x', '--token', 't'])
+  assert.match(err, /--from: x is no address/, 'before it asks about --yes')
+})
+
+test('a project without a name is told as what the server answered', async (t) => {
+  const { inTeam } = await openImport(t, {
+    ...TEAM,
+    '/v9/projects': { projects: [{ name: 'web' }], ...ENDED },
+    '/v9/projects/web': { id: 'prj_1' },
+  })
+  for (const words of [['--projects', 'web'], ['--yes']]) {
+    const { code, err } = await inTeam('--dry-run', ...words)
+    assert.equal(code, 1)
+    assert.match(err, /\/v9\/projects\/web answered an object .*missing required property `name`/)
+  }
 })
 
 test('a project that is removed while it is read is none; a list that a server lacks is no empty one', async (t) => {

@@ -95,7 +95,7 @@ test('a server that wants a pause of hours is told to the person', async (t) => 
   const { asked, pauses } = await standIn(t, (_, response) =>
     send(response, 429, { error: { message: 'try again in 2 hours' } }, { 'retry-after': '7200' }),
   )
-  await assert.rejects(asked.get('/a'), /try again in 2 hours/)
+  await assert.rejects(asked.get('/a'), /limits how often it is asked \(try again in 2 hours\): wait 120 minutes$/)
   assert.deepEqual(pauses, [])
 })
 
@@ -120,6 +120,43 @@ test('a write whose answer was lost is sent again with the same key; what fails 
   assert.equal(broken.seen.length, 6)
 })
 
+test('an answer that does not end is given up at its deadline, and is not asked for again', async (t) => {
+  for (const first of [true, false]) {
+    const { origin, seen } = await standIn(t, (_, response) => {
+      // Of the one nothing arrives, of the other the head and a first byte.
+      if (first) response.writeHead(200).write(' ')
+    })
+    const asked = openServer({ origin, token: 't', timeoutMs: 200 })
+    await assert.rejects(asked.get('/a?b=1'), /\/a did not end its answer within 0.2 s$/)
+    assert.equal(seen.length, 1)
+  }
+})
+
+test('an answer of another shape is told with what was asked and what came', async (t) => {
+  const answers: Record<string, unknown> = {
+    '/null': null,
+    '/array': [],
+    '/text': 'x',
+    '/nulls': { projects: [null, { name: 'web' }, 1] },
+    '/name': { projects: [{ name: 7 }] },
+    '/key': [{ type: 'plain', target: [] }],
+  }
+  const { asked } = await standIn(t, ({ url }, response) => send(response, 200, answers[url!]))
+  await assert.rejects(asked.get('/null'), /\/null answered null that is not/)
+  await assert.rejects(asked.find('/array'), /\/array answered an array that is not/)
+  await assert.rejects(asked.get('/text'), /\/text answered a string that is not/)
+  await assert.rejects(all(asked, '/null', 'projects'), /\/null answered null that is not/)
+  await assert.rejects(
+    all(asked, '/nulls', 'projects'),
+    /\/nulls \(in its list of projects\) answered a number that is not/,
+  )
+  await assert.rejects(
+    all(asked, '/name', 'projects'),
+    /answered an object .*: Invalid request: `name` should be string/,
+  )
+  await assert.rejects(all(asked, '/key', 'envs'), /missing required property `key`/)
+})
+
 test('an answer that is too large, no JSON, or leads elsewhere is refused', async (t) => {
   const large = await standIn(t, (_, response) => {
     response.writeHead(200)
@@ -139,7 +176,8 @@ test('an answer that is too large, no JSON, or leads elsewhere is refused', asyn
   await assert.rejects(page.asked.get('/a?token=1'), /\/a answered what is no JSON: is this the address of the API/)
   const elsewhere = await standIn(t, (_, response) => assert.fail(`asked there ${response}`))
   const leads = await standIn(t, (_, response) => void response.writeHead(307, { location: elsewhere.origin }).end())
-  await assert.rejects(leads.asked.get('/a'), /does not answer/)
+  await assert.rejects(leads.asked.get('/a'), new RegExp(`/a leads to ${elsewhere.origin}/, which is not asked`))
+  assert.deepEqual([leads.seen.length, leads.pauses], [1, []], 'it is told at once')
   assert.equal(elsewhere.seen.length, 0)
 })
 

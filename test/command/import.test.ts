@@ -335,7 +335,7 @@ test('an import says what is missing before it asks anybody', async (t) => {
   writeFileSync(file, `${there.credentials.token}\n`)
   for (const [words, expected] of [
     [['--from', 'http://api.example.com', '--token', 't'], /must begin with https/],
-    [['--from', 'api.example.com', '--token', 't'], /must be an address/],
+    [['--from', 'api.example.com', '--token', 't'], /api.example.com is no address: write one such as https/],
     [['--from', 'https://user:pass@api.example.com', '--token', 't'], /the address of the API alone/],
     [['--from', 'https://api.example.com/?a=1', '--token', 't'], /the address of the API alone/],
     [['--from', 'https://api.example.com/#a', '--token', 't'], /the address of the API alone/],

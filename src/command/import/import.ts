@@ -9,7 +9,8 @@ import { clientToken, Refused } from '../ask.ts'
 import { planAccount } from './account.ts'
 import { addPlan, KINDS, newReport, type Plan, type Report, runPlan } from './plan.ts'
 import { planProject, projectsIn } from './project.ts'
-import { type Item, openServer, type Server, segment } from './server.ts'
+import { openServer, type Server, segment, Unavailable } from './server.ts'
+import { mustBeObject, PROJECT } from './shapes.ts'
 
 /** Lines of a plan or a report that a person is shown of one sort; `--json` has all of them. */
 const MOST_LINES = 500
@@ -22,9 +23,21 @@ type Sides = { there: Server; here: Server }
  */
 export async function importAccount(given: Invocation): Promise<Outcome> {
   const { has, confirm } = given
+  const from = originOf(given.value('from')!)
   if (!has('dry-run') && !has('yes') && confirm === undefined)
     throw new BadUsage('there is no terminal to ask on: say --yes, or --dry-run to see the plan alone')
-  const sides = await openSides(given)
+  const sides = await openSides(given, from)
+  try {
+    return await copy(given, sides)
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    const advice = 'run the same command again later, it goes on where it was'
+    throw new Error(`${error.message}; ${advice}`, { cause: error.cause })
+  }
+}
+
+async function copy(given: Invocation, sides: Sides): Promise<Outcome> {
+  const { has, confirm } = given
   await mustLetIn(sides)
   const names = await projectNames(sides.there, given)
   const plan = newReport()
@@ -55,13 +68,13 @@ async function walk(
   progress.show(part, names.length, names.length)
 }
 
-async function openSides({ value, settings, say }: Invocation): Promise<Sides> {
+async function openSides({ value, settings, say }: Invocation, from: string): Promise<Sides> {
   const config = settings()
   const team = value('team')
   const teamHere = value('to-team') ?? team
   if (value('to-team') === undefined && team?.startsWith('team_'))
     throw new BadUsage('--team names a team by an id that only the other server knows: say the team here by --to-team')
-  const there = openServer({ origin: originOf(value('from')!), token: tokenOf(value), team, say })
+  const there = openServer({ origin: from, token: tokenOf(value), team, say })
   const origin = config.publicUrl ?? listenOrigin(config)
   const here = openServer({ origin, token: clientToken(config), team: teamHere, say, fetch: await openFetch(config) })
   return { there, here }
@@ -71,7 +84,7 @@ async function openSides({ value, settings, say }: Invocation): Promise<Sides> {
 function originOf(from: string): string {
   const url = URL.parse(from)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new BadUsage(`--from must be an address such as https://api.example.com, not "${from}"`)
+    throw new BadUsage(`--from: ${from} is no address: write one such as https://api.example.com`)
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname)
   if (url.protocol === 'http:' && !isHere)
     throw new BadUsage('--from must begin with https://: the token would be readable on the way')
@@ -97,6 +110,11 @@ async function mustLetIn({ there, here }: Sides): Promise<void> {
       else await server.get(`/v2/teams/${segment(team)}`)
     } catch (error) {
       if (!(error instanceof Refused)) throw error
+      if (![401, 403, 404].includes(error.status)) throw error
+      if (error.status === 404 && team === undefined)
+        throw new Error(`${origin} knows no person of the token: is this the address of the API?`, {
+          cause: error.message,
+        })
       const what = team === undefined ? 'the token' : `the token, or the team "${team}"`
       const advice =
         server === here && team !== undefined ? '; berth team add makes a team, --to-team names another one' : ''
@@ -117,9 +135,10 @@ async function projectNames(there: Server, { value }: Invocation): Promise<strin
   }
   const found: string[] = []
   for (const name of wanted) {
-    const project = (await there.find(`/v9/projects/${segment(name)}`)) as Item | undefined
+    const path = `/v9/projects/${segment(name)}`
+    const project = await there.find(path)
     if (project === undefined || name === '') throw new BadUsage(`there is no project "${name}" at ${there.origin}`)
-    found.push(project.name)
+    found.push(mustBeObject(`${there.origin}${path}`, project, PROJECT).name)
   }
   return found
 }

@@ -4,6 +4,7 @@ import { planDomains, readDomains } from './domains.ts'
 import { type Plan, type Report, type Step, tried } from './plan.ts'
 import { type Item, type Server, segment } from './server.ts'
 import { differingSettings, differingSwitches, leftByHand, projectChange, projectCreation } from './settings.ts'
+import { mustBeObject, PROJECT } from './shapes.ts'
 import { planVariables, readVariables, type Slugs, variableSteps } from './variables.ts'
 
 /** A project with all that is copied of it. */
@@ -47,8 +48,9 @@ export async function planProject(there: Server, here: Server, name: string): Pr
 /** Undefined where the server has no such project. */
 export async function readProject(server: Server, name: string): Promise<Whole | undefined> {
   const path = `/v9/projects/${segment(name)}`
-  const project = (await server.find(path)) as Item | undefined
-  if (project === undefined) return undefined
+  const found = await server.find(path)
+  if (found === undefined) return undefined
+  const project = mustBeObject(`${server.origin}${path}`, found, PROJECT)
   try {
     const [environments, variables, domains] = await Promise.all([
       readEnvironments(server, name),

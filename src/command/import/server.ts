@@ -2,18 +2,19 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isNoName } from '../../command-line/command.ts'
+import { oneLine } from '../../command-line/print.ts'
+import { shortened } from '../../http/validate.ts'
+import { counted } from '../../words.ts'
 import { Refused } from '../ask.ts'
+import { type Answer, askOnce, LONGEST_PAUSE_MS, Unreadable } from './answer.ts'
+import { itemsOf, mustBeObject } from './shapes.ts'
 
 /** An answer that takes longer than this, from the first byte to the last, is given up. */
 const TIMEOUT_MS = 60_000
-/** A list of 20 projects with 300 variables each weighs less. */
-const MOST_BYTES = 32 * 1024 * 1024
 const MOST_PAGES = 10_000
 /** What did not come about is asked for again so often, after a pause that doubles from FIRST_PAUSE_MS. */
 const MOST_TRIES = 6
 const FIRST_PAUSE_MS = 500
-/** A server that wants a longer pause than this is told to the person, who runs the import again later. */
-const LONGEST_PAUSE_MS = 15 * 60_000
 const MOST_PAUSES = 30
 const NOTICED_MS = 5000
 
@@ -47,7 +48,12 @@ export type ServerOptions = {
   say?: (text: string) => void
   /** Waits; a test counts instead. */
   pause?: (ms: number) => Promise<unknown>
+  /** How long a whole answer may take; TIMEOUT_MS where nothing is said. */
+  timeoutMs?: number
 }
+
+/** The server gave no answer, or none that says anything: a later run may find it well. */
+export class Unavailable extends Error {}
 
 /** Opens no connection yet. */
 export function openServer({
@@ -56,6 +62,7 @@ export function openServer({
   team,
   fetch: ask = fetch,
   pause: wait = sleep,
+  timeoutMs = TIMEOUT_MS,
   say,
 }: ServerOptions): Server {
   const pause = (ms: number) => {
@@ -71,31 +78,37 @@ export function openServer({
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(method !== 'GET' && { 'idempotency-key': randomUUID() }),
     }
-    const request = { method, headers, redirect: 'error' as const, ...(body && { body: JSON.stringify(body) }) }
+    const request = { method, headers, redirect: 'manual' as const, ...(body && { body: JSON.stringify(body) }) }
     const patience = openPatience()
     for (;;) {
       const early = resumesAt - Date.now()
       if (early > 0) await pause(early)
-      const answer = await askOnce(ask, `${origin}${addTeam(path, team)}`, request).catch((error) => error as Error)
+      const signal = AbortSignal.timeout(timeoutMs)
+      const url = `${origin}${addTeam(path, team)}`
+      const answer = await askOnce(ask, url, { ...request, signal }).catch((error) => error as Error)
       if (answer instanceof Unreadable) throw answer
+      // The next answer would take as long.
+      if (answer instanceof Error && signal.aborted)
+        throw new Unavailable(`${origin}${withoutQuery(path)} did not end its answer within ${timeoutMs / 1000} s`)
       if (!(answer instanceof Error) && answer.status < 300) {
         resumesAt = answer.resumesAt
         return answer.body
       }
       const ms = patience(answer)
       if (ms !== undefined) await pause(ms)
-      else if (answer instanceof Error) throw new Error(`${origin} does not answer`, { cause: causeOf(answer) })
-      else throw refusedBy(`${origin}${path.replace(/\?.*/, '')}`, answer)
+      else if (answer instanceof Error) throw new Unavailable(`${origin} does not answer`, { cause: causeOf(answer) })
+      else throw refusalOf(`${origin}${withoutQuery(path)}`, answer)
     }
   }
 
-  const get = (path: string) => send('GET', path)
+  const read = (path: string) => send('GET', path)
+  const get = async (path: string) => mustBeObject(`${origin}${withoutQuery(path)}`, await read(path))
   const find = (path: string) => get(path).catch(unlessAbsent)
   async function* list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item> {
     const [path = '', ...others] = paths
     const isLast = others.length === 0
-    const first = (await (isLast && !absent ? get(path) : find(path))) as Item | undefined
-    if (first !== undefined) yield* listOf(get, { origin, path, name }, first)
+    const first = await (isLast && !absent ? read(path) : read(path).catch(unlessAbsent))
+    if (first !== undefined) yield* listOf(read, { origin, path, name }, first)
     else if (!isLast) yield* list(others, name, absent)
   }
   return { origin, team, get, find, list, write: send }
@@ -118,81 +131,38 @@ function openPatience(): (answer: Answer | Error) => number | undefined {
 type List = { origin: string; path: string; name: string }
 
 /** Walks the pages of a list behind the first. Throws where a page leads to itself. */
-async function* listOf(get: Server['get'], { origin, path, name }: List, first: Item): AsyncGenerator<Item> {
+async function* listOf(read: Server['get'], { origin, path, name }: List, first: unknown): AsyncGenerator<Item> {
   let page = first
   let until: unknown
   for (let pages = 0; pages < MOST_PAGES; pages++) {
-    const items = Array.isArray(page) ? page : page[name]
-    if (!Array.isArray(items)) throw new Error(`${origin}${path} answered no list of ${name}`)
-    yield* items.filter((item) => typeof item === 'object' && item !== null)
-    const next = page?.pagination?.next ?? null
+    const items = itemsOf(`${origin}${withoutQuery(path)}`, name, page)
+    yield* items
+    const next = (page as Item).pagination?.next ?? null
     if (next === null) return
     if (next === until) throw new Error(`${origin}${path} answers a page that leads to itself`)
     until = next
-    page = ((await get(withQuery(path, { until: String(until) }))) ?? {}) as Item
+    page = await read(withQuery(path, { until: String(until) }))
   }
   throw new Error(`${origin}${path} has more than ${MOST_PAGES} pages`)
 }
 
-type Answer = { status: number; body: unknown; pauseMs: number | undefined; resumesAt: number }
-class Unreadable extends Error {}
-
-async function askOnce(ask: typeof fetch, url: string, request: RequestInit): Promise<Answer> {
-  const answer = await ask(url, { ...request, signal: AbortSignal.timeout(TIMEOUT_MS) })
-  const text = await textOf(answer)
-  const isJson = answer.headers.get('content-type')?.includes('json') === true
-  const resets = resetOf(answer.headers)
-  const isLast = answer.headers.get('x-ratelimit-remaining') === '0'
-  return {
-    status: answer.status,
-    body: parsed(url, text, isJson, answer.ok),
-    pauseMs: retryOf(answer.headers) ?? (resets === undefined ? undefined : Math.max(0, resets - Date.now())),
-    resumesAt: isLast && resets !== undefined ? Math.min(resets, Date.now() + LONGEST_PAUSE_MS) : 0,
-  }
+/** What a refusal is thrown as: that of a server that limits or fails says nothing about what was asked. */
+function refusalOf(address: string, { status, body, pauseMs }: Answer): Error {
+  const error = (body as { error?: { code?: string; message?: unknown } } | null | undefined)?.error ?? {}
+  const message = typeof error.message === 'string' ? oneLine(error.message) : undefined
+  const because = message === undefined ? '' : ` (${shortened(message, 300)})`
+  const until = pauseMs === undefined ? 'a while' : waitText(pauseMs)
+  if (status === 429) return new Unavailable(`${address} limits how often it is asked${because}: wait ${until}`)
+  if (status >= 500) return new Unavailable(`${address} answers ${status}${because}, again and again`)
+  return new Refused(status, {
+    ...(error.code && { code: error.code }),
+    message: `${address}: ${message ?? `answered ${status}`}`,
+  })
 }
 
-async function textOf(answer: Response): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of answer.body ?? []) {
-    bytes += piece.length
-    if (bytes > MOST_BYTES)
-      throw new Unreadable(
-        `${answer.url} answered more than ${MOST_BYTES / 1024 / 1024} MiB, which no answer of this API is`,
-      )
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
-}
-
-function parsed(url: string, text: string, isJson: boolean, isOk: boolean): unknown {
-  if (text === '') return undefined
-  try {
-    if (isJson) return JSON.parse(text)
-  } catch {
-    // Told below, as an answer of another kind is.
-  }
-  if (!isOk) return undefined
-  throw new Unreadable(`${url.replace(/\?.*/, '')} answered what is no JSON: is this the address of the API?`)
-}
-
-/** `Retry-After`, in seconds or as a date. */
-function retryOf(headers: Headers): number | undefined {
-  const text = headers.get('retry-after')
-  if (text === null) return undefined
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
-}
-
-/** `X-RateLimit-Reset`, in seconds since the epoch. */
-function resetOf(headers: Headers): number | undefined {
-  const seconds = Number(headers.get('x-ratelimit-reset') ?? Number.NaN)
-  return Number.isFinite(seconds) ? seconds * 1000 : undefined
-}
-
-function refusedBy(address: string, { status, body }: Answer): Refused {
-  const error = (body as { error?: { code?: string; message?: string } } | undefined)?.error ?? {}
-  return new Refused(status, { ...error, message: `${address}: ${error.message ?? `answered ${status}`}` })
+function waitText(ms: number): string {
+  const minutes = Math.ceil(ms / 60_000)
+  return minutes <= 120 ? counted(minutes, 'minute') : counted(Math.ceil(minutes / 60), 'hour')
 }
 
 function unlessAbsent(error: unknown): undefined {
@@ -207,6 +177,10 @@ function causeOf(error: Error): unknown {
 function addTeam(path: string, team: string | undefined): string {
   if (team === undefined) return path
   return withQuery(path, team.startsWith('team_') ? { teamId: team } : { slug: team })
+}
+
+function withoutQuery(path: string): string {
+  return path.replace(/\?.*/, '')
 }
 
 /** The path with more in its query. */
