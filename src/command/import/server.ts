@@ -56,7 +56,26 @@ export type ServerOptions = {
 export class Unavailable extends Error {}
 
 /** Opens no connection yet. */
-export function openServer({
+export function openServer(options: ServerOptions): Server {
+  const { origin, team } = options
+  const send = openSender(options)
+  const read = (path: string) => send('GET', path)
+  const get = async (path: string) => mustBeObject(`${origin}${withoutQuery(path)}`, await read(path))
+  const find = (path: string) => get(path).catch(unlessAbsent)
+  async function* list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item> {
+    const [path = '', ...others] = paths
+    const isLast = others.length === 0
+    const first = await (isLast && !absent ? read(path) : read(path).catch(unlessAbsent))
+    if (first !== undefined) yield* listOf(read, { origin, path, name }, first)
+    else if (!isLast) yield* list(others, name, absent)
+  }
+  return { origin, team, get, find, list, write: send }
+}
+
+type Send = (method: string, path: string, body?: object) => Promise<unknown>
+
+/** Asks until there is an answer, within the limits that the server tells and with patience for its failures. */
+function openSender({
   origin,
   token,
   team,
@@ -64,7 +83,7 @@ export function openServer({
   pause: wait = sleep,
   timeoutMs = TIMEOUT_MS,
   say,
-}: ServerOptions): Server {
+}: ServerOptions): Send {
   const pause = (ms: number) => {
     if (ms >= NOTICED_MS) say?.(`waiting ${Math.ceil(ms / 1000)} s for ${origin}`)
     return wait(ms)
@@ -72,7 +91,7 @@ export function openServer({
   /** No request is sent before this moment: the server said how many more it takes. */
   let resumesAt = 0
 
-  async function send(method: string, path: string, body?: object): Promise<unknown> {
+  return async (method, path, body) => {
     const headers = {
       authorization: `Bearer ${token}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -100,18 +119,6 @@ export function openServer({
       else throw refusalOf(`${origin}${withoutQuery(path)}`, answer)
     }
   }
-
-  const read = (path: string) => send('GET', path)
-  const get = async (path: string) => mustBeObject(`${origin}${withoutQuery(path)}`, await read(path))
-  const find = (path: string) => get(path).catch(unlessAbsent)
-  async function* list(paths: readonly string[], name: string, absent?: 'absent'): AsyncGenerator<Item> {
-    const [path = '', ...others] = paths
-    const isLast = others.length === 0
-    const first = await (isLast && !absent ? read(path) : read(path).catch(unlessAbsent))
-    if (first !== undefined) yield* listOf(read, { origin, path, name }, first)
-    else if (!isLast) yield* list(others, name, absent)
-  }
-  return { origin, team, get, find, list, write: send }
 }
 
 /** Says after each answer that did not help, or none, how long to wait before the request is sent again. Undefined: it is given up. */
