@@ -98,7 +98,10 @@ ${main.markup}
 </body>`
 }
 
-/** A page of the console. Turbo goes from one to the next without a load; it keeps none of them, since they may hold what is secret. */
+/**
+ * A page of the console. Turbo goes from one to the next without a load; it keeps none of them, since they may hold what is secret. It asks
+ * for a page once its link is followed, and not when the pointer is above it: some pages open values, and the audit log says so.
+ */
 function showConsole(page: Page, navigation: Html, nonce: string, stamp: string | undefined): string {
   const follows = page.status === undefined && stamp !== undefined
   const live = follows
@@ -107,6 +110,7 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
     : ''
   const head = `<meta name="csp-nonce" content="${escapeText(nonce)}">
 <meta name="turbo-cache-control" content="no-cache">
+<meta name="turbo-prefetch" content="false">
 <meta name="turbo-refresh-method" content="morph">
 <meta name="turbo-refresh-scroll" content="preserve">${page.reload === undefined ? '' : `\n<noscript><meta http-equiv="refresh" content="${page.reload}"></noscript>`}${live}
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">

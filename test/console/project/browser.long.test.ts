@@ -126,6 +126,43 @@ for (const script of [true, false])
     }
   })
 
+test('a pointer above a link asks for nothing: a value is opened, and the audit log says so, only once its link is followed', async (t) => {
+  if (chromium === undefined)
+    return t.skip(lacking('chromium', 'chromium', 'whether a pointer above a link opens values'))
+  const world = await openWorld('sqlite', SETTINGS)
+  const browser = await openChromium(chromium)
+  try {
+    const pages = await open(world)
+    await givePassword(world, world.credentials.userId)
+    const origin = await world.listen()
+    const { page } = await openWindow(browser, 1280, true)
+    await signInTo(page, origin)
+    await page.goto(`${origin}${pages.variables}`)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    for (const link of await page.getByRole('link', { name: /^(Reveal|Compare)/ }).all()) {
+      await link.hover()
+      // Turbo asks when the pointer has stayed for 100 ms.
+      await page.waitForTimeout(300)
+    }
+    assert.deepEqual(
+      asked.filter((path) => path !== '/console/live'),
+      [],
+    )
+    await page.getByRole('link', { name: 'Reveal DATABASE_URL' }).first().click()
+    await page.waitForSelector('#value')
+    await world.deps.reveals.write()
+    const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=100')).body
+    assert.deepEqual(
+      entries.filter(({ type }) => type === 'getProjectEnv').map(({ subjectId }) => subjectId),
+      [pages['variable-value']!.split('/').at(-1)],
+    )
+  } finally {
+    await browser.close()
+    await world.close()
+  }
+})
+
 const DROPPED = (bytes: string) => `(() => {
   const data = new DataTransfer()
   data.items.add(new File([${bytes}], '.env'))
