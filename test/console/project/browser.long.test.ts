@@ -149,13 +149,15 @@ test('a pointer above a link asks for nothing: a value is opened, and the audit 
       asked.filter((path) => path !== '/console/live'),
       [],
     )
-    await page.getByRole('link', { name: 'Reveal DATABASE_URL' }).first().click()
+    const link = page.getByRole('link', { name: 'Reveal DATABASE_URL' }).first()
+    const followed = await link.getAttribute('href')
+    await link.click()
     await page.waitForSelector('#value')
     await world.deps.reveals.write()
     const { entries } = (await world.operator('GET', '/operator/v1/audit?limit=100')).body
     assert.deepEqual(
       entries.filter(({ type }) => type === 'getProjectEnv').map(({ subjectId }) => subjectId),
-      [pages['variable-value']!.split('/').at(-1)],
+      [followed!.split('/').at(-1)],
     )
   } finally {
     await browser.close()
