@@ -13,6 +13,8 @@ export type Place = {
   name: string
   /** Has `make` write a backup into a folder, and brings it here. Gives what `make` gave: the file and more. */
   keep<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
+  /** As `keep`, beside a scheduled backup that may be on its way. Throws where the name is taken. */
+  keepByHand<T extends { file: string }>(make: (folder: string) => Promise<T>, stop: AbortSignal): Promise<T>
   /** The names of the whole backups here, in no order. */
   names(stop: AbortSignal): Promise<string[]>
   /** Has `work` look at a backup, as a file with its manifest beside it. */
@@ -40,13 +42,15 @@ export function nameOfPlace(at: BackupPlace): string {
 }
 
 function folderPlace(folder: string): Place {
+  const keep: Place['keep'] = async (make) => {
+    makeFolder(folder)
+    removeCutShort(folder, 'berth-', DEAD_MS)
+    return make(folder)
+  }
   return {
     name: folder,
-    async keep(make) {
-      makeFolder(folder)
-      removeCutShort(folder, 'berth-', DEAD_MS)
-      return make(folder)
-    },
+    keep,
+    keepByHand: keep,
     names: async () => wholeOnes(namesIn(folder)),
     look: (name, work) => work(join(folder, name)),
     async remove(name) {
@@ -57,6 +61,12 @@ function folderPlace(folder: string): Place {
 }
 
 function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: string): Place {
+  const upload = async (file: string, stop: AbortSignal) => {
+    const key = `${prefix}${basename(file)}`
+    await bucket.upload(key, file, stop)
+    // The manifest comes last: a backup without it is none.
+    await bucket.upload(manifestFile(key), manifestFile(file), stop)
+  }
   return {
     name,
     async keep(make, stop) {
@@ -67,10 +77,24 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
       makeFolder(folder)
       try {
         const made = await make(folder)
+        await upload(made.file, stop)
+        return made
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+    async keepByHand(make, stop) {
+      makeFolder(dataFolder)
+      removeOldChecks(dataFolder)
+      // A folder of its own, which a scheduled backup does not empty. What a kill leaves goes as an old check does.
+      const folder = mkdtempSync(join(dataFolder, CHECK))
+      try {
+        const made = await make(folder)
         const key = `${prefix}${basename(made.file)}`
-        await bucket.upload(key, made.file, stop)
-        // The manifest comes last: a backup without it is none.
-        await bucket.upload(manifestFile(key), manifestFile(made.file), stop)
+        const taken = (await bucket.list(key, stop)).find((one) => one === key || one === manifestFile(key))
+        if (taken !== undefined)
+          throw new Error(`${name}/${taken.slice(prefix.length)} is there already: name another file, or a folder`)
+        await upload(made.file, stop)
         return made
       } finally {
         rmSync(folder, { recursive: true, force: true })

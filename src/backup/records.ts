@@ -1,5 +1,6 @@
 /** What the store knows of its backups: which were made, where they lie, and what the last check of each found. docs/backup.md: Watched. */
 import { sql } from 'kysely'
+import type { Config } from '../config.ts'
 import type { Queries } from '../db/db.ts'
 import type { Row } from '../db/schema.ts'
 
@@ -75,9 +76,9 @@ export type BackupState = {
   failed: string | null
 }
 
-/** What doctor and the figures say of backups. */
-export async function backupState(db: Queries): Promise<BackupState> {
-  const rows = await db.selectFrom('backup').select(['begun_at', 'verified_at', 'fault']).execute()
+/** What doctor and the figures say of backups. Where scheduled ones go to a bucket, only backups in a bucket are good: docs/backup.md: Watched. */
+export async function backupState(db: Queries, { backups }: Pick<Config, 'backups'>): Promise<BackupState> {
+  const rows = await db.selectFrom('backup').select(['place', 'begun_at', 'verified_at', 'fault']).execute()
   const run = await db
     .selectFrom('backup_run')
     .select('fault')
@@ -86,13 +87,14 @@ export async function backupState(db: Queries): Promise<BackupState> {
     .orderBy('began_at', 'desc')
     .limit(1)
     .executeTakeFirst()
-  const good = rows.filter(({ fault }) => fault === null)
+  const whole = rows.filter(({ fault }) => fault === null)
+  const good = whole.filter(({ place }) => 'folder' in backups.to || place.startsWith('s3://'))
   const newest = (some: typeof rows) =>
     some.reduce<number | null>((most, row) => Math.max(most ?? 0, row.begun_at), null)
   return {
     lastGood: newest(good),
     lastVerified: newest(good.filter((row) => row.verified_at !== null)),
-    damaged: rows.length - good.length,
+    damaged: rows.length - whole.length,
     failed: run?.fault ?? null,
   }
 }

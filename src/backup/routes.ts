@@ -174,7 +174,7 @@ async function listKnown({ db, now, deps: { config, backups } }: OperatorCtx): P
       to: nameOfPlace(to),
       keep: `last=${keep.last},daily=${keep.daily},weekly=${keep.weekly}`,
       nextAt: schedule === null ? null : await nextOfSchedule(schedule, now),
-      fault: (await backupState(db)).failed,
+      fault: (await backupState(db, config)).failed,
     },
     check: backups.checkState(),
   }

@@ -1,5 +1,6 @@
 /** A command as data: what help, completion, the document and the parser are made from. */
 import type { Config } from '../config.ts'
+import type { InBucket } from './place.ts'
 
 export type Command = {
   /** What is typed after `berth`. */
@@ -15,7 +16,16 @@ export type Command = {
   load(): Promise<Run>
 }
 
-export type Argument = { name: string; about: string; optional?: true; isFile?: true; oneOf?: readonly string[] }
+export type Argument = {
+  name: string
+  about: string
+  optional?: true
+  /** It names a place, which `readPlace` reads. */
+  isFile?: true
+  /** The place may be in a bucket. */
+  inBucket?: InBucket
+  oneOf?: readonly string[]
+}
 
 export type Option = {
   about: string
@@ -24,7 +34,10 @@ export type Option = {
   required?: true
   /** It may be given several times. */
   many?: true
+  /** It names a place, which `readPlace` reads. */
   isFile?: true
+  /** The place may be in a bucket. */
+  inBucket?: InBucket
   oneOf?: readonly string[]
   /** What a shell offers; the service knows more. */
   offers?: readonly string[]

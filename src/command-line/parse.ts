@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { nearest } from '../words.ts'
 import { BadUsage, COMMON, type Command, type Invocation, isNoName } from './command.ts'
 import { usageOf } from './help.ts'
+import { type InBucket, readPlace } from './place.ts'
 
 export type Parsed = Pick<Invocation, 'value' | 'all' | 'has'>
 
@@ -107,16 +108,27 @@ function mustBeComplete(command: Command, positionals: string[], values: Values)
   const missing = takes.find(({ optional }, at) => optional !== true && positionals[at] === undefined)
   if (missing !== undefined) throw badUsage(command, `<${missing.name}> is missing: ${missing.about}`)
   if (positionals.length > takes.length) throw badUsage(command, `"${positionals[takes.length]}" is one word too many`)
-  for (const [at, { name, oneOf, about, isFile }] of takes.entries()) {
+  for (const [at, { name, oneOf, about, isFile, inBucket }] of takes.entries()) {
     const typed = positionals[at]
     if (typed === undefined) continue
     if (isFile ? typed === '' : isNoName(typed)) throw badUsage(command, `<${name}> may not be "${typed}": ${about}`)
+    if (isFile) mustBePlace(command, `<${name}>`, typed, inBucket)
     mustBeOneOf(command, `<${name}>`, oneOf, [typed])
   }
-  for (const [name, { required, oneOf }] of Object.entries(command.options ?? {})) {
+  for (const [name, { required, oneOf, isFile, inBucket }] of Object.entries(command.options ?? {})) {
     const value = values[name]
     if (required && value === undefined) throw badUsage(command, `--${name} is missing`)
-    mustBeOneOf(command, `--${name}`, oneOf, [value ?? []].flat().map(String))
+    const typed = [value ?? []].flat().map(String)
+    if (isFile) for (const place of typed) mustBePlace(command, `--${name}`, place, inBucket)
+    mustBeOneOf(command, `--${name}`, oneOf, typed)
+  }
+}
+
+function mustBePlace(command: Command, name: string, typed: string, inBucket: InBucket | undefined): void {
+  try {
+    readPlace(typed, inBucket)
+  } catch (error) {
+    throw badUsage(command, `${name}: ${(error as Error).message}`)
   }
 }
 

@@ -6,7 +6,9 @@ import type { Progress } from '../backup/progress.ts'
 import type { KeyProof } from '../backup/proof.ts'
 import type { Report } from '../backup/routes.ts'
 import { BadUsage, type Bar, type Invocation, type Outcome } from '../command-line/command.ts'
+import { type NamedPlace, readPlace } from '../command-line/place.ts'
 import type { Config } from '../config.ts'
+import { type BackupPlace, folderOfBucket } from '../settings/backups.ts'
 import { VERSION } from '../version.ts'
 import { counted } from '../words.ts'
 import { askService, Refused } from './ask.ts'
@@ -20,11 +22,13 @@ const LONGEST_FAULT = 2000
 
 /** `berth backup`: makes a backup, and has the service note it. Throws BadSetting, and Error when the backup cannot be made. */
 export async function backupCommand({ settings, value, has, progress }: Invocation): Promise<Outcome> {
-  const { makeBackup } = await import('../backup/backup.ts')
-  const options = { to: value('file-or-folder')!, version: VERSION, withKeys: has('with-keys') }
+  const to = readPlace(value('file-or-folder')!, 'object or folder')
+  const withKeys = has('with-keys')
+  if ('bucket' in to && withKeys)
+    throw new BadUsage('--with-keys writes the keyring in clear, and not into a bucket: use berth keys export')
   const config = settings()
-  const { file, manifest, keys, keysFile } = await makeBackup(config, options, barOf(progress))
-  const unnoted = await report(config, { ...placeOf(file), ...factsOf(manifest) })
+  const { file, manifest, keys, keysFile, at } = await makeAt(config, to, withKeys, barOf(progress))
+  const unnoted = await report(config, { ...at, ...factsOf(manifest) })
   const rows = Object.values(manifest.rows).reduce((sum, count) => sum + count, 0)
   const lines = [
     `${file}: ${counted(rows, 'row')} of ${counted(Object.keys(manifest.rows).length, 'table')}, ${counted(manifest.bytes, 'byte')}`,
@@ -38,6 +42,26 @@ export async function backupCommand({ settings, value, has, progress }: Invocati
     text: lines.join('\n'),
     warnings: [...(await troubles(keys)), ...(unnoted instanceof Refused ? [notNoted(unnoted)] : [])],
   }
+}
+
+/** Makes a backup where it was wanted. `file`: as it is typed for `berth restore`. */
+async function makeAt(config: Config, to: NamedPlace, withKeys: boolean, progress: Progress) {
+  const { makeBackup } = await import('../backup/backup.ts')
+  const options = { version: VERSION, withKeys }
+  if ('file' in to) {
+    const made = await makeBackup(config, { to: to.file, ...options }, progress)
+    return { ...made, at: placeOf(made.file) }
+  }
+  const { openPlace } = await import('../backup/place.ts')
+  const { bucket, key } = to
+  // As in BERTH_BACKUP_TO, what does not say that it is a file is a folder.
+  const isFile = key.endsWith('.db')
+  const place = await openPlace(config, isFile ? folderOf(to) : folderOfBucket({ bucket, key }))
+  const name = isFile ? basename(key) : ''
+  const make = (folder: string) => makeBackup(config, { to: `${folder}/${name}`, ...options }, progress)
+  const made = await place.keepByHand(make, NEVER)
+  const at = { place: place.name, name: basename(made.file) }
+  return { ...made, file: `${at.place}/${at.name}`, at }
 }
 
 /** Checks one backup, and has the running service note what came of it. Ends with 65 when the backup is bad. */
@@ -80,16 +104,15 @@ async function newestBackup(config: Config): Promise<Named> {
 /** A file, or `s3://bucket/key`. */
 async function backupAt(config: Config, text: string): Promise<Named> {
   const { openPlace } = await import('../backup/place.ts')
-  const { readBucket } = await import('../settings/backups.ts')
-  if (!text.startsWith('s3:')) {
-    const { place: folder, name } = placeOf(resolve(text))
-    return { place: await openPlace(config, { folder }), name }
-  }
-  const at = readBucket(text)
-  if (at === undefined || at.key === '' || at.key.endsWith('/'))
-    throw new BadUsage(`${text} is no backup in a bucket: write s3://bucket/prefix/berth-….db`)
-  const prefix = at.key.slice(0, at.key.lastIndexOf('/') + 1)
-  return { place: await openPlace(config, { bucket: at.bucket, prefix }), name: at.key.slice(prefix.length) }
+  const at = readPlace(text, 'object')
+  if ('bucket' in at) return { place: await openPlace(config, folderOf(at)), name: basename(at.key) }
+  const { place: folder, name } = placeOf(resolve(at.file))
+  return { place: await openPlace(config, { folder }), name }
+}
+
+/** The place in which an object of a bucket lies. */
+function folderOf({ bucket, key }: { bucket: string; key: string }): BackupPlace {
+  return { bucket, prefix: key.slice(0, key.lastIndexOf('/') + 1) }
 }
 
 function placeOf(file: string): Pick<Report, 'place' | 'name'> {

@@ -22,6 +22,7 @@ const keyringCopy = {
   name: 'copy',
   about: 'a file that berth keys export wrote, or s3://bucket/key',
   isFile: true,
+  inBucket: 'object',
 } as const
 
 export const COMMANDS: readonly Command[] = [
@@ -56,7 +57,12 @@ export const COMMANDS: readonly Command[] = [
     words: 'backup',
     summary: 'Copy the store to one file, while the service runs',
     takes: [
-      { name: 'file-or-folder', about: 'a new file, or a folder that gets one named by the moment', isFile: true },
+      {
+        name: 'file-or-folder',
+        about: 'a new file, a folder that gets one named by the moment, or s3://bucket/prefix or s3://bucket/key.db',
+        isFile: true,
+        inBucket: 'object or folder',
+      },
     ],
     options: {
       'with-keys': {
@@ -71,7 +77,13 @@ export const COMMANDS: readonly Command[] = [
     words: 'backup verify',
     summary: 'Check a backup: every page and row, its audit log, and that the keys at hand open its values',
     takes: [
-      { name: 'backup', about: 'a file that berth backup wrote, or s3://bucket/key', optional: true, isFile: true },
+      {
+        name: 'backup',
+        about: 'a file that berth backup wrote, or s3://bucket/key',
+        optional: true,
+        isFile: true,
+        inBucket: 'object',
+      },
     ],
     options: { newest: { about: 'the newest backup of BERTH_BACKUP_TO' } },
     more: 'Ends with 65 when the backup is bad, and with 1 when it could not be looked at. The running service notes what was found.',
@@ -86,6 +98,7 @@ export const COMMANDS: readonly Command[] = [
         name: 'backup',
         about: 'a file that berth backup wrote, with its .json beside it, or s3://bucket/key',
         isFile: true,
+        inBucket: 'object',
       },
     ],
     options: {
@@ -112,6 +125,7 @@ export const COMMANDS: readonly Command[] = [
         about: 'where the copy goes: on another disk than the keyring',
         required: true,
         isFile: true,
+        inBucket: 'object',
       },
       ...passphrase,
       'same-disk': {

@@ -2,12 +2,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { makeFolder } from '../adapters/folder.ts'
+import type { Bucket } from '../adapters/s3.ts'
 import { writeWhole } from '../adapters/whole-file.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
+import { readPlace } from '../command-line/place.ts'
 import { BadSetting, type Config } from '../config.ts'
 import { readKeyring, writeKeyring } from '../secrets/keyring.ts'
 import { isCopy, openCopy, proofOf, sealCopy } from '../secrets/keyring-copy.ts'
-import { readBucket } from '../settings/backups.ts'
 import { counted } from '../words.ts'
 import { askService } from './ask.ts'
 
@@ -75,7 +76,7 @@ export async function importKeysCommand(given: Invocation): Promise<Outcome> {
 
 /** Whether a file would be lost together with the keyring or with the store. A bucket would not. */
 function isOnSameDisk({ keys, dataFolder, database }: Config, place: string): boolean {
-  if (place.startsWith('s3:')) return false
+  if ('bucket' in readPlace(place, 'object')) return false
   const files = [dataFolder, ...('file' in keys ? [keys.file] : []), ...('file' in database ? [database.file] : [])]
   const disks = new Set(files.filter((file) => existsSync(file)).map((file) => statSync(file).dev))
   return disks.has(statSync(nearest(resolve(place))).dev)
@@ -95,10 +96,8 @@ function readPassphrase(given: Invocation, { keysPassphrase }: Config): string {
 }
 
 async function writeCopy(config: Config, place: string, text: string): Promise<void> {
-  if (place.startsWith('s3:')) {
-    const { bucket, key } = await bucketOf(config, place)
-    return bucket.put(key, text, NEVER)
-  }
+  const at = readPlace(place, 'object')
+  if ('bucket' in at) return (await bucketOf(config, at.bucket)).put(at.key, text, NEVER)
   const file = resolve(place)
   if (existsSync(file) && !isCopy(readFileSync(file, 'utf8')))
     throw new Error(`${file} is there already, and is no copy of a keyring: name another file`)
@@ -107,19 +106,16 @@ async function writeCopy(config: Config, place: string, text: string): Promise<v
 }
 
 async function readCopy(config: Config, place: string): Promise<string> {
-  if (!place.startsWith('s3:')) return readFileSync(resolve(place), 'utf8')
-  const { bucket, key } = await bucketOf(config, place)
-  const text = await bucket.get(key, NEVER)
+  const at = readPlace(place, 'object')
+  if ('file' in at) return readFileSync(resolve(at.file), 'utf8')
+  const text = await (await bucketOf(config, at.bucket)).get(at.key, NEVER)
   if (text === undefined) throw new Error(`${place} is not there`)
   return text.toString()
 }
 
-async function bucketOf({ s3 }: Config, place: string) {
-  const at = readBucket(place)
-  if (at === undefined || at.key === '' || at.key.endsWith('/'))
-    throw new BadUsage(`${place} is no object of a bucket: write s3://bucket/keyring.json`)
+async function bucketOf({ s3 }: Config, name: string): Promise<Bucket> {
   if (s3 === undefined)
     throw new BadSetting('BERTH_S3_ACCESS_KEY_ID and BERTH_S3_SECRET_ACCESS_KEY must be set for a bucket')
   const { openBucket } = await import('../adapters/s3.ts')
-  return { bucket: await openBucket(s3, at.bucket), key: at.key }
+  return openBucket(s3, name)
 }

@@ -15,7 +15,7 @@ const about = 'backups'
 export async function checkBackups(config: Config): Promise<Finding[]> {
   if (config.backups.schedule !== undefined) await openSchedule(config.backups.schedule)
   const state = await withStore(config, async (db) =>
-    (await hasTable(db, 'backup')) ? backupState(db) : undefined,
+    (await hasTable(db, 'backup')) ? backupState(db, config) : undefined,
   ).catch(() => undefined)
   return state === undefined ? [] : adviseOnBackups(state, Date.now())
 }

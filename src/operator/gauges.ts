@@ -71,7 +71,7 @@ async function readStore(deps: Deps): Promise<void> {
       due(db.read, 'mail', now),
       countUnlinked(db.read),
       storeBytes({ db: db.read, deps }),
-      backupState(db.read),
+      backupState(db.read, deps.config),
       copyState(db.read),
     ]),
   )

@@ -25,8 +25,8 @@ export async function makeReport(ctx: ReportCtx, slices?: Slices): Promise<Repor
 }
 
 /** Backups and copies of the keyring, as `berth doctor` judges them. */
-async function findSafekeeping({ db, now }: ReportCtx, tally: Tally): Promise<void> {
-  const state = await backupState(db)
+async function findSafekeeping({ db, now, deps }: ReportCtx, tally: Tally): Promise<void> {
+  const state = await backupState(db, deps.config)
   for (const { is, found, advice = 'see the page Backups' } of adviseOnBackups(state, now)) {
     if (is !== 'well') tally.add('backups', { id: null, what: found, where: null, since: state.lastGood, advice })
   }

@@ -17,7 +17,7 @@ type Walked = { table: keyof Schema; by: string; first: string | number }
 /** The condition that a row of the table lies within the slice. */
 type Within = RawBuilder<boolean>
 
-export type ReportCtx = Pick<OperatorCtx, 'db' | 'now'>
+export type ReportCtx = Pick<OperatorCtx, 'db' | 'now' | 'deps'>
 
 /** What is told of one table: the kinds, and how a slice of it is looked through for them. */
 export type Part = Walked & { kinds: Kind[]; find(ctx: ReportCtx, tally: Tally, within: Within): Promise<void> }

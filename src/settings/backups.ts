@@ -29,13 +29,14 @@ const PLACE: Kind<BackupPlace> = {
     if (!text.startsWith('s3:')) return { folder: resolve(text) }
     const place = readBucket(text)
     if (place === undefined)
-      throw new BadSetting(
-        `${name} must be a folder, or s3://bucket/prefix of letters, digits, ".", "_", "-" and "/", not "${text}"`,
-      )
-    const { bucket, key } = place
-    return { bucket, prefix: key === '' || key.endsWith('/') ? key : `${key}/` }
+      throw new BadSetting(`${name} must be a folder, or in a bucket, not "${text}": ${BUCKET_FORM}`)
+    return folderOfBucket(place)
   },
 }
+
+/** How a place in a bucket is written, for sentences. */
+export const BUCKET_FORM =
+  'write s3://bucket/key, with 3 to 63 lower-case letters, digits, "." and "-" for the bucket, and letters, digits, ".", "_", "-" and "/" for the key'
 
 /** Reads `s3://bucket/key`; undefined where it is none. The key may be empty. */
 export function readBucket(text: string): { bucket: string; key: string } | undefined {
@@ -43,6 +44,11 @@ export function readBucket(text: string): { bucket: string; key: string } | unde
   if (match === null || text.length > 600) return undefined
   const [, bucket = '', key = ''] = match
   return key.split('/').some((part) => part === '.' || part === '..') ? undefined : { bucket, key }
+}
+
+/** The place of backups that a key of a bucket names as a folder. */
+export function folderOfBucket({ bucket, key }: { bucket: string; key: string }): BackupPlace {
+  return { bucket, prefix: key === '' || key.endsWith('/') ? key : `${key}/` }
 }
 
 const KEEP: Kind<Keep> = {

@@ -1,14 +1,16 @@
 /** Whether `berth backup verify` finds what is wrong with a backup, and who hears of it. docs/backup.md: Verify. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { makeBackup } from '../../src/backup/backup.ts'
 import { parseManifest } from '../../src/backup/manifest.ts'
 import { BadBackup, verifyBackup } from '../../src/backup/verify.ts'
+import { readConfig } from '../../src/config.ts'
 import { berth } from '../support/clients/command.ts'
+import { BUCKET, bucketSettings, strictServer } from '../support/servers/bucket-server.ts'
 import { onBothEngines, type World } from '../support/world.ts'
 
 const silent = () => {}
@@ -202,4 +204,52 @@ onBothEngines('a backup of the console is checked once it is made, and is the ne
   const newest = await berth(['backup', 'verify', '--newest', '--json'], env)
   assert.equal(newest.code, 0, newest.err)
   assert.equal(JSON.parse(newest.out).manifest.begunAt, backups[0] && new Date(backups[0].begunAt).toISOString())
+})
+
+onBothEngines('berth backup puts a backup into a bucket, and there alone it counts as good', async (world, t) => {
+  const server = await strictServer(t)
+  const settings = bucketSettings(server.endpoint)
+  const { backups, s3 } = readConfig(settings)
+  Object.assign(world.deps.config, { backups, s3 })
+  await backedUp(world)
+  const env = {
+    ...settings,
+    BERTH_DATA: world.folder,
+    DATABASE_URL: world.engine === 'sqlite' ? '' : databaseOf(world),
+    BERTH_PUBLIC_URL: await world.listen(),
+  }
+  const lastGood = async () => {
+    const { text } = await world.operator('GET', '/metrics')
+    return Number(/^berth_backup_last_good_timestamp_seconds (\S+)$/m.exec(text)?.[1])
+  }
+  // A scheduled backup on its way is not disturbed.
+  const onItsWay = join(world.folder, 'backup-on-its-way', 'half')
+  mkdirSync(dirname(onItsWay))
+  writeFileSync(onItsWay, 'half')
+
+  const local = await berth(['backup', join(world.folder, 'made.db')], env)
+  assert.deepEqual([local.code, local.err, await lastGood()], [0, '', 0])
+  const file = `s3://${BUCKET}/by-hand/made.db`
+  const made = await berth(['backup', file, '--json'], env)
+  assert.deepEqual([made.code, made.err, JSON.parse(made.out).file], [0, '', file])
+  assert.ok((await lastGood()) > 1e9)
+  assert.deepEqual([...server.objects.keys()], ['by-hand/made.db', 'by-hand/made.db.json'])
+  assert.equal((await berth(['backup', 'verify', file], env)).code, 0)
+
+  const again = await berth(['backup', file], env)
+  assert.deepEqual(
+    [again.code, /by-hand\/made\.db is there already: name another/.test(again.err)],
+    [1, true],
+    again.err,
+  )
+  const named = JSON.parse((await berth(['backup', `s3://${BUCKET}/by-day`, '--json'], env)).out).file
+  assert.match(named, /^s3:\/\/[\w-]+\/by-day\/berth-\d{4}-.*\.db$/)
+  assert.equal(server.objects.size, 4)
+  const withKeys = await berth(['backup', `s3://${BUCKET}/x/`, '--with-keys'], env)
+  assert.deepEqual([withKeys.code, /use berth keys export/.test(withKeys.err)], [64, true])
+  const { BERTH_S3_SECRET_ACCESS_KEY: _, ...noKey } = env
+  const refused = await berth(['backup', `s3://${BUCKET}/x/`], noKey)
+  assert.deepEqual([refused.code, server.objects.size], [78, 4], refused.err)
+  const left = readdirSync(world.folder).filter((name) => /^backup-check|^s3:/.test(name))
+  assert.deepEqual([left, readFileSync(onItsWay, 'utf8')], [[], 'half'])
 })

@@ -11,6 +11,7 @@ import { pathOf } from '../../src/command/ask.ts'
 import { COMMANDS } from '../../src/command/commands.ts'
 import { BadUsage } from '../../src/command-line/command.ts'
 import { commandLineText } from '../../src/command-line/document.ts'
+import { parseWords } from '../../src/command-line/parse.ts'
 import { berth, berthProcess } from '../support/clients/command.ts'
 import { credentialsOf, newHome, processOnBothEngines, start } from '../support/process.ts'
 import { lacking, starts } from '../support/programs.ts'
@@ -412,4 +413,53 @@ processOnBothEngines('a .env file goes in and comes out with every value as it w
   assert.deepEqual([stranger.code, stranger.out], [1, ''])
   const nowhere = await berth(['env', 'import', 'none', '-', ...target], env, 'A=1\n')
   assert.match(nowhere.err, /^berth: .*not/i)
+})
+
+/** A line of a command with `place` as one of its places, and the least of what else it needs. */
+function lineWith(command: (typeof COMMANDS)[number], named: string, place: string): string[] {
+  const { words, takes = [], options = {} } = command
+  const typed = takes.filter(({ name, optional }) => name === named || !optional)
+  const given = Object.entries(options).filter(([name, { required }]) => name === named || required)
+  return [
+    ...words.split(' '),
+    ...typed.map(({ name, oneOf }) => (name === named ? place : (oneOf?.[0] ?? 'x'))),
+    ...given.flatMap(([name, { oneOf, offers }]) => [
+      `--${name}`,
+      name === named ? place : (oneOf?.[0] ?? offers?.[0] ?? 'x'),
+    ]),
+  ]
+}
+
+const PLACES = COMMANDS.flatMap((command) =>
+  [
+    ...(command.takes ?? []).map((one) => ({ ...one, called: one.name })),
+    ...Object.entries(command.options ?? {}).map(([called, one]) => ({ ...one, called })),
+  ]
+    .filter(({ isFile }) => isFile)
+    .map(({ called, inBucket }) => ({ command, called, inBucket })),
+)
+
+test('no command takes an address for the path of a file, and each place in a bucket is read alike', () => {
+  assert.ok(PLACES.length > 10)
+  for (const { command, called, inBucket } of PLACES) {
+    const parse = (place: string) => {
+      const words = lineWith(command, called, place)
+      return parseWords(command, words.slice(command.words.split(' ').length))
+    }
+    for (const wrong of ['s3:', 's3:/bucket/x', 's3://bk/x', 'S3://bucket/x', 'gs://bucket/x', 'https://example.com/x'])
+      assert.throws(() => parse(wrong), BadUsage, `${command.words}: ${called} ${wrong}`)
+    assert.equal(parse('folder/x').value(called), 'folder/x')
+    const object = () => parse('s3://bucket/x.db')
+    if (inBucket === undefined) assert.throws(object, /takes a file of this machine/)
+    else assert.equal(object().value(called), 's3://bucket/x.db')
+    if (inBucket === 'object') assert.throws(() => parse('s3://bucket/x/'), /no object of the bucket/)
+    if (inBucket !== undefined) assert.throws(() => parse('s3://bk/x'), /3 to 63 lower-case letters/)
+  }
+})
+
+test('a command whose help says s3:// takes it', () => {
+  for (const { words, takes = [], options = {} } of COMMANDS)
+    for (const one of [...takes, ...Object.values(options)])
+      if (`${one.about} ${'value' in one ? one.value : ''}`.includes('s3://'))
+        assert.ok(one.inBucket !== undefined && one.isFile, words)
 })

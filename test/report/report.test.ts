@@ -26,7 +26,7 @@ async function reportOf({ operator }: World): Promise<Map<Kind, Section>> {
 
 /** The report of slices of one row tells the same; and of which kinds it says so where it ends after the first slice of each table. */
 async function partialOf({ deps }: World, report: Map<Kind, Section>): Promise<Kind[]> {
-  const ctx = { db: deps.db.read, now: deps.clock.now() }
+  const ctx = { deps, db: deps.db.read, now: deps.clock.now() }
   const { sections } = await makeReport(ctx, { rows: 1, most: 1000 })
   // The order within a kind is by the moment alone.
   const counted = (some: Iterable<Section>) =>
