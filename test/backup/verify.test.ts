@@ -247,7 +247,7 @@ onBothEngines('berth backup puts a backup into a bucket, and there alone it coun
   assert.equal(server.objects.size, 4)
   const withKeys = await berth(['backup', `s3://${BUCKET}/x/`, '--with-keys'], env)
   assert.deepEqual([withKeys.code, /use berth keys export/.test(withKeys.err)], [64, true])
-  const { BERTH_S3_SECRET_ACCESS_KEY: _, ...noKey } = env
+  const { BERTH_S3_SECRET_ACCESS_KEY: _, ...noKey }: Record<string, string> = env
   const refused = await berth(['backup', `s3://${BUCKET}/x/`], noKey)
   assert.deepEqual([refused.code, server.objects.size], [78, 4], refused.err)
   const left = readdirSync(world.folder).filter((name) => /^backup-check|^s3:/.test(name))
