@@ -61,6 +61,41 @@ function folderPlace(folder: string): Place {
 }
 
 function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: string): Place {
+  return {
+    name,
+    ...bucketKeeps(bucket, name, prefix, dataFolder),
+    async names(stop) {
+      const keys = await bucket.list(prefix, stop)
+      return wholeOnes(keys.map((key) => key.slice(prefix.length)).filter((key) => !key.includes('/')))
+    },
+    async look(backup, work, stop) {
+      makeFolder(dataFolder)
+      const folder = mkdtempSync(join(dataFolder, CHECK))
+      try {
+        const file = join(folder, backup)
+        const text = await bucket.get(manifestFile(`${prefix}${backup}`), stop)
+        if (text === undefined) throw new Error(`${name}/${manifestFile(backup)} is not there`)
+        writeWhole(manifestFile(file), text.toString())
+        const { bytes } = parseManifest(manifestFile(`${name}/${backup}`), text.toString())
+        await writeWholePieces(file, bucket.read(`${prefix}${backup}`, bytes, stop))
+        return await work(file)
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+    async remove(backup, stop) {
+      for (const key of [manifestFile(`${prefix}${backup}`), `${prefix}${backup}`]) await bucket.remove(key, stop)
+    },
+  }
+}
+
+/** How a backup comes into a bucket: it is made in a folder of this machine, and uploaded. */
+function bucketKeeps(
+  bucket: Bucket,
+  name: string,
+  prefix: string,
+  dataFolder: string,
+): Pick<Place, 'keep' | 'keepByHand'> {
   const upload = async (file: string, stop: AbortSignal) => {
     const key = `${prefix}${basename(file)}`
     await bucket.upload(key, file, stop)
@@ -68,7 +103,6 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
     await bucket.upload(manifestFile(key), manifestFile(file), stop)
   }
   return {
-    name,
     async keep(make, stop) {
       // One instance at a time makes a scheduled backup, so what is there was cut short.
       const folder = join(dataFolder, 'backup-on-its-way')
@@ -99,28 +133,6 @@ function bucketPlace(bucket: Bucket, name: string, prefix: string, dataFolder: s
       } finally {
         rmSync(folder, { recursive: true, force: true })
       }
-    },
-    async names(stop) {
-      const keys = await bucket.list(prefix, stop)
-      return wholeOnes(keys.map((key) => key.slice(prefix.length)).filter((key) => !key.includes('/')))
-    },
-    async look(backup, work, stop) {
-      makeFolder(dataFolder)
-      const folder = mkdtempSync(join(dataFolder, CHECK))
-      try {
-        const file = join(folder, backup)
-        const text = await bucket.get(manifestFile(`${prefix}${backup}`), stop)
-        if (text === undefined) throw new Error(`${name}/${manifestFile(backup)} is not there`)
-        writeWhole(manifestFile(file), text.toString())
-        const { bytes } = parseManifest(manifestFile(`${name}/${backup}`), text.toString())
-        await writeWholePieces(file, bucket.read(`${prefix}${backup}`, bytes, stop))
-        return await work(file)
-      } finally {
-        rmSync(folder, { recursive: true, force: true })
-      }
-    },
-    async remove(backup, stop) {
-      for (const key of [manifestFile(`${prefix}${backup}`), `${prefix}${backup}`]) await bucket.remove(key, stop)
     },
   }
 }
