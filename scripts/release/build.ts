@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { bundle, EXECUTABLE_ENTRY } from './bundle.ts'
 import { type Arch, makeExecutable } from './executable.ts'
 import { makeImage, type Source } from './image.ts'
+import { librariesOf } from './libraries.ts'
 import { licencesOf } from './licences.ts'
+import { operatorArchive } from './operator-files.ts'
 import { makePackage } from './package.ts'
 import { billOfMaterials, provenanceOf, sumsOf } from './papers.ts'
+import { debianParts, npmParts, runtimePart } from './parts.ts'
 
 /** What is said while it is made. */
 export type Said = (line: string) => void
@@ -19,19 +22,23 @@ export async function buildRelease(source: Source, notes: string, to: string, sa
   mkdirSync(to, { recursive: true })
   say('npm package')
   writeFileSync(path(`berth-${version}.tgz`), await makePackage(version))
+  writeFileSync(path(`berth-${version}-deploy-and-docs.tar.gz`), operatorArchive(version))
   const { code, packages } = await bundle(EXECUTABLE_ENTRY, version)
-  const runtime = `node_modules/node-linux-${process.arch}`
-  const licences = licencesOf([...packages, runtime])
-  const executables = { x64: path(`berth-${version}-linux-x64`), arm64: path(`berth-${version}-linux-arm64`) }
-  for (const [arch, file] of Object.entries(executables)) {
+  const contentsFor = (arch: Arch) => {
     say(`executable for ${arch}`)
-    makeExecutable(code, arch as Arch, file)
+    const executable = path(`berth-${version}-linux-${arch}`)
+    makeExecutable(code, arch, executable)
+    return { executable, libraries: librariesOf(executable, arch) }
   }
+  const contents = { x64: contentsFor('x64'), arm64: contentsFor('arm64') }
+  const libraries = Object.values(contents).flatMap((one) => one.libraries)
+  const parts = [...npmParts(packages), runtimePart(), ...debianParts(libraries)]
+  const licences = licencesOf(parts)
   say('image')
-  makeImage(executables, licences, source, path('oci'))
+  makeImage(contents, licences, source, path('oci'))
   say('papers')
   writeFileSync(path('LICENCES.txt'), licences)
-  writeFileSync(path('sbom.cdx.json'), billOfMaterials(version))
+  writeFileSync(path('sbom.cdx.json'), billOfMaterials(version, parts))
   writeFileSync(path('NOTES.md'), notes)
   writeFileSync(path('provenance.json'), provenanceOf(source, sumsOf(to)))
   const lines = sumsOf(to).map(({ name, sum }) => `${sum}  ${name}\n`)

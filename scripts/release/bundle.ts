@@ -36,7 +36,9 @@ export async function bundle(entry: string, version: string): Promise<Bundle> {
     (name) => !isBuiltin(name) && !known.includes(name),
   )
   if (outside.length > 0) throw new Error(`not installed, so the bundle would lack it: ${outside.join(', ')}`)
-  const inside = chunk.moduleIds.flatMap((path) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(relative(root, path)) ?? [])
+  const inside = chunk.moduleIds.flatMap(
+    (path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(relative(root, path)) ?? [],
+  )
   return { code: chunk.code, packages: [...new Set([...inside, ...BROWSER_PACKAGES])].sort() }
 }
 

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { archive, compressed, type Entry } from './archive.ts'
 import type { Arch } from './executable.ts'
-import { librariesOf } from './libraries.ts'
+import type { Library } from './libraries.ts'
 
 /** Of what it was made; `moment`: when that was committed, as ISO 8601. */
 export type Source = { version: string; commit: string; moment: string }
@@ -29,17 +29,21 @@ type Described = { mediaType: string; digest: string; size: number }
 /** Keeps bytes in the layout, and says how they are referred to. */
 type Keep = (bytes: Buffer | string, mediaType: string) => Described
 
-/** Writes the layout into the folder `to`. `executables`: their files. `licences`: the text of all licences of what is inside. Throws when this machine lacks a library. */
-export function makeImage(executables: Record<Arch, string>, licences: string, source: Source, to: string): void {
+/** Of what an image is made for each processor: the file of the executable, and the libraries that it needs. */
+export type Contents = Record<Arch, { executable: string; libraries: readonly Library[] }>
+
+/** Writes the layout into the folder `to`. `licences`: the text of all licences of what is inside. */
+export function makeImage(contents: Contents, licences: string, source: Source, to: string): void {
   const keep: Keep = (bytes, mediaType) => {
     const digest = hash('sha256', bytes)
     writeFileSync(join(to, 'blobs', 'sha256', digest), bytes)
     return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(bytes) }
   }
   mkdirSync(join(to, 'blobs', 'sha256'), { recursive: true })
-  const arches = Object.keys(executables) as Arch[]
+  const arches = Object.keys(contents) as Arch[]
   const manifests = arches.map((arch) => {
-    const files = [...librariesOf(executables[arch], arch), ...ownFiles(executables[arch], licences)]
+    const { executable, libraries } = contents[arch]
+    const files = [...libraries, ...ownFiles(executable, licences)]
     return { ...manifestOf(files, arch, source, keep), platform: PLATFORMS[arch] }
   })
   const index = keep(JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests }), INDEX)

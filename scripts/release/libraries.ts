@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import type { Entry } from './archive.ts'
 import type { Arch } from './executable.ts'
 
+/** A library as the image holds it. `path`: where this machine has it. */
+export type Library = Entry & { path: string }
+
 /** TABLE where Debian and Ubuntu put libraries for arm64 on another processor, the best first. `late`: they get no security updates. */
 const ARM64_PLACES = [
   { folder: '/usr/lib/aarch64-linux-gnu', late: false },
@@ -33,20 +36,24 @@ export function arm64Place(places = ARM64_PLACES): { folder: string; late: boole
 }
 
 /** Gives the libraries, at the paths where the loader looks. Throws when this machine lacks one, with what to install. */
-export function librariesOf(executable: string, arch: Arch): Entry[] {
+export function librariesOf(executable: string, arch: Arch): Library[] {
   return arch === process.arch ? ownLibraries(executable) : arm64Libraries()
 }
 
-function ownLibraries(executable: string): Entry[] {
+function ownLibraries(executable: string): Library[] {
   const said = execFileSync('ldd', [executable], { encoding: 'utf8' })
   const missing = /^\s*(\S+) => not found/m.exec(said)
   if (missing)
     throw new Error(`this machine has no ${missing[1]}, which the executable needs: install it (docs/releasing.md)`)
   const paths = [...said.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!)
-  return paths.map((path) => ({ name: path.slice(1), bytes: readFileSync(path), mode: 0o755 }))
+  return paths.map((path) => libraryAt(path, path.slice(1)))
 }
 
-function arm64Libraries(): Entry[] {
+function arm64Libraries(): Library[] {
   const { folder } = arm64Place()
-  return ARM64_LIBRARIES.map((name) => ({ name: `lib/${name}`, bytes: readFileSync(join(folder, name)), mode: 0o755 }))
+  return ARM64_LIBRARIES.map((name) => libraryAt(join(folder, name), `lib/${name}`))
+}
+
+function libraryAt(path: string, name: string): Library {
+  return { name, bytes: readFileSync(path), mode: 0o755, path }
 }

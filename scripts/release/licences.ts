@@ -1,19 +1,23 @@
 /** The licences of all that an artefact holds, as one text. */
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import type { Part } from './parts.ts'
 
-const root = join(import.meta.dirname, '..', '..')
+/** Longer than the short licences, which people expect beside each name, in characters. */
+const LONG = 5_000
 const LINE = `\n${'-'.repeat(80)}\n`
 
-/** Gives the licences of packages, by their folders from the root. Throws for a package without one. */
-export function licencesOf(packages: readonly string[]): string {
-  return packages.map(licenceOf).join(LINE)
-}
-
-function licenceOf(folder: string): string {
-  const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-  if (typeof license !== 'string') throw new Error(`${folder}/package.json names no licence`)
-  const files = globSync('{LICEN[SC]E,licen[sc]e,NOTICE,COPYING}*', { cwd: join(root, folder) }).sort()
-  const texts = files.map((file) => readFileSync(join(root, folder, file), 'utf8').trim())
-  return [`${name} ${version}: ${license}`, ...texts].join('\n\n')
+/** Gives the licences of parts. A long text that several parts have stands at the first of them. */
+export function licencesOf(parts: readonly Part[]): string {
+  const owners = new Map<string, string>()
+  const textFor = (title: string, text: string) => {
+    const owner = owners.get(text)
+    if (owner !== undefined && text.length > LONG) return `The text is the one of ${owner}, above.`
+    owners.set(text, title)
+    return text
+  }
+  return parts
+    .map(({ name, version, licence, purl, texts }) => {
+      const title = `${name} ${version}`
+      return [`${title}: ${licence}\n${purl}`, ...texts.map((text) => textFor(title, text))].join('\n\n')
+    })
+    .join(LINE)
 }

@@ -1,9 +1,11 @@
-/** The npm package: the bundle, its declarations, and the command `berth`. */
+/** The npm package: the bundle, its declarations, the command `berth`, and the files for people who run it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { archive, compressed, type Entry } from './archive.ts'
 import { bundle, PACKAGE_ENTRY } from './bundle.ts'
 import { licencesOf } from './licences.ts'
+import { operatorTexts } from './operator-files.ts'
+import { npmParts } from './parts.ts'
 
 export const PACKAGE_NAME = '@berth-platform/berth'
 
@@ -30,7 +32,8 @@ export async function packageFiles(version: string): Promise<Record<string, stri
     'bin/stop-with-shell.mjs': read('bin/stop-with-shell.mjs'),
     'README.md': read('scripts/release/package-readme.md'),
     LICENSE: read('LICENSE'),
-    'LICENCES-OF-OTHERS.txt': licencesOf(packages),
+    'LICENCES-OF-OTHERS.txt': licencesOf(npmParts(packages)),
+    ...operatorTexts(),
   }
 }
 

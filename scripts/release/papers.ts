@@ -1,23 +1,33 @@
 /** What is said of the artefacts: what they hold, of what they were made, and what changed. */
-import { execFileSync } from 'node:child_process'
 import { createHash, hash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Source } from './image.ts'
+import type { Part } from './parts.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** Gives the bill of materials (CycloneDX): what npm says of the lock file, without the moment, and with a serial number made of the content. */
-export function billOfMaterials(version: string): string {
-  const words = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only', '--loglevel=error']
-  const said = JSON.parse(execFileSync('npm', words, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }))
-  const { serialNumber: _, metadata, ...rest } = said
-  const { timestamp: __, tools: ___, ...described } = metadata
-  // npm names it by the folder.
-  Object.assign(described.component, { name: 'berth', version })
-  const bill = { ...rest, metadata: described }
+/** Gives the bill of materials (CycloneDX 1.5) of the parts, without the moment, and with a serial number made of the content. */
+export function billOfMaterials(version: string, parts: readonly Part[]): string {
+  const own = { 'bom-ref': `berth@${version}`, type: 'application', name: 'berth', version }
+  const bill = {
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: { component: { ...own, licenses: [{ license: { id: 'MIT' } }] } },
+    components: parts.map(componentOf),
+    dependencies: [{ ref: own['bom-ref'], dependsOn: parts.map(({ purl }) => purl) }],
+  }
   const uuid = hash('sha256', JSON.stringify(bill)).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')
   return `${JSON.stringify({ ...bill, serialNumber: `urn:uuid:${uuid}` }, null, 2)}\n`
+}
+
+function componentOf({ name, version, licence, purl, sha512, cpe }: Part): object {
+  // An expression of several words is no identifier of SPDX.
+  const licences = licence.includes(' ') ? [{ expression: licence }] : [{ license: { id: licence } }]
+  const hashes = sha512 && { hashes: [{ alg: 'SHA-512', content: sha512 }] }
+  return { 'bom-ref': purl, type: 'library', name, version, licenses: licences, ...(cpe && { cpe }), purl, ...hashes }
 }
 
 /** Gives the SHA-256 of every file below a folder, as `sha256sum --check` reads it. */

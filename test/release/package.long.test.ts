@@ -28,8 +28,20 @@ function run(...words: string[]) {
 }
 
 test('the package has one file of the program, and three that start it', () => {
-  const files = globSync('**/*.mjs', { cwd: join(folder, 'node_modules', PACKAGE_NAME) })
+  const files = globSync('{*,bin/*}.mjs', { cwd: join(folder, 'node_modules', PACKAGE_NAME) })
   assert.deepEqual(files.sort(), ['berth.mjs', 'bin/berth.mjs', 'bin/compile-cache.mjs', 'bin/stop-with-shell.mjs'])
+})
+
+test('the package has the pages that the program names, and the files to run it with', () => {
+  const installed = join(folder, 'node_modules', PACKAGE_NAME)
+  const inside = (path: string) => readFileSync(join(installed, path), 'utf8')
+  const named = inside('berth.mjs').match(/\bdocs\/[a-z-]+\.md/g) ?? []
+  assert.ok(named.length > 10)
+  for (const path of [...new Set(named), 'deploy/berth.service', 'deploy/compose.yaml'])
+    assert.equal(inside(path), readFileSync(join(root, path), 'utf8'))
+  const links = [...inside('README.md').matchAll(/`(docs\/[^`]+\.md)`/g)].map(([, path]) => path!)
+  assert.deepEqual(links, ['docs/README.md', 'docs/backup.md', 'docs/upgrading.md'])
+  for (const path of links) assert.ok(inside(path).length > 500)
 })
 
 test('the installed program does its job', async (t) => {
