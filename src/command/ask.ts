@@ -82,7 +82,9 @@ async function askOnce(config: Config, { method, path, body, as }: Asking): Prom
         ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }),
       })
     } catch (error) {
-      throw new Error(`no service answers at ${origin}; start one with npm start`, { cause: (error as Error).cause })
+      throw new Error(`no service answers at ${origin}; start it, or say at BERTH_PUBLIC_URL where it is`, {
+        cause: (error as Error).cause,
+      })
     }
     const text = await answer.text()
     const isJson = answer.headers.get('content-type')?.includes('json')

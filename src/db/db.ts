@@ -66,9 +66,9 @@ export async function migrate(db: Queries, to?: string): Promise<string[]> {
   const failed = results.find((result) => result.status === 'Error')
   if (failed) throw new Error(`migration ${failed.migrationName} failed`, { cause: error })
   const isOther = /^corrupted migrations/.test((error as Error).message)
-  throw new Error(isOther ? otherVersion(await schemaOf(db)) : 'the database cannot be used; see DATABASE_URL', {
-    cause: error,
-  })
+  // The sentence says all that the cause does.
+  if (isOther) throw new Error(otherVersion(await schemaOf(db)))
+  throw new Error('the database cannot be used; see DATABASE_URL', { cause: error })
 }
 
 /** Why this program does not open a store that has other migrations, and the way out. docs/upgrading.md: Going back. */

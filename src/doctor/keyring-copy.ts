@@ -15,7 +15,7 @@ export async function checkKeyringCopy(config: Config): Promise<Finding[]> {
   if (state === undefined) return []
   const { missing, verifiedAt, place } = state
   if (missing.length > 0) {
-    const found = `no copy at another place was verified that holds ${missing.join(', ')}: with the keyring every value is lost`
+    const found = `no copy at another place was verified that holds ${missing.join(', ')}: if the keyring is lost, so is every value`
     return [{ about, is: 'worry', found, advice: 'run berth keys export, then berth keys verify (docs/variables.md)' }]
   }
   if (verifiedAt === null) return []

@@ -86,6 +86,16 @@ onBothEngines('a new password ends every session of the user and lifts the lock'
   assert.equal(await tryPassword(world, 'another long password'), 303)
 })
 
+onBothEngines('a lock holds one person alone', async (world) => {
+  await givePassword(world, world.credentials.userId)
+  const { id } = (await world.operator('POST', '/operator/v1/users', { email: 'bob@example.com', username: 'bob' }))
+    .body
+  await givePassword(world, id)
+  for (let at = 0; at < 10; at++) await tryPassword(world, 'wrong wrong wrong')
+  assert.equal(await tryPassword(world, PASSWORD), 403)
+  assert.equal(await tryPassword(world, PASSWORD, 'bob'), 303)
+})
+
 onBothEngines('a password is the same however its characters are composed', async (world) => {
   await givePassword(world, world.credentials.userId, 'caf\u00e9 \ufb01ne and long')
   assert.equal(await tryPassword(world, 'cafe\u0301 fine and long'), 303)
