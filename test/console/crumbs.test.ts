@@ -1,4 +1,4 @@
-/** The way back: every page of the console below a tab leads to the page of its tab. docs/console.md: How it is built. */
+/** What every page of the console has: the way back from below a tab to its page, and each id once. docs/console.md: How it is built. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
@@ -9,6 +9,25 @@ import { onBothEngines } from '../support/world.ts'
 /** Pages below a tab, with the address of the tab in the first group. A file, and a page that serves others, have no tab. */
 const BELOW =
   /^(\/console\/(?:t\/:slug(?:\/projects\/:name)?|account|operator)\/(?!projects\/|new$|receive$|security\/)[\w-]+)\/(?!export$).+/
+
+onBothEngines('no page has an id twice: a label would name another control than its own', async (world) => {
+  const samples = await openSamples(world)
+  const client = await signedIn(world)
+  const paths = CONSOLE.filter(({ method, streams }) => method === 'GET' && !streams).map(({ path }) => path)
+  let ids = 0
+  for (const path of paths) {
+    const known = valuesOf(path, samples)
+    const { text } = await client.get(path.replaceAll(/:(\w+)/g, (_, name: string) => known[name] ?? assert.fail(path)))
+    const found = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
+    ids += found.length
+    assert.deepEqual(
+      found.filter((id, at) => found.indexOf(id) !== at),
+      [],
+      path,
+    )
+  }
+  assert.ok(ids > 3 * paths.length, `${ids} ids on ${paths.length} pages`)
+})
 
 onBothEngines('every page below a tab leads back to the page of the tab', async (world) => {
   const samples = await openSamples(world)

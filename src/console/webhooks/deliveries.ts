@@ -31,8 +31,8 @@ export const deliveryScreens: readonly Screen[] = [
 
 /** The form above a table of deliveries, by which one status alone is shown. `path`: of the page. */
 export function statusForm(path: string, chosen: string | undefined): Html {
-  return html`<form class="search card" action="${path}"><label class="bare" for="status">Show</label>
-<select id="status" name="status"><option value="">all deliveries</option>${Object.entries(DELIVERY_STATES).map(
+  return html`<form class="search card" action="${path}"><label class="bare" for="shown-status">Show</label>
+<select id="shown-status" name="status"><option value="">all deliveries</option>${Object.entries(DELIVERY_STATES).map(
     ([one, [, word]]) => html`<option value="${one}"${one === chosen && html` selected`}>${word}</option>`,
   )}</select><button class="quiet">Show</button></form>`
 }

@@ -216,6 +216,8 @@ onBothEngines('a backup is made and listed, one at a time', async (world) => {
   })
   assert.match(page, /berth-[\w.-]+\.db/)
   assert.doesNotMatch(page, /could not be made/)
+  // The file is there a moment before the run has ended.
+  await becomes(async () => (await world.operator('GET', '/operator/v1/backups')).body.runningSince === null)
   const { body } = await world.operator('GET', '/operator/v1/backups')
   assert.equal(body.backups.length, 1)
   assert.ok(body.backups[0].rows > 0 && body.backups[0].bytes > 0)
