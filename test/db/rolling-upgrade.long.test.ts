@@ -108,9 +108,14 @@ function unpackOlder(t: TestContext, what: string, commitOf: () => string): stri
   return folder
 }
 
-/** Of the commits whose stores are kept as fixtures, the last. */
+/** Of the commits whose stores are kept as fixtures, the last that the history has. */
 function newestKept(): string {
-  const kept = readdirSync(join(root, 'test', 'fixtures', 'stores'))
+  const known = new Set(
+    git('rev-list', '--abbrev-commit', '--abbrev=7', 'HEAD')
+      .split('\n')
+      .map((one) => one.slice(0, 7)),
+  )
+  const kept = readdirSync(join(root, 'test', 'fixtures', 'stores')).filter((commit) => known.has(commit))
   return git('rev-list', '--no-walk=sorted', '--max-count=1', ...kept)
 }
 
