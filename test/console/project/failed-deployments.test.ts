@@ -24,6 +24,9 @@ onBothEngines(
     await web.deploy()
     const failed = await web.deploy({ readyState: 'ERROR' })
     for (let at = 0; at < 6; at++) await web.deploy({ target: 'preview', gitBranch: `b${at}` })
+    // The newest of another project says nothing of this one.
+    const { id } = (await world.call('POST', '/v10/projects', { name: 'other' })).body
+    await makeDeployment(world, id, { url: 'other.host.test', target: 'production', readyState: 'READY' })
     const behind = await see()
     assert.ok(!(await web.read()).latestDeployments.some(({ id }: { id: string }) => id === failed))
     assert.match(
