@@ -17,7 +17,7 @@ export type Load = {
   /** Ends when every lane has stopped; rejects with what stopped one that met an answer nobody expects. */
   ended: Promise<void>
   stop(): void
-  /** What was answered or not, so far: `200`, `503 unavailable`, `ECONNRESET`. */
+  /** What was answered or not, so far: `2xx`, `503 unavailable`, `ECONNRESET`, or what an acknowledgement contradicts. */
   ends: Map<string, number>
   /** How many writes were acknowledged since it started. */
   acknowledgedSince(): number
@@ -34,6 +34,9 @@ type Step = {
   /** Reads what the answer alone says. */
   // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the service said
   read?: (body: any) => void
+  /** What an acknowledgement contradicts: where an acknowledged variable was lost, its place is free. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  contradiction?: (body: any) => string | undefined
 }
 
 /** How a load behaves. `goesOn`: after a lost connection it connects again, rather than end. */
@@ -68,6 +71,8 @@ export function startLoad(home: Home, addresses: string[], ledger: Ledger, optio
       const said = await line.say(step.method, step.path, token, step.body)
       note(said)
       settle(ledger, entry, step, said)
+      const contradiction = said.status === step.status ? step.contradiction?.(said.body) : undefined
+      if (contradiction !== undefined) ends.set(contradiction, 1)
       options.onWrite?.({
         port: line.port() ?? 0,
         name: entry.name,
@@ -190,8 +195,14 @@ function addEnvs(entry: Entry, state: Living): Step {
     next: { ...state, env: { ...state.env, ...Object.fromEntries(fresh.map(({ key, value }) => [key, value])) } },
     read: (body) => {
       for (const { key, id } of body.created) entry.envIds.set(key, id)
-      if (body.created.length !== 2 || body.failed.length !== taken.length)
-        throw new Error(`a batch was answered with ${JSON.stringify(body)}`)
+    },
+    contradiction: (body) => {
+      const keysOf = (all: { key: string }[]) => all.map(({ key }) => key).join(' and ')
+      const created = keysOf(body.created)
+      const failed = keysOf(body.failed.map(({ error }: { error: { key: string } }) => error))
+      return created === keysOf(fresh) && failed === keysOf(taken)
+        ? undefined
+        : `of a batch, created: ${created}; failed: ${failed}; wanted: ${keysOf(fresh)}; ${keysOf(taken)}`
     },
   }
 }

@@ -21,8 +21,10 @@ const SCHEMA = {
   postgres: `select table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable as name from information_schema.columns
     where table_schema = 'public' and table_name not like 'kysely%'
     union all select indexname || ' ' || indexdef from pg_indexes where schemaname = 'public' and tablename not like 'kysely%'
-    union all select tgname::text from pg_trigger where not tgisinternal order by 1`,
+    union all select tgname::text from pg_trigger where not tgisinternal and tgname not like 'note\\_%' order by 1`,
 }
+/** What notes changes is a step of its own, after the migrations: src/db/postgres/notes.ts. */
+const NOTES = "select tgname::text from pg_trigger where tgname like 'note\\_%' order by 1"
 const NAMES = 'select name from kysely_migration order by name'
 /** From the moment at which the migration can be seen to begin, to behind its end. */
 const LONGEST_MS = { sqlite: 250, postgres: 400 }
@@ -33,21 +35,25 @@ async function killMigrations(run: Run): Promise<void> {
   const { found, engine } = run
   const home = await newHome(run, engine)
   await (await startAndCount(run, home)).kill('SIGTERM')
-  const { schema: newest, names } = await withStore(home, async (rows) => ({
-    schema: await textOf(rows, engine),
+  const { newest, notes, names } = await withStore(home, async (rows) => ({
+    newest: await textOf(rows, SCHEMA[engine]),
+    notes: await notesIn(rows, engine),
     names: (await rows(NAMES)).map(({ name }) => String(name)),
   }))
   const seen = { old: 0, new: 0 }
   await repeat(run, run.short ? 4 : 50, async (at) => {
     const many = at % names.length
     const old = await makeOld(run, names.slice(0, many))
-    const before = await withStore(old, (rows) => textOf(rows, engine))
+    const before = await withStore(old, (rows) => textOf(rows, SCHEMA[engine]))
     const running = launch(run, old)
     await untilBegun(run, old)
     await sleep(Math.random() ** 2 * LONGEST_MS[engine])
     await running.kill('SIGKILL')
     if (engine === 'postgres') await untilAlone(old)
-    const after = await withStore(old, (rows) => textOf(rows, engine))
+    const [after, notesAfter] = await withStore(old, async (rows) => [
+      await textOf(rows, SCHEMA[engine]),
+      await notesIn(rows, engine),
+    ])
     if (after === before) seen.old++
     else if (after === newest) seen.new++
     else {
@@ -56,14 +62,25 @@ async function killMigrations(run: Run): Promise<void> {
         `kill ${at + 1}: from the first ${many} migrations, the schema is neither the old nor the new one`,
       )
     }
-    await goOn(run, old, newest, at)
+    if (notesAfter !== '' && !(notesAfter === notes && after === newest)) {
+      found.halfDone++
+      found.broken.push(
+        `kill ${at + 1}: from the first ${many} migrations, the triggers of notes are made in part or too soon`,
+      )
+    }
+    await goOn(run, old, newest + notes, at)
   })
   found.notes.push(`killed before the end ${seen.old} times, after it ${seen.new} times`)
   if (!run.short && (seen.old === 0 || seen.new === 0)) found.broken.push('the kills all fell on one side of the end')
 }
 
-async function textOf(rows: Rows, engine: Run['engine']): Promise<string> {
-  return (await rows(SCHEMA[engine])).map((row) => JSON.stringify(row)).join('\n')
+async function textOf(rows: Rows, query: string): Promise<string> {
+  return (await rows(query)).map((row) => JSON.stringify(row)).join('\n')
+}
+
+/** Nothing on SQLite, which has no triggers of notes. */
+async function notesIn(rows: Rows, engine: Run['engine']): Promise<string> {
+  return engine === 'postgres' ? textOf(rows, NOTES) : ''
 }
 
 /** A store as an earlier version left it: with the first migrations only. */
@@ -127,7 +144,7 @@ async function untilAlone(home: Home): Promise<void> {
 }
 
 /** The next start goes on: mostly by the program's own opener, now and then the whole program. */
-async function goOn(run: Run, home: Home, newest: string, at: number): Promise<void> {
+async function goOn(run: Run, home: Home, wanted: string, at: number): Promise<void> {
   if (at % 10 === 0) await (await startAndCount(run, home)).kill('SIGTERM')
   else {
     const fault = (error: unknown) => {
@@ -139,6 +156,10 @@ async function goOn(run: Run, home: Home, newest: string, at: number): Promise<v
       : openPostgres(url, () => {}))
     await db.close()
   }
-  const after = await withStore(home, (rows) => textOf(rows, run.engine))
-  if (after !== newest) run.found.broken.push(`kill ${at + 1}: the next start does not bring the store to the schema`)
+  const { engine } = run
+  const after = await withStore(
+    home,
+    async (rows) => (await textOf(rows, SCHEMA[engine])) + (await notesIn(rows, engine)),
+  )
+  if (after !== wanted) run.found.broken.push(`kill ${at + 1}: the next start does not bring the store to the schema`)
 }

@@ -11,7 +11,7 @@ import { credentialsOf, type Home, newHome, start } from '../support/process.ts'
 import { root } from '../support/root.ts'
 import { openDisk } from './disk.ts'
 import type { Fault, Found, Run } from './fault.ts'
-import { untilWritten } from './kill.ts'
+import { mustBeAnswers, untilWritten } from './kill.ts'
 import { compare, type Entry, type Ledger, openLedger } from './ledger.ts'
 import { sayOnce } from './line.ts'
 import { startLoad, type Written } from './load.ts'
@@ -84,6 +84,7 @@ async function record(run: Run, script: string, writes: number): Promise<Recordi
   await untilWritten(load, writes, 120_000)
   load.stop()
   await load.ended
+  mustBeAnswers(run, load)
   await endTraced(running)
   return { home, calls: await readTrace(file, home.folder), written }
 }
