@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox'
 import type { Deps } from '../context.ts'
 import { soleHeader } from '../http/parse-request.ts'
 import { decodeText } from '../http/query.ts'
-import { validate } from '../http/validate.ts'
+import { named, validate } from '../http/validate.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import type { BrowserRequest } from './browser.ts'
 import { formTokenOf } from './cookies.ts'
@@ -17,6 +17,8 @@ export const TOKEN_FIELD = 'form'
 export const ONCE_FIELD = 'once'
 /** The field that asks for the form again, with what is sent in it: nothing is done yet. */
 export const REVIEW_FIELD = 'review'
+/** The fields that are about the form and not of it. */
+const OWN_FIELDS: readonly string[] = [TOKEN_FIELD, ONCE_FIELD, REVIEW_FIELD]
 
 /** A form as it was sent. */
 export type Sent = {
@@ -24,7 +26,7 @@ export type Sent = {
   isReview: boolean
   /** By what it is known when it is sent twice; undefined where its page did not say. */
   once: string | undefined
-  /** The declared fields, before anybody looked at what is in them. */
+  /** The declared fields as a page can show them: before the schema, and without bytes that are no text. */
   typed: Record<string, string | string[]>
   /** The declared fields. Refuses: bad_request 400. */
   fields: () => unknown
@@ -32,7 +34,7 @@ export type Sent = {
 
 /**
  * The declared fields of a form: as they were typed, and (`fields`) as the schema has them, or refused. A field whose schema is an
- * array gathers every time it is given; any other one is given once. Refuses: unsupported_media_type 415, bad_request 400.
+ * array gathers every time it is given; any other one is given once. Refuses: unsupported_media_type 415. `fields` refuses: bad_request 400.
  */
 function readFields(
   schema: TSchema | undefined,
@@ -44,24 +46,29 @@ function readFields(
   if (text !== '' && !/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
     refuse('unsupported_media_type', 'The body must be a form (application/x-www-form-urlencoded).')
   }
-  const pairs = splitPairs(text)
-  if (pairs === undefined)
-    refuse('bad_request', 'Invalid request: the form holds a bad escape, invalid UTF-8 or a NUL.')
   const properties = (schema as { properties?: Record<string, { type?: string }> } | undefined)?.properties ?? {}
   const fields: Record<string, string | string[]> = {}
-  let token: string | undefined
-  let isReview = false
-  let once: string | undefined
-  for (const [name, value] of pairs) {
-    if (name === TOKEN_FIELD) token = value
-    if (name === ONCE_FIELD) once = hash('sha256', `${url}\n${text}`, 'base64url')
-    if (name === REVIEW_FIELD) isReview = true
+  const own: Record<string, string | undefined> = {}
+  const faults: string[] = []
+  for (const { name, value, fault } of splitPairs(text)) {
+    if (fault !== undefined) faults.push(fault)
+    if (OWN_FIELDS.includes(name)) own[name] = value
     if (!Object.hasOwn(properties, name)) continue
     if (properties[name]!.type === 'array') fields[name] = [...(fields[name] ?? []), value]
-    else if (name in fields) refuse('bad_request', `Invalid request: \`${name}\` is given more than once.`)
+    else if (name in fields)
+      faults.push(`\`${name}\` is given more than once. Check what is shown and send the form again`)
     else fields[name] = value
   }
-  return { token, isReview, once, typed: fields, fields: () => (schema === undefined ? {} : validate(schema, fields)) }
+  return {
+    token: own[TOKEN_FIELD],
+    isReview: own[REVIEW_FIELD] !== undefined,
+    once: own[ONCE_FIELD] === undefined ? undefined : hash('sha256', `${url}\n${text}`, 'base64url'),
+    typed: fields,
+    fields() {
+      if (faults[0] !== undefined) refuse('bad_request', `Invalid request: ${faults[0]}.`)
+      return schema === undefined ? {} : validate(schema, fields)
+    },
+  }
 }
 
 /**
@@ -88,20 +95,43 @@ function mustBeOurs(
     refuse('form_not_ours')
 }
 
-/** The pairs of `a=1&b=2`, repeated ones too, also of names that are given twice; undefined as for `decodeText`. */
-function splitPairs(text: string): [name: string, value: string][] | undefined {
-  const pairs: [string, string][] = []
-  for (const pair of text.split('&').filter((one) => one !== '')) {
-    const cut = pair.indexOf('=')
-    const name = decodeText(cut < 0 ? pair : pair.slice(0, cut))
-    const value = decodeText(cut < 0 ? '' : pair.slice(cut + 1))
-    if (name === undefined || value === undefined) return undefined
-    pairs.push([name, value])
-  }
-  return pairs
+/** A field as it was sent. `value`: as a page can show it; `fault`: why it is no text, and what to do, where it is none. */
+type SentField = { name: string; value: string; fault?: string }
+
+/** The fields of `a=1&b=2` in their order, also those that are given twice. */
+function splitPairs(text: string): SentField[] {
+  return text
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const [name = '', ...rest] = pair.split('=')
+      return readPair(name, rest.join('='))
+    })
 }
 
-/** The form as it was sent, by whomever. Refuses: unsupported_media_type 415, bad_request 400. */
+function readPair(sentName: string, sentValue: string): SentField {
+  const name = decodeText(sentName)
+  // A name is never mended: it could become that of another field.
+  if (name === undefined) return { name: '', value: '', fault: 'the name of a field is not valid text' }
+  const value = decodeText(sentValue)
+  if (value !== undefined) return { name, value }
+  const shown = showableText(sentValue)
+  return {
+    name,
+    value: shown,
+    fault: `${named(name)} holds bytes that are no text. Check what is shown and send the form again`,
+  }
+}
+
+/** What a page shows of a value that is no text: without NUL, and with U+FFFD in the place of bytes that are not UTF-8. A bad escape stays as it is. */
+function showableText(sent: string): string {
+  const bytes = sent
+    .replaceAll('+', ' ')
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString('utf8').replaceAll('\0', '')
+}
+
+/** The form as it was sent, by whomever. Refuses: unsupported_media_type 415. Its `fields` refuses: bad_request 400. */
 export function readSent(screen: Screen, { raw, body, originalUrl }: BrowserRequest): Sent {
   return readFields(screen.form, soleHeader(raw.rawHeaders, 'content-type'), body as Buffer | undefined, originalUrl)
 }

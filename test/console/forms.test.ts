@@ -98,6 +98,55 @@ onBothEngines(
   MAIL,
 )
 
+/** TABLE what no browser encodes so, and what a page shows of it. */
+const NO_TEXT: readonly (readonly [sent: (name: string) => string, shown: string, says: string])[] = [
+  [(name) => `${name}=a%00b%F0%9F%98%80`, 'ab😀', 'holds bytes that are no text'],
+  [(name) => `${name}=a%ff%F0%9F%98%80`, 'a\ufffd😀', 'holds bytes that are no text'],
+  [(name) => `${name}=a%zz%F0%9F%98%80`, 'a%zz😀', 'holds bytes that are no text'],
+  [(name) => `${name}=one+%F0%9F%98%80&${name}=two`, 'one 😀', 'is given more than once'],
+]
+
+onBothEngines('bytes that are no text in a field come back on the page of the form, and do nothing', async (world) => {
+  const { at, client, goodOf } = await open(world)
+  const before = await digest(world)
+  for (const path of WITH_FIELDS) {
+    const { properties } = CONSOLE_FORMS.get(path)!.form as { properties: Record<string, { type?: string }> }
+    const [name] = FORMS[path]!.typed!
+    const others = Object.entries(goodOf(path) ?? {}).flatMap(([one, values]) =>
+      [values].flat().map((value) => [one, value]),
+    )
+    const encoded = new URLSearchParams(others.filter(([one]) => one !== name) as [string, string][])
+    for (const [sent, shown, says] of NO_TEXT) {
+      const isList = properties[name!]!.type === 'array'
+      if (isList && says.includes('more than once')) continue
+      const { status, text } = await client.postEncoded(at(path), `${sent(name!)}&${encoded}`)
+      const about = `${path} ${sent(name!)}: ${status} ${text.slice(-1500)}`
+      // Its page is not there without a mail server or https.
+      if (status === 404 && NOT_SHOWN.has(path)) continue
+      assert.equal(status, 400, about)
+      assert.match(text, /<body class="console">[\s\S]*role="alert"/, about)
+      assert.ok(text.includes(`\`${name}\` ${says}`) && text.includes('send the form again'), about)
+      if (NOT_SHOWN.has(path)) continue
+      assert.ok(text.includes(shown), about)
+      assert.ok(!text.includes('\0'), about)
+    }
+  }
+  assert.equal(await digest(world), before)
+})
+
+onBothEngines(
+  'a name of a field that is no text is refused, and never taken for the one that it looks like',
+  async (world) => {
+    const { client } = await open(world)
+    const before = await digest(world)
+    const { status, text } = await client.postEncoded('/console/t/admin/new', 'na%00me=mended&name=%F0%9F%98%80')
+    assert.equal(status, 400)
+    assert.match(text, /role="alert"[\s\S]*the name of a field is not valid text/)
+    assert.match(text, /name="name" value="😀"/)
+    assert.equal(await digest(world), before)
+  },
+)
+
 onBothEngines('a form without its fields, with too many of one, and one that says a field twice', async (world) => {
   const { at, client, goodOf } = await open(world)
   for (const path of WITH_FIELDS) {

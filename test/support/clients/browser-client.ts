@@ -10,6 +10,8 @@ export type Client = {
   get(url: string, headers?: Record<string, string>): Promise<Seen>
   /** Posts to `url` with the token of the page seen last, unless the fields say another. */
   post(url: string, fields?: Fields, headers?: Record<string, string>): Promise<Seen>
+  /** Posts the token of the page seen last, and behind it `encoded` as it is: fields that no browser would encode so. */
+  postEncoded(url: string, encoded: string): Promise<Seen>
   /** The token of the forms of the page seen last. */
   token(): string
 }
@@ -50,6 +52,7 @@ export function openClient(world: World): Client {
       }
       return ask('POST', url, body.toString(), headers)
     },
+    postEncoded: (url, encoded) => ask('POST', url, `${new URLSearchParams({ form: token })}&${encoded}`),
   }
 }
 
