@@ -119,6 +119,8 @@ async function answerScreen(asked: Asked, guest: Guest): Promise<View> {
 /** A page of the console, or one of its forms: each route that it asks lets the person in again, within its own transaction. */
 async function answerConsole({ deps, bridge, screen, request, now }: Asked, guest: Guest): Promise<View> {
   const input = screen.method === 'GET' ? readInput(screen, request, {}) : readTyped(deps, screen, request, guest)
+  // Only what `action` makes shows a fault beside what was typed.
+  if (input.fault !== undefined && !screen.keeps) throw input.fault
   const { once } = input
   const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: request.raw.socket, once }
   const ctx = readingFor(deps, guest, now)
