@@ -4,7 +4,7 @@ import type { Row } from '../db/schema.ts'
 import { lineOf } from '../mail/text.ts'
 import { type ConsentQuery, consentPath } from '../oauth/authorization-request.ts'
 import { nameOf, type OwnAccount } from '../pages/acting.ts'
-import { type Html, html } from '../pages/html.ts'
+import { type Html, html, isolated } from '../pages/html.ts'
 import { type PersonCtx, tokenField, type View } from '../pages/screen.ts'
 import { scopesOf } from '../permissions/scopes.ts'
 import { OFFERED, type ShownProjects } from './projects.ts'
@@ -43,7 +43,7 @@ export async function accountStep(
 ${
   others.length > 0 &&
   html`<p class="soft small">These accounts are not possible, because only an OWNER of a team can install integrations on it:
-${others.map(({ name, slug, role }) => `${name ?? slug} (you are ${role})`).join(', ')}.</p>`
+${others.map(({ name, slug, role }) => `${isolated(name ?? slug)} (you are ${role})`).join(', ')}.</p>`
 }
 ${cancelForm(ctx, consentPath(integration, query))}`,
   }

@@ -1,7 +1,6 @@
 /** The pages on which a person answers invitations to teams. */
 import type { Static } from 'typebox'
-import { lineOf } from '../mail/text.ts'
-import { type Html, html } from '../pages/html.ts'
+import { type Html, html, isolated } from '../pages/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, tokenField, type View } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
@@ -73,5 +72,5 @@ async function answerInvitation(
 }
 
 function nameOf({ name, slug }: Received): string {
-  return name === null || name === slug ? slug : `${lineOf(name)} (${slug})`
+  return name === null || name === slug ? slug : `${isolated(name)} (${slug})`
 }

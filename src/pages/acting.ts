@@ -6,6 +6,7 @@ import type { Row } from '../db/schema.ts'
 import type { Role } from '../permissions/roles.ts'
 import { permissionsOf } from '../permissions/scopes.ts'
 import { refuse } from '../refusal.ts'
+import { isolated } from './html.ts'
 import type { PersonCtx } from './screen.ts'
 
 /** An account with the person's role in it; of the personal one a person is OWNER. */
@@ -78,7 +79,7 @@ export function actFor(ctx: PersonCtx, account: OwnAccount): Ctx {
 
 /** How people call an account: by its name, and by its slug, of which there is one. */
 export function nameOf({ kind, name, slug }: Pick<OwnAccount, 'kind' | 'name' | 'slug'>): string {
-  const called = name === null || name === slug ? slug : `${name} (${slug})`
+  const called = name === null || name === slug ? slug : `${isolated(name)} (${slug})`
   return kind === 'user' ? `${called}, your personal account` : called
 }
 

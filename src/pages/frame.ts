@@ -5,7 +5,7 @@ import type { Refusal } from '../refusal.ts'
 import { type Asset, CONTROLS, DROP, LIVE, SCRIPT, SEARCH, STYLE } from './assets/assets.ts'
 import { STYLESHEET } from './assets/stylesheet.ts'
 import { TOKEN_FIELD } from './form.ts'
-import { escapeText, type Html, html } from './html.ts'
+import { escapeText, type Html, html, withoutTurning } from './html.ts'
 
 export type Page = {
   title: string
@@ -71,7 +71,7 @@ ${page.body.markup}
 /** Of a page with another stylesheet than the console's: Turbo loads it. */
 export const LOADED_ANEW = '<meta name="turbo-visit-control" content="reload">'
 
-/** The document of every page. `title`: text; `head`: markup for the end of its head; `body`: markup, with its element. */
+/** The document of every page. `title`: text, which no element isolates; `head`: markup for the end of its head; `body`: markup, with its element. */
 export function documentOf(title: string, head: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -79,7 +79,7 @@ export function documentOf(title: string, head: string, body: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escapeText(title)} – Berth</title>
+<title>${escapeText(withoutTurning(title))} – Berth</title>
 ${head}
 </head>
 ${body}

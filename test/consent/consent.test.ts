@@ -22,7 +22,7 @@ const HOSTILE = [
 ]
 
 const TAGS =
-  /^(html|head|meta|title|style|body|header|a|form|input|span|button|main|div|h[123]|p|strong|small|ul|li|fieldset|legend|label|details|summary|section)$/
+  /^(html|head|meta|title|style|body|header|a|form|input|span|button|main|div|h[123]|p|strong|small|bdi|ul|li|fieldset|legend|label|details|summary|section)$/
 const ATTRIBUTES =
   /^(lang|charset|name|content|class|href|method|action|type|value|id|tabindex|checked|disabled|hidden|role|for|maxlength|minlength|autocomplete|autocapitalize|spellcheck|required|aria-[a-z]+)$/
 
