@@ -35,6 +35,17 @@ const PAGES: Record<string, number> = {
   [`${TEAM}/members`]: MOST_FIRST_BYTE_MS,
   [`${TEAM}/activity`]: MOST_FIRST_BYTE_MS,
   [`${TEAM}/settings`]: MOST_FIRST_BYTE_MS,
+  '/console/account/security': MOST_FIRST_BYTE_MS,
+  '/console/account/tokens': MOST_FIRST_BYTE_MS,
+  '/console/operator': MOST_FIRST_BYTE_MS,
+  '/console/operator/people': MOST_FIRST_BYTE_MS,
+  '/console/operator/teams': MOST_FIRST_BYTE_MS,
+  '/console/operator/tokens': MOST_FIRST_BYTE_MS,
+  '/console/operator/keys': MOST_FIRST_BYTE_MS,
+  '/console/operator/deliveries': MOST_FIRST_BYTE_MS,
+  '/console/operator/audit': MOST_FIRST_BYTE_MS,
+  '/console/operator/backups': MOST_FIRST_BYTE_MS,
+  '/console/operator/health': MOST_FIRST_BYTE_MS,
 }
 
 for (const engine of ENGINES) {

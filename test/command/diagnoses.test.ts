@@ -11,6 +11,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -104,6 +105,19 @@ test('damaged pages of the store are reported by the doctor, and by a start that
   const { code, err } = await ended(t, home)
   assert.equal(code, 1)
   assert.match(err, /^berth: .*berth\.db is damaged.*restore a backup \(docs\/backup\.md\)/)
+})
+
+test('the pages of a store that is too large to be read are not read, and that is said', async (t) => {
+  const home = await newHome(t, 'sqlite')
+  assert.equal(await (await start(t, home)).kill('SIGTERM'), 0)
+  // A hole takes no place on the disk. SQLite knows from the head of the file how many pages are its own.
+  const size = (bytes: number) => truncateSync(join(home.folder, 'berth.db'), bytes)
+  const found = async () => (await doctor(home.env))('database')!
+  size(1024 ** 3)
+  assert.deepEqual([(await found()).is, /too large/.test((await found()).found)], ['well', false])
+  size(1024 ** 3 + 4096)
+  assert.equal((await found()).is, 'well')
+  assert.match((await found()).found, /too large to be read here: berth backup verify reads every page of a copy$/)
 })
 
 /** A file system of `kib` KiB, or undefined where none can be mounted. */

@@ -11,14 +11,25 @@ import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
+/** The page that makes the checks. It takes as long as they do: some seconds, where a server does not answer. */
+export const CHECKS_PATH = operatorPath('health', 'checks')
+
 export const healthScreens: readonly Screen[] = [
   consoleScreen({
     method: 'GET',
     path: operatorPath('health'),
     name: 'showHealth',
-    asks: ['operatorGetHealth'],
+    asks: [],
     fresh: true,
     run: showHealth,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: CHECKS_PATH,
+    name: 'showChecks',
+    asks: ['operatorGetHealth'],
+    fresh: true,
+    run: showChecks,
   }),
   consoleScreen({
     method: 'GET',
@@ -35,18 +46,32 @@ const LOOKS = { well: ['good', 'Well'], worry: ['warn', 'Look at it'], wrong: ['
 
 type Finding = Static<typeof Health>['findings'][number]
 
-/** Where the page of health says its state. The overview takes that in, once it is there. */
-export const HEALTH_FRAME = 'health-state'
+/** Where the page of the checks says the state of the whole. The overview takes that in, once it is there. */
+export const STATE_FRAME = 'health-state'
+/** All that the checks found. The page of health takes that in. */
+const CHECKS_FRAME = 'health-checks'
 
 async function showHealth(ctx: ConsoleCtx): Promise<Page> {
+  return operatorPage(ctx, 'health', {
+    title: 'Health',
+    body: html`${heading('Health')}
+<p class="soft">What Berth needs: settings, keys, the store, DNS, mail, the clock, the disk. <code>berth doctor</code> checks the same. The checks may take some seconds.</p>
+<turbo-frame id="${CHECKS_FRAME}" src="${CHECKS_PATH}"><p><a class="button" href="${CHECKS_PATH}">Make the checks</a></p></turbo-frame>`,
+  })
+}
+
+async function showChecks(ctx: ConsoleCtx): Promise<Page> {
   const { findings } = await ctx.ask<Static<typeof Health>>('operatorGetHealth')
   const of = (look: Finding['is']) => findings.filter(({ is }) => is === look)
   const [open, well] = [[...of('wrong'), ...of('worry')], of('well')]
   return operatorPage(ctx, 'health', {
-    title: 'Health',
-    body: html`${heading('Health', html`<turbo-frame id="${HEALTH_FRAME}">${stateOf(findings)}</turbo-frame>`)}
+    title: 'Checks of health',
+    body: html`${heading('Checks of health')}
+<turbo-frame id="${CHECKS_FRAME}">
+<p><turbo-frame id="${STATE_FRAME}">${stateOf(findings)}</turbo-frame></p>
 ${open.length > 0 && findingSheet('What needs something', open)}
-${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} in order</summary>${findingSheet('In order', well)}</details>`}`,
+${well.length > 0 && html`<details><summary>${countOf(well.length, 'check')} in order</summary>${findingSheet('In order', well)}</details>`}
+</turbo-frame>`,
   })
 }
 

@@ -10,7 +10,7 @@ import { heading } from '../controls.ts'
 import { type Bar, drawBars, drawColumns } from '../drawing.ts'
 import { ago } from '../time.ts'
 import { bytes, operatorPage, operatorPath } from './frame.ts'
-import { HEALTH_FRAME } from './health.ts'
+import { CHECKS_PATH, STATE_FRAME } from './health.ts'
 
 export const overviewScreens: readonly Screen[] = [
   consoleScreen({
@@ -41,7 +41,7 @@ async function showOverview(ctx: ConsoleCtx) {
 <dt>Store</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
 <dt>Node.js</dt><dd>${node}</dd>
 <dt>Started</dt><dd>${ago(startedAt, ctx.now)}</dd>
-<dt>Health</dt><dd><a href="${operatorPath('health')}">See the checks</a> <turbo-frame id="${HEALTH_FRAME}" src="${operatorPath('health')}" loading="lazy"></turbo-frame></dd>
+<dt>Health</dt><dd><a href="${operatorPath('health')}">See the checks</a> <turbo-frame id="${STATE_FRAME}" src="${CHECKS_PATH}" loading="lazy"></turbo-frame></dd>
 <dt>People</dt><dd><a href="${operatorPath('people')}">${among(users)}</a></dd>
 <dt>Teams</dt><dd><a href="${operatorPath('teams')}">${among(teams)}</a></dd>
 <dt>Projects</dt><dd>${projects >= MOST ? `${projects} or more` : projects}</dd>

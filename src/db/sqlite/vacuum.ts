@@ -27,6 +27,10 @@ const INSPECT = `${OPEN}
   })
   database.close()
 `
+const QUICK_CHECK = `${OPEN}
+  parentPort.postMessage(database.prepare('PRAGMA quick_check(1)').get().quick_check)
+  database.close()
+`
 
 /** Copies with `VACUUM INTO`: one snapshot, compact, and writers go on meanwhile (docs/spec/reliability.md 2c). `target` must not be there. */
 export async function vacuumInto(file: string, target: string): Promise<void> {
@@ -36,6 +40,12 @@ export async function vacuumInto(file: string, target: string): Promise<void> {
 /** Reads every page of a file that nobody writes. Throws what SQLite says where it cannot even be opened. */
 export async function inspectFile(file: string): Promise<Inspection> {
   return (await runThread(INSPECT, { file })) as Inspection
+}
+
+/** The first thing that is wrong with the pages of a file that a service may write meanwhile; undefined where nothing is. Throws what SQLite says. */
+export async function damageOf(file: string): Promise<string | undefined> {
+  const verdict = (await runThread(QUICK_CHECK, { file })) as string
+  return verdict === 'ok' ? undefined : verdict.split('\n').at(-1)
 }
 
 /** Gives what the thread posted. */

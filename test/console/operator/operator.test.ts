@@ -26,7 +26,7 @@ onBothEngines(
       const shown = await operator.get(path)
       assert.equal(shown.status, 200, `${path}: ${shown.text}`)
       assert.match(shown.text, /aria-current="page"/, path)
-      assert.equal((await person.get(path)).status, path.endsWith('/invite') || path.endsWith('/new') ? 200 : 401, path)
+      assert.equal((await person.get(path)).status, /\/(invite|new|health)$/.test(path) ? 200 : 401, path)
       assert.match((await openClient(world).get(path)).location, /^\/sign-in\?return=/)
     }
     world.deps.clock.set(world.deps.clock.now() + 3_600_000)
@@ -228,12 +228,12 @@ const resolver = await startDnsServer()
 after(() => resolver.close())
 
 onBothEngines(
-  'the heading of the page of health says how many things there are to look at, where nothing is wrong',
+  'the page of the checks says how many things there are to look at, where nothing is wrong',
   async (world) => {
     // A test's store is a copy that others may read.
     const store = join(world.folder, 'berth.db')
     if (existsSync(store)) chmodSync(store, 0o600)
-    const page = (await (await signedIn(world)).get(`${ROOT}/health`)).text
+    const page = (await (await signedIn(world)).get(`${ROOT}/health/checks`)).text
     const { findings } = (await world.operator('GET', '/operator/v1/health')).body
     const worries = findings.filter(({ is }: { is: string }) => is === 'worry').length
     assert.ok(worries > 1, 'no backup was ever made')
@@ -253,18 +253,26 @@ onBothEngines(
 )
 
 onBothEngines(
-  'the overview waits for no check of health: a frame asks for them, and without script there is a link',
+  'the overview and the page of health wait for no check: a frame asks for them, and without script there is a link',
   async (world) => {
-    const overview = (await (await signedIn(world)).get(ROOT)).text
-    const frame = `<turbo-frame id="health-state" src="${ROOT}/health" loading="lazy"></turbo-frame>`
-    assert.ok(overview.includes(`<a href="${ROOT}/health">See the checks</a> ${frame}`))
-    assert.deepEqual(operatorScreens.find(({ path }) => path === ROOT)!.asks, ['operatorGetStatistics'])
+    const client = await signedIn(world)
+    const checks = `${ROOT}/health/checks`
+    const overview = (await client.get(ROOT)).text
+    const state = `<turbo-frame id="health-state" src="${checks}" loading="lazy"></turbo-frame>`
+    assert.ok(overview.includes(`<a href="${ROOT}/health">See the checks</a> ${state}`))
+    const health = (await client.get(`${ROOT}/health`)).text
+    const link = `<a class="button" href="${checks}">Make the checks</a>`
+    assert.ok(health.includes(`<turbo-frame id="health-checks" src="${checks}"><p>${link}</p></turbo-frame>`))
+    const made = (await client.get(checks)).text
+    for (const id of ['health-checks', 'health-state']) assert.ok(made.includes(`<turbo-frame id="${id}">`), id)
+    const asks = (path: string) => operatorScreens.find((screen) => screen.path === path)!.asks
+    assert.deepEqual([asks(ROOT), asks(`${ROOT}/health`)], [['operatorGetStatistics'], []])
   },
 )
 
-onBothEngines('the page of health says what the doctor says', async (world) => {
+onBothEngines('the page of the checks says what the doctor says', async (world) => {
   const client = await signedIn(world)
-  const page = (await client.get(`${ROOT}/health`)).text
+  const page = (await client.get(`${ROOT}/health/checks`)).text
   const { well, findings } = (await world.operator('GET', '/operator/v1/health')).body
   assert.equal(well, false, 'the resolver of this test answers nobody')
   for (const { about } of findings) assert.ok(page.includes(about), about)

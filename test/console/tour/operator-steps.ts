@@ -12,6 +12,8 @@ export const operatorSteps: Steps = {
     if (tour.script) await tour.page.locator('dd turbo-frame .state').waitFor()
     await tour.follow('See the checks')
     await tour.page.getByRole('heading', { name: 'Health' }).waitFor()
+    if (!tour.script) await tour.follow('Make the checks')
+    await tour.page.getByText('checks in order').waitFor()
     await tour.go(`${OPERATOR}/backups`)
     await tour.press('Make a backup')
     await becomes(async () => {
