@@ -8,6 +8,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Refusal } from '../refusal.ts'
 import type { RefusalExtra } from '../schema/refusal.ts'
 import { accountIn } from './frame.ts'
+import { wordsOfFault } from './names/faults.ts'
 
 /** Why a form was refused, the field that it is about, what was typed, and what the route tells beside the sentence. */
 export type Refused = {
@@ -107,7 +108,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
 /** Refusals that no form can mend. The first two lead to the pages on which people prove who they are. */
 const ALONE: ReadonlySet<RefusalKey> = new Set(['invalid_token', 'sign_in_again', 'internal_server_error'])
 
-/** What a refusal says of a form: "Invalid request: `name` should be …" is of the field `name`. `names`: as of an action. */
+/** What a refusal says of a form, in words for people: "Invalid request: `name` should be …" is of the field `name`. `names`: as of an action. */
 export function refusedOf(
   { message, key, extra }: Refusal,
   form: unknown,
@@ -117,7 +118,7 @@ export function refusedOf(
   const about = named ?? FIELD_OF[key]
   const field = about && (names[about] ?? about.split('.')[0])
   const called = named === undefined || field === undefined ? message : message.replace(`\`${named}\``, `\`${field}\``)
-  return { key, message: called, field, typed: (form ?? {}) as Record<string, unknown>, extra }
+  return { key, message: wordsOfFault(called), field, typed: (form ?? {}) as Record<string, unknown>, extra }
 }
 
 /** The refusal above a form; undefined when there is none. */
@@ -151,12 +152,13 @@ export function labelled(
   return html`<label for="${name}">${label}</label>
 ${input(html`${about !== '' && html` aria-describedby="${about}"`}${wrong && html` aria-invalid="true"`}`)}
 ${hint && html`<p class="hint soft small" id="${name}-hint">${hint}</p>`}
-${wrong && faultBeside(name, refused)}`
+${wrong && faultBeside(name, label, refused)}`
 }
 
-/** What is wrong with a field, beside it. */
-export function faultBeside(name: string, { message }: Refused): Html {
-  return html`<p class="field-fault" id="${name}-fault">${message.replace(/^Invalid request: /, '')}</p>`
+/** What is wrong with a field, beside it, which says what the field is called there (`label`). */
+export function faultBeside(name: string, label: string, { message }: Refused): Html {
+  const said = message.replace(/^Invalid request: /, '').replace(`\`${name}\``, `“${label}”`)
+  return html`<p class="field-fault" id="${name}-fault">${said}</p>`
 }
 
 export type FieldOptions = {

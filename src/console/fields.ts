@@ -61,7 +61,7 @@ ${hint && html`<p class="soft small" id="${name}-hint">${hint}</p>`}
 ${groups.map(([heading, choices]) =>
   heading === '' ? boxes(choices) : html`<fieldset><legend>${heading}</legend>${boxes(choices)}</fieldset>`,
 )}
-${wrong && faultBeside(name, refused)}
+${wrong && faultBeside(name, legend, refused)}
 </fieldset>`
 }
 
@@ -79,7 +79,7 @@ ${choices.map(
   ([one, words, hint]) =>
     html`<label class="choice"><input type="radio" name="${name}" value="${one}" required${one === chosen && html` checked`}> <span>${words}<br><span class="soft small">${hint}</span></span></label>`,
 )}
-${wrong && faultBeside(name, refused)}
+${wrong && faultBeside(name, legend, refused)}
 </fieldset>`
 }
 

@@ -36,7 +36,7 @@ export function scopeLevels(
   }
   return html`<fieldset id="scopes"><legend>${legend}</legend>
 ${hint && html`<p class="soft small">${hint}</p>`}
-${refused?.field === 'scopes' && faultBeside('scopes', refused)}
+${refused?.field === 'scopes' && faultBeside('scopes', legend, refused)}
 ${SCOPES.map((scope) => {
   const field = levelField(scope)
   const options = Object.entries(LEVELS).map(

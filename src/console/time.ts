@@ -11,7 +11,7 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ]
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
-/** `3 hours ago`, `in 2 days`, `just now`. */
+/** `3 hours ago`, `in 2 days`, `just now`: when something began or happened. It never stands behind "since". */
 export function ago(moment: number, now: number): Html {
   return timeOf(moment, wordsOf(moment, now))
 }

@@ -122,7 +122,7 @@ test('one is checked at a time, and a stop does not wait for a bucket that is si
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
     assert.equal((await listOf(world)).check.running.name, 'berth-1.db')
     const page = await (await signedIn(world)).get(PAGE)
-    assert.match(page.text, /berth-1\.db is being checked since/)
+    assert.match(page.text, /berth-1\.db is being checked\. The check was begun <time/)
     assert.match(page.text, /<code>30 3 \* \* \*<\/code>/)
     assert.doesNotMatch(page.text, /backups\/verify/)
   } finally {

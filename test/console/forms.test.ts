@@ -37,6 +37,9 @@ const NOT_SHOWN = new Set([
 ])
 /** Without a mail server there is no form for another email. */
 const MAIL = { BERTH_SMTP_URL: 'smtp://127.0.0.1:1', BERTH_MAIL_FROM: 'berth@example.com' }
+/** What a schema says is for programs. */
+const OF_A_SCHEMA =
+  /should NOT |missing required property|should be [<>]=|should be (string|integer|number|array|object)\b/
 const READS = ROUTES.filter(({ method }) => method === 'GET').map(({ operationId }) => operationId)
 const EMOJI = TYPED.find((text) => text.startsWith('😀'))!
 const HERE = { 'sec-fetch-site': 'same-origin' }
@@ -76,6 +79,7 @@ onBothEngines('whatever is typed into a form comes back as text beside what is w
       )
       assert.doesNotMatch(answer.text, /<script>alert/, about)
       if (answer.status < 400) continue
+      assert.doesNotMatch(answer.text, OF_A_SCHEMA, about)
       assert.match(answer.text, /<body class="console">[\s\S]*role="alert"/, `${about}: the page of the form`)
       if (text === EMOJI && !NOT_SHOWN.has(path))
         assert.ok(answer.text.includes(text), `${about}: what was typed is kept`)
@@ -154,6 +158,7 @@ onBothEngines('a form without its fields, with too many of one, and one that say
     const properties = form.properties as Record<string, { type?: string }>
     const lacking = await client.post(at(path))
     assert.ok(lacking.status < 500, `${path}: ${lacking.status}`)
+    assert.doesNotMatch(lacking.text, OF_A_SCHEMA, path)
     for (const [name, { type }] of Object.entries(properties)) {
       const many = type === 'array' ? Array.from({ length: 2000 }, (_, one) => `x${one}`) : ['one', 'two']
       const answer = await client.post(at(path), { ...goodOf(path), [name]: many })
@@ -161,6 +166,7 @@ onBothEngines('a form without its fields, with too many of one, and one that say
       if (type === 'array' && path.endsWith('/drains/new/test')) continue
       assert.ok([400, 403, 404, 409, 413, 422].includes(answer.status), `${path} ${name}: ${answer.status}`)
       assert.match(answer.text, /role="alert"/, `${path} ${name}`)
+      assert.doesNotMatch(answer.text, OF_A_SCHEMA, `${path} ${name}`)
     }
   }
 })

@@ -21,6 +21,13 @@ function kindsBeside(): string[] {
   ])
 }
 
+test('no page says of a moment that has passed "since … ago"', () => {
+  const sources = globSync('src/{console,pages,consent}/**/*.ts', { cwd: root })
+  for (const file of sources)
+    assert.doesNotMatch(readFileSync(`${root}/${file}`, 'utf8'), /\bsince (<[^>]*>|html`)?\$\{ago\(|'Since'/, file)
+  assert.ok(sources.length > 60, `${sources.length} files`)
+})
+
 test('every kind of line has a sentence, and every sentence is of a kind that there is', () => {
   const beside = kindsBeside()
   assert.ok(beside.includes('placed by operator') && beside.includes('endIdentity'), beside.join())

@@ -55,7 +55,7 @@ async function showBackups(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
     title: 'Backups',
     body: html`${heading('Backups', runningSince === null && button(ctx, LIST, 'Make a backup', { look: '' }))}
 ${faultOf(refused)}
-${runningSince !== null && html`<p class="notice" role="status">A backup is being made since ${ago(runningSince, ctx.now)}. <a href="${LIST}">Look again</a></p>`}
+${runningSince !== null && html`<p class="notice" role="status">A backup was begun ${ago(runningSince, ctx.now)} and is not done yet. <a href="${LIST}">Look again</a></p>`}
 ${failed && html`<p class="notice bad">The backup that was begun ${ago(failed.at, ctx.now)} could not be made: ${failed.message}</p>`}
 ${schedule(told.scheduled, ctx.now)}
 ${checks(ctx, told)}
@@ -91,7 +91,7 @@ function checks(ctx: ConsoleCtx, { known, check: { running, failed } }: Known): 
     running === null && button(ctx, `${LIST}/verify`, words, { label, fields })
   const newest = known.find(({ isHere }) => isHere)
   return html`<div class="top"><h2>Made and checked</h2>${newest && verify({}, 'Verify the newest', 'Verify the newest')}</div>
-${running && html`<p class="notice" role="status">${running.name} is being checked since ${ago(running.since, ctx.now)}. <a href="${LIST}">Look again</a></p>`}
+${running && html`<p class="notice" role="status">${running.name} is being checked. The check was begun ${ago(running.since, ctx.now)}. <a href="${LIST}">Look again</a></p>`}
 ${failed && html`<p class="notice bad">The check that was begun ${ago(failed.at, ctx.now)} could not look at its backup: ${failed.message}</p>`}
 <p>Backups of every instance and of <code>berth backup</code>, wherever they lie, and what the last check of each found.</p>
 ${sheet(

@@ -123,7 +123,7 @@ function showSection({ kind, title, count, partial, items }: Section, now: numbe
 ${items.length < count && html`<p class="soft small">The ${items.length} for the longest.</p>`}
 ${sheet(
   title,
-  ['What', 'Where', 'Since', 'To do'],
+  ['What', 'Where', 'Began', 'To do'],
   items.map(
     (
       item,

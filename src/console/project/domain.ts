@@ -5,6 +5,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { showTyped } from '../advice.ts'
 import { dangerCard } from '../controls.ts'
 import { check, copyable } from '../fields.ts'
 import { accountIn, projectPath, showPage } from '../frame.ts'
@@ -128,7 +129,7 @@ function steps(ctx: ConsoleCtx, domain: ProjectDomain, path: string, mayVerify: 
 <ol class="steps"><li><h3>Prove that it is yours: make this record</h3>
 ${verification.map(({ type, domain: at, value }) => html`${recordFacts({ type, values: [value] }, at)}${shortNameHint(at, apexName)}`)}</li>
 <li><h3>Point the domain here${leading.length > 0 && `: make ${leading.length > 1 ? 'one of these records' : 'this record'}`}</h3>
-${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>The operator of this service has not said where its edge is. Ask them which address the domain should lead to.</p>`}</li>
+${leading.length > 0 ? html`${leading.map((record) => recordFacts(record, name))}${shortNameHint(name, apexName)}` : html`<p>${noEdge(ctx)}${!ctx.visitor.isOperator && ' Ask them which address the domain should lead to.'}</p>`}</li>
 <li><h3>Verify</h3>
 <p>The first record is looked up at once. A new record may take some minutes to be seen. <a href="${path}/answers">See what each name server says</a></p>
 ${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx)}<button>Verify now</button></form>`}</li></ol></section>`
@@ -136,6 +137,14 @@ ${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx
 
 /** A record to be made. `when`: what is said behind its type. Of several values one is enough. */
 type DnsRecord = { type: string; when?: string; values: readonly string[] }
+
+/** Why no record leads to the edge. Whoever runs the service reads what to do. */
+function noEdge({ visitor }: ConsoleCtx): Html {
+  if (!visitor.isOperator) return html`The operator of this service has not said where its edge is.`
+  return showTyped(
+    'This service does not know where its edge is. Set BERTH_EDGE_CNAME, BERTH_EDGE_IPV4 or both, and start it again.',
+  )
+}
 
 /** The records that lead a name to the edge, of which one is enough. */
 function recordsOf(cname: string | undefined, addresses: readonly string[]): DnsRecord[] {
@@ -184,7 +193,7 @@ ${
   records.length > 0
     ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
 ${records.map((record) => html`<div class="card">${recordFacts(record, params.domain!)}</div>`)}`
-    : html`<p class="soft">The operator of this service has not said where its edge is, so any address counts.</p>`
+    : html`<p class="soft">${noEdge(ctx)} Until then any address counts.</p>`
 }`,
     },
   )

@@ -80,7 +80,7 @@ async function whatNeedsAttention(ctx: ConsoleCtx, account: OwnAccount, project:
     ...(project.paused ? [await paused(ctx, account, project)] : []),
     ...(isInTransfer(project)
       ? [
-          html`It is being transferred to another account since ${ago(project.transferStartedAt!, ctx.now)}. Until it is there, most changes are refused.`,
+          html`It is being transferred to another account. The transfer was begun ${ago(project.transferStartedAt!, ctx.now)}. Until it is there, most changes are refused.`,
         ]
       : []),
     ...failedOf(newest).map((one) => failedSentence(account, project.name, one)),
@@ -105,7 +105,7 @@ async function whatNeedsAttention(ctx: ConsoleCtx, account: OwnAccount, project:
 async function paused(ctx: ConsoleCtx, account: OwnAccount, { pausedAt, pausedBy }: Project): Promise<Html> {
   const names = pausedBy === undefined ? undefined : await namesOf(ctx, account, [pausedBy])
   const by = pausedBy !== undefined && html` by ${names?.get(pausedBy) ?? pausedBy}`
-  return html`It is paused${by}${pausedAt !== undefined && html` since ${ago(pausedAt, ctx.now)}`}: visitors of production get a page that says so.`
+  return html`It was paused${by}${pausedAt !== undefined && html` ${ago(pausedAt, ctx.now)}`}: visitors of production get a page that says so.`
 }
 
 function attention(sentences: readonly Html[]): Html | undefined {

@@ -123,7 +123,7 @@ function table(ctx: ConsoleCtx, account: OwnAccount, members: readonly Member[],
   const confirmed = members[0]!.confirmed
   return sheet(
     confirmed ? 'Members' : 'Invited',
-    ['Person', 'Email', 'Role', confirmed ? 'Since' : 'Invited', isOwner && 'Actions'],
+    ['Person', 'Email', 'Role', confirmed ? 'Joined' : 'Invited', isOwner && 'Actions'],
     members.map((one) => row(ctx, account, one, isOwner)),
   )
 }

@@ -122,16 +122,26 @@ function shortNames(text: string, apex: string): string[] {
   })
 }
 
-onBothEngines('where no edge is set, one record is asked for, and nobody is told to make both', async (world) => {
-  const client = await signedIn(world)
-  await world.call('POST', '/v10/projects', { name: 'web' })
-  const name = `www.${freshApex()}`
-  await world.call('POST', '/v10/projects/web/domains', { name })
-  const { text } = await client.get(`${PATH}/${name}`)
-  assert.match(text, /Make this record where/)
-  assert.doesNotMatch(text, /[Bb]oth records|recommended|CNAME/)
-  assert.match(text, /has not said where its edge is/)
-})
+onBothEngines(
+  'where no edge is set, one record is asked for, nobody is told to make both, and an operator is told which setting is missing',
+  async (world) => {
+    const guest = await world.user('guest')
+    const name = `www.${freshApex()}`
+    await guest.call('POST', '/v10/projects', { name: 'web' })
+    await guest.call('POST', '/v10/projects/web/domains', { name })
+    const client = await signedIn(world, guest.id, 'guest')
+    const path = `/console/t/guest/projects/web/domains/${name}`
+    const { text } = await client.get(path)
+    assert.match(text, /Make this record where/)
+    assert.doesNotMatch(text, /[Bb]oth records|recommended|CNAME/)
+    assert.match(text, /has not said where its edge is\. Ask them/)
+    await world.operator('PATCH', `/operator/v1/users/${guest.id}`, { operator: true })
+    assert.match(
+      (await client.get(path)).text.replaceAll('<wbr>', ''),
+      /Set <code class="name">BERTH_EDGE_CNAME<\/code>/,
+    )
+  },
+)
 
 onBothEngines(
   'a name that another project has is refused beside its field, and name servers that do not answer are told',
