@@ -115,7 +115,7 @@ function bar(ctx: PersonCtx, place: Place | undefined, accounts: readonly OwnAcc
   return html`<header><div class="bar">
 ${trail(place, accounts)}
 <form class="search" action="/console/search" role="search" aria-label="Search"><input type="search" name="q" aria-label="Search" placeholder="Search" aria-keyshortcuts="/ Control+K" data-search autocomplete="off" spellcheck="false">${account && html`<input type="hidden" name="in" value="${account.slug}">`}</form>
-<details class="menu right"><summary><span class="person" aria-hidden="true">${[...called][0]}</span>${called}</summary><div>
+<details class="menu right"><summary><span class="person" aria-hidden="true">${[...called][0]}</span><span class="called">${called}</span></summary><div>
 <a href="/console/account">Your account</a>
 ${isOperator && html`<a href="/console/operator">Operator</a>`}
 <a href="/docs">API reference</a>

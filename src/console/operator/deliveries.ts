@@ -56,7 +56,7 @@ async function showDeliveries(
     title: 'Deliveries',
     body: html`${heading('Deliveries')}
 ${faultOf(refused)}
-<nav aria-label="Status"><p>${FILTERS.map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
+<nav aria-label="Status"><p class="ways near">${FILTERS.map(([value, words]) => html`<a class="button small quiet" href="${value === '' ? LIST : `${LIST}?status=${value}`}"${value === (status ?? '') && html` aria-current="page"`}>${words}</a> `)}</p></nav>
 ${sheet(
   'Deliveries',
   ['Event', 'State', 'Account', 'To', 'Made', 'Attempts', 'Actions'],

@@ -134,7 +134,7 @@ function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean
   const self = one.uid === ctx.visitor.userId
   const remove = one.confirmed ? 'Remove' : 'Take back'
   return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">no user yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">you</span>`}</td>
-<td>${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${ago(one.createdAt, ctx.now)}</td>
+<td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${ago(one.createdAt, ctx.now)}</td>
 ${isOwner && html`<td class="act">${!self && button(ctx, `${path}/remove`, remove, { label: `${remove}: ${called}` })}</td>`}</tr>`
 }
 

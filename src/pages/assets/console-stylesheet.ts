@@ -2,8 +2,7 @@
 export const CONSOLE_STYLESHEET = `
 .console > header { max-width: none; padding: .75rem 1rem; border-bottom: 1px solid var(--line); background: var(--paper); margin: 0 }
 .console { --radius: 8px; --wide: 73rem }
-.console > header .bar { display: flex; flex: 1; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; max-width: var(--wide); margin: 0 auto }
-.console > header .bar .search { flex: 1 1 12rem; max-width: 24rem; margin-left: auto }
+.console > header .bar { display: grid; flex: 1; grid-template-columns: minmax(0, 1fr) minmax(12rem, 24rem) minmax(0, 1fr); gap: .5rem 1rem; align-items: center; max-width: var(--wide); margin: 0 auto }
 .console > header .bar .search input { padding: .35rem .7rem; min-height: 2.25rem }
 .console nav ul { list-style: none; display: flex; gap: .25rem; margin: 0; padding: 0; overflow-x: auto; scrollbar-width: thin }
 .console nav.tabs { border-bottom: 1px solid var(--line); background: var(--paper); padding: 0 .25rem }
@@ -14,9 +13,9 @@ export const CONSOLE_STYLESHEET = `
 @keyframes edges { 0% { --before: 0px; --after: 3rem } 10%, 90% { --before: 3rem; --after: 3rem } 100% { --before: 3rem; --after: 0px } }
 @supports (animation-timeline: scroll()) { .console nav.tabs ul { scroll-padding-inline: 3.5rem; animation: edges linear both; animation-timeline: scroll(self inline);
   mask-image: linear-gradient(to right, transparent, #000 var(--before), #000 calc(100% - var(--after)), transparent) } }
-.console nav.tabs a { display: block; padding: .7rem .75rem; color: var(--soft); text-decoration: none; white-space: nowrap; border-bottom: 2px solid transparent }
+.console nav.tabs a { display: block; font-weight: 500; padding: .7rem .75rem; color: var(--soft); text-decoration: none; white-space: nowrap; border-bottom: 2px solid transparent }
 .console nav.tabs a:hover { color: var(--ink) }
-.console nav.tabs a[aria-current] { color: var(--ink); border-color: var(--main); font-weight: 600 }
+.console nav.tabs a[aria-current] { color: var(--ink); border-color: var(--main) }
 .console main { max-width: calc(var(--wide) + 3rem); margin: 0 auto; padding: 1.5rem 1rem 4rem; background: transparent; border: 0; border-radius: 0 }
 .console .top { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; justify-content: space-between; margin-bottom: 1.25rem }
 .console .top h1 { margin: 0 }
@@ -37,8 +36,7 @@ export const CONSOLE_STYLESHEET = `
 .console tr:last-child > td { border-bottom: 0 }
 .console td { overflow-wrap: break-word }
 .console td code, .console td a, .console td.long { overflow-wrap: anywhere }
-.console td code { display: inline-block; min-width: 11rem }
-.console td code.name { display: inline; min-width: 0 }
+.console td:has(> code:not(.name)) { min-width: 12.8rem }
 .console .advice { margin: .25rem 0 0 }
 .console dd turbo-frame { margin-left: .5rem }
 .console td time { white-space: nowrap }
@@ -100,7 +98,7 @@ export const CONSOLE_STYLESHEET = `
 .console .field-fault { color: var(--bad); font-size: .9rem; margin: .25rem 0 0 }
 .console details > summary { cursor: pointer; padding: .25rem 0 }
 .console details.menu { position: relative }
-.console > header .bar > .right { margin-left: auto }
+.console > header .bar > .right { justify-self: end; max-width: 100% }
 .console .trail { display: flex; flex-wrap: wrap; align-items: center; min-width: 0 }
 .console .trail > a { font-weight: 600; color: var(--ink); text-decoration: none; overflow-wrap: anywhere }
 .console .trail > a:hover { text-decoration: underline }
@@ -119,6 +117,8 @@ export const CONSOLE_STYLESHEET = `
 .console details.menu a[aria-current] { font-weight: 600 }
 .console .ways { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; margin: 0 }
 .console .top h2 { margin: 0 }
+.console .ways.near { gap: .5rem; margin: 0 0 1rem }
+.console .button.quiet[aria-current] { border-color: var(--main); background: var(--note) }
 .console details.filters > summary { font-weight: 600 }
 .console details.filters[open] > summary { margin-bottom: .5rem }
 @media (min-width: 40rem) { @supports selector(details::details-content) {
@@ -158,7 +158,10 @@ export const CONSOLE_STYLESHEET = `
   .console dl.facts { grid-template-columns: 1fr; gap: 0 }
   .console dl.facts dd { margin: 0 0 .5rem }
   .console dl.facts dd + dd { grid-column: auto }
-  .console > header .bar .search { order: 1; flex: 1 0 100%; max-width: none; margin: 0 }
+  .console > header .bar { grid-template-columns: minmax(0, 1fr) auto }
+  .console > header .bar .search { order: 1; grid-column: 1 / -1 }
+  .console > header .tag { display: none }
+  .console > header .called { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; white-space: nowrap }
   .console .sheet { position: relative; overflow: hidden }
   .console .sheet thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden }
   .console .sheet tr { display: block; padding: .75rem 1rem; border-bottom: 1px solid var(--line) }
@@ -169,7 +172,7 @@ export const CONSOLE_STYLESHEET = `
   .console .sheet tr > :first-child::before, .console .sheet td.act::before { content: none }
   .console .sheet td:empty { display: none }
   .console .sheet td.act { padding-top: .5rem }
-  .console .sheet td code { min-width: 0 }
+  .console .sheet td:has(> code) { min-width: 0 }
   .console .sheet form.row { flex-wrap: wrap; max-width: 100% }
 }
 
