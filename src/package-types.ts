@@ -26,7 +26,8 @@ export type Berth = {
   /**
    * Takes no new request, lets those in flight end, and closes the store. `graceMs`: how long open connections stay for requests that are
    * on their way on them; 0 where it is not said. Then a request that has not arrived whole is cut off, and after 2 s more every other
-   * one too. A second call waits for the first.
+   * one too. A second call waits for the first. Rejects with a TypeError that names an option that is wrong or that it does not have; then the
+   * service goes on.
    */
   stop(options?: { graceMs?: number }): Promise<void>
 }
@@ -34,6 +35,7 @@ export type Berth = {
 /**
  * Starts Berth within this process, with a port and a store of its own. For tests: rate limits are off, webhooks may go to this machine,
  * and no port is opened for proxies, unless the settings say otherwise. Rejects with an error that names a setting that is wrong or that
- * Berth does not know.
+ * Berth does not know, and with a TypeError that names such an option. Where another program has the port, the error says so and has the code
+ * EADDRINUSE.
  */
 export type StartBerth = (options?: BerthOptions) => Promise<Berth>

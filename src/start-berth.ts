@@ -8,16 +8,35 @@ import { BadSetting, type Config, readConfig } from './config.ts'
 import { logOptions } from './log.ts'
 import type { Berth, BerthOptions } from './package-types.ts'
 import { watchConnections } from './server/graceful-shutdown.ts'
+import { listenToClients, listenToProxies } from './server/listen.ts'
 import { boundOrigin, openService, type Service } from './service.ts'
 
 const HOST = '127.0.0.1'
 /** The most that requests in work, and answers that a client does not take, may hold up a stop after its grace. */
 const LONGEST_STOP_MS = 2000
+/** The longest time that a timer of the platform takes. */
+const LONGEST_GRACE_MS = 2 ** 31 - 1
+/** What an option may be, in words and as a check. */
+type Rules<T> = { [K in keyof Required<T>]: [words: string, holds: (value: unknown) => boolean] }
+const OPTIONS: Rules<BerthOptions> = {
+  port: ['a whole number from 0 to 65535', (value) => isWhole(value, 65_535)],
+  dataFolder: ['the path of a folder', isText],
+  logLevel: ['a level, such as `info`', isText],
+  settings: ['an object of settings by their names', (value) => typeof value === 'object' && value !== null],
+}
+const STOP_OPTIONS: Rules<{ graceMs?: number }> = {
+  graceMs: [
+    `a whole number of milliseconds from 0 to ${LONGEST_GRACE_MS}`,
+    (value) => isWhole(value, LONGEST_GRACE_MS),
+  ],
+}
+
 /** What tests want, and a service does not. */
 const FOR_TESTS = { BERTH_RATE_LIMITS: 'off', BERTH_ALLOW_PRIVATE_WEBHOOKS: '1', BERTH_EDGE_PORT: 'off' }
 
 /** Starts Berth, as StartBerth of package-types.ts says. */
 export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
+  mustBeOptions('startBerth', OPTIONS, options)
   const { dataFolder = newFolder() } = options
   const remove = () => {
     if (options.dataFolder === undefined) rmSync(dataFolder, { recursive: true, force: true, maxRetries: 3 })
@@ -30,6 +49,24 @@ export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
     remove()
     throw error
   }
+}
+
+/** Throws a TypeError that names the option: one that is misspelt would otherwise do nothing, and nobody would know. */
+function mustBeOptions<T extends object>(of: string, rules: Rules<T>, given: T): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(rules, name))
+      throw new TypeError(`${of} has no option "${name}"; it has ${Object.keys(rules).join(', ')}`)
+    const [words, holds] = rules[name as keyof T]
+    if (value !== undefined && !holds(value)) throw new TypeError(`${of}: the option "${name}" must be ${words}`)
+  }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function isWhole(value: unknown, most: number): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most
 }
 
 /** A folder for one store, which nobody else reads. */
@@ -50,14 +87,15 @@ async function listen(service: Service, { edge, port }: Config, remove: () => vo
   const { app, credentials } = service
   let stopped: Promise<void> | undefined
   const connections = watchConnections(app.server)
-  const stop = ({ graceMs = 0 } = {}) => {
-    stopped ??= close(service, graceMs, connections).finally(remove)
-    return stopped
+  const stop = async (options: { graceMs?: number } = {}) => {
+    mustBeOptions('stop', STOP_OPTIONS, options)
+    stopped ??= close(service, options.graceMs ?? 0, connections).finally(remove)
+    await stopped
   }
   try {
-    await app.listen({ host: HOST, port })
+    await listenToClients(app, { host: HOST, port })
     const proxies = await service.openEdge()
-    const edgeUrl = await proxies?.listen(HOST, edge.port!)
+    const edgeUrl = proxies && (await listenToProxies(proxies, { host: HOST, port: edge.port! }))
     const { operatorToken, token, userId, teamId } = credentials
     return { url: boundOrigin(app)!, edgeUrl, operatorToken, token, userId, teamId, stop }
   } catch (error) {

@@ -1,9 +1,10 @@
 /** Starts the service, says where it is, and stops it in order. */
 import { join, relative } from 'node:path'
 import type { Logger } from 'pino'
-import { print } from './command-line/print.ts'
-import { BadSetting, type Config } from './config.ts'
+import { oneLine, print } from './command-line/print.ts'
+import type { Config } from './config.ts'
 import { endWith, openLog } from './log.ts'
+import { listenToClients, listenToProxies, PortTaken } from './server/listen.ts'
 import { boundOrigin, openService, type Service, type StoreOptions } from './service.ts'
 
 /** The most that requests in flight may take once the process was told to stop. */
@@ -40,42 +41,24 @@ export async function start(config: Config, store: StoreOptions = {}): Promise<v
   // Before anyone can know that the service is there, it knows how to stop.
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  await listen(service, config)
-  const edge = await listenToProxies(service, config, log)
+  await listenToClients(service.app, config)
+  const edge = await listenAtEdge(service, config, log)
   greet(service, config, edge)
-  if (config.unknown.length > 0) log.warn(config.unknown.join('; '))
-}
-
-/** An address that is not this machine's is a bad setting; one that is taken is not. */
-async function listen({ app }: Service, { host, port }: Config): Promise<void> {
-  try {
-    await app.listen({ host, port })
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE')
-      throw new Error(`port ${port} on ${host} is taken by another program: set PORT to a free one, or to 0`)
-    if (!['ENOTFOUND', 'EADDRNOTAVAIL', 'EACCES', 'EAI_AGAIN'].includes(code)) throw error
-    throw new BadSetting(`HOST and PORT: cannot listen on ${host}, port ${port} (${code})`)
-  }
 }
 
 /**
  * Gives where proxies may ask, as the greeting says it. A port that somebody chose must be free; where the one that nobody
  * chose is taken (a second Berth on the machine), the API runs without.
  */
-async function listenToProxies(service: Service, { host, edge }: Config, log: Logger): Promise<string | undefined> {
+async function listenAtEdge(service: Service, { host, edge }: Config, log: Logger): Promise<string | undefined> {
   const opened = await service.openEdge()
   if (opened === undefined) return undefined
   try {
-    return `Proxies ask ${await opened.listen(host, edge.port!)} (docs/edge.md)`
+    return `Proxies ask ${await listenToProxies(opened, { host, port: edge.port! })} (docs/edge.md)`
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    if (code !== 'EADDRINUSE')
-      throw new BadSetting(`BERTH_EDGE_PORT: cannot listen on ${host}, port ${edge.port} (${code})`)
-    const portTaken = `the port for proxies, ${edge.port}, is taken by another program: set BERTH_EDGE_PORT to a free one, to 0 or to off`
-    if (edge.chosen) throw new Error(portTaken, { cause: error })
-    log.warn(portTaken)
-    return `No proxy can ask: ${portTaken}`
+    if (edge.chosen || !(error instanceof PortTaken)) throw error
+    log.warn(error.message)
+    return `No proxy can ask: ${error.message}`
   }
 }
 
@@ -97,8 +80,14 @@ function greet({ app, credentials, firstStart }: Service, config: Config, edge: 
     `  curl -X POST ${url}/v10/projects -H "Authorization: Bearer ${tokenText ?? '$TOKEN'}" -H 'Content-Type: application/json' -d '{"name":"hello"}'`,
     `Every operation: ${url}/docs`,
     '',
+    ...warningLines(config),
   ]
   print(process.stdout, `${lines.join('\n')}\n`)
+}
+
+/** Each variable that begins with BERTH_ and is no setting, at the end, where a person looks last. An orchestrator may have named it. */
+function warningLines({ unknown }: Config): string[] {
+  return unknown.length === 0 ? [] : [...unknown.map((sentence) => `warning: ${oneLine(sentence)}`), '']
 }
 
 function laterLine({ token }: Service['credentials'], config: Config, file: string, firstStart: boolean): string {

@@ -141,6 +141,47 @@ test('a port that is taken rejects, and the store is closed', async (t) => {
   const first = await startBerth()
   t.after(() => first.stop())
   const dataFolder = newFolder(t)
-  await assert.rejects(startBerth({ dataFolder, port: Number(new URL(first.url).port) }), { code: 'EADDRINUSE' })
+  const port = Number(new URL(first.url).port)
+  const sentence = (told: string) => ({ code: 'EADDRINUSE', message: told })
+  await assert.rejects(
+    startBerth({ dataFolder, port }),
+    sentence(`port ${port} on 127.0.0.1 is taken by another program: set PORT to a free one, or to 0`),
+  )
+  await assert.rejects(
+    startBerth({ dataFolder, settings: { BERTH_EDGE_PORT: String(port) } }),
+    sentence(
+      `the port for proxies, ${port}, is taken by another program: set BERTH_EDGE_PORT to a free one, to 0 or to off`,
+    ),
+  )
   await (await startBerth({ dataFolder })).stop()
+})
+
+test('an option that is wrong, or that startBerth does not have, is named by a TypeError, and nothing is left', async (t) => {
+  const folder = newTemporaryFolder(t)
+  const wrong: Record<string, unknown[]> = {
+    prot: [3000],
+    port: [-1, 65_536, 1.5, '3000', Number.NaN, null],
+    dataFolder: ['', 7, null],
+    logLevel: ['', 3],
+    settings: [null, 'BERTH_TIMERS=off'],
+  }
+  for (const [name, values] of Object.entries(wrong))
+    for (const value of values)
+      await assert.rejects(startBerth({ [name]: value } as object), (error: Error) => {
+        assert.ok(error instanceof TypeError && error.message.includes(`"${name}"`), `${name} ${value}: ${error}`)
+        return true
+      })
+  assert.deepEqual(readdirSync(folder), [])
+  await (await startBerth({ port: undefined, settings: undefined } as object)).stop()
+})
+
+test('a stop with an option that is wrong is named by a TypeError, and the service goes on', async (t) => {
+  const berth = await startBerth()
+  t.after(() => berth.stop())
+  for (const options of [{ graceMs: -1 }, { graceMs: Number.NaN }, { graceMs: 2 ** 31 }, { grace: 0 }])
+    await assert.rejects(berth.stop(options), (error: Error) => {
+      assert.ok(error instanceof TypeError && error.message.includes(`"${Object.keys(options)[0]}"`), String(error))
+      return true
+    })
+  assert.equal(await create(berth, 'web'), 200)
 })

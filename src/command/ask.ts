@@ -5,6 +5,7 @@ import { BadUsage, isNoName } from '../command-line/command.ts'
 import { oneLine } from '../command-line/print.ts'
 import { type Config, listenOrigin } from '../config.ts'
 import { openFetch } from '../doctor/own-certificate.ts'
+import { leadOf } from './import/answer.ts'
 
 export type Asking = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -38,13 +39,18 @@ const MOST_PAGES = 1000
 /** Told to wait, a command waits this often, and each time no longer than this. */
 const MOST_WAITS = 10
 const LONGEST_WAIT_S = 60
+/** An answer that takes longer than this, from the first byte to the last, is given up. */
+const TIMEOUT_MS = 60_000
 
-/** Gives what the service answered: JSON read, text as it is, undefined for nothing. Throws Refused with its own sentence. */
-export async function askService(config: Config, asking: Asking): Promise<unknown> {
-  if (asking.list === undefined) return askOnce(config, asking)
+/**
+ * Gives what the service answered: JSON read, text as it is, undefined for nothing. Throws Refused with its own sentence, and Error where
+ * there is no whole answer within `timeoutMs`, or the answer leads to another address.
+ */
+export async function askService(config: Config, asking: Asking, timeoutMs = TIMEOUT_MS): Promise<unknown> {
+  if (asking.list === undefined) return askOnce(config, asking, timeoutMs)
   const all: unknown[] = []
   for (let until = '', pages = 0; pages < MOST_PAGES; pages++) {
-    const page = (await askOnce(config, { ...asking, path: asking.path + until })) as Page
+    const page = (await askOnce(config, { ...asking, path: asking.path + until }, timeoutMs)) as Page
     all.push(...(page[asking.list] as unknown[]))
     if (page.pagination.next === null) break
     until = `&until=${page.pagination.next}`
@@ -65,7 +71,7 @@ export function pathOf(root: string, parts: readonly (string | undefined)[]): st
   return [root, ...segments].join('/')
 }
 
-async function askOnce(config: Config, { method, path, body, as }: Asking): Promise<unknown> {
+async function askOnce(config: Config, { method, path, body, as }: Asking, timeoutMs: number): Promise<unknown> {
   const origin = config.publicUrl ?? listenOrigin(config)
   const fetch = await openFetch(config)
   const isText = typeof body === 'string'
@@ -73,30 +79,43 @@ async function askOnce(config: Config, { method, path, body, as }: Asking): Prom
     ...(as !== 'anyone' && { authorization: `Bearer ${tokenOf(config, as)}` }),
     ...(body !== undefined && { 'content-type': isText ? 'text/plain' : 'application/json' }),
   }
+  const request = { method, headers, ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }) }
   for (let waits = 0; ; waits++) {
-    let answer: Response
-    try {
-      answer = await fetch(`${origin}${path}`, {
-        method,
-        headers,
-        ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }),
-      })
-    } catch (error) {
-      throw new Error(`no service answers at ${origin}; start it, or say at BERTH_PUBLIC_URL where it is`, {
-        cause: (error as Error).cause,
-      })
-    }
-    const text = await answer.text()
-    const isJson = answer.headers.get('content-type')?.includes('json')
-    if (answer.ok) return text === '' ? undefined : isJson ? JSON.parse(text) : text
-    const wait = Number(answer.headers.get('retry-after') ?? Number.NaN)
-    if (answer.status === 429 && wait <= LONGEST_WAIT_S && waits < MOST_WAITS) {
-      await new Promise((resolve) => setTimeout(resolve, wait * 1000))
+    const { status, text, isJson, waitS } = await readAnswer(fetch, origin, path, request, timeoutMs)
+    if (status < 300) return text === '' ? undefined : isJson ? JSON.parse(text) : text
+    if (status === 429 && waitS <= LONGEST_WAIT_S && waits < MOST_WAITS) {
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitS) * 1000))
       continue
     }
-    throw new Refused(answer.status, isJson ? (JSON.parse(text) as { error: object }).error : {})
+    throw new Refused(status, isJson ? (JSON.parse(text) as { error: object }).error : {})
   }
 }
+
+/** One answer, whole. `waitS`: how long it says to wait, NaN where it does not. */
+async function readAnswer(ask: typeof fetch, origin: string, path: string, request: RequestInit, timeoutMs: number) {
+  const url = `${origin}${path}`
+  const signal = AbortSignal.timeout(timeoutMs)
+  try {
+    const answer = await ask(url, { ...request, signal, redirect: 'manual' })
+    const elsewhere = leadOf(url, answer)
+    if (elsewhere !== undefined)
+      throw new Elsewhere(`${elsewhere}. Set BERTH_PUBLIC_URL to the address of the service itself`)
+    return {
+      status: answer.status,
+      text: await answer.text(),
+      isJson: answer.headers.get('content-type')?.includes('json') === true,
+      waitS: Number(answer.headers.get('retry-after') ?? Number.NaN),
+    }
+  } catch (error) {
+    if (error instanceof Elsewhere) throw error
+    if (signal.aborted)
+      throw new Error(`${origin} did not end its answer within ${timeoutMs / 1000} s; look at /readyz of the service`)
+    throw new Error(`no service answers at ${origin}; start it, or say at BERTH_PUBLIC_URL where it is`, {
+      cause: (error as Error).cause,
+    })
+  }
+}
+class Elsewhere extends Error {}
 
 /** The token of the settings with which commands ask the public API. Throws where there is none. */
 export function clientToken(config: Config): string {

@@ -69,6 +69,8 @@ export async function importKeysCommand(given: Invocation): Promise<Outcome> {
   const { file } = config.keys
   if (existsSync(file)) throw new Error(`there is a keyring at ${file} already: move it away first`)
   const keyring = await openCopy(await readCopy(config, place), readPassphrase(given, config), place)
+  // The start makes the data folder, and no other one for the keyring.
+  if (resolve(dirname(file)) === resolve(config.dataFolder)) makeFolder(config.dataFolder)
   if (!writeKeyring(file, keyring)) throw new Error(`there is a keyring at ${file} already: move it away first`)
   const ids = keyring.keys.map(({ id }) => id)
   return { data: { file, keyIds: ids }, text: `${file}: ${counted(ids.length, 'root key')} of ${place}` }

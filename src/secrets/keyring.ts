@@ -1,8 +1,7 @@
 /** The keyring: root keys with ids, in a file of their own or handed in whole. It never lies beside what it seals, in the database. */
 import type { KeyObject } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeFolder } from '../adapters/folder.ts'
 import { writeFirst, writeWhole } from '../adapters/whole-file.ts'
 import { BadSetting } from '../config.ts'
 import { randomText } from '../ids.ts'
@@ -29,7 +28,8 @@ const ID = /^[\w-]{1,64}$/
 
 /**
  * Opens the keyring that the setting names. A file that is not there is made when `mayMake`: only a store that holds
- * nothing sealed may get a new one. Throws, saying what to do, when it is missing, unreadable, or readable by others.
+ * nothing sealed may get a new one, and only in a folder that is there. Throws, saying what to do, when it is missing, unreadable, or
+ * readable by others.
  */
 export function openKeyring(setting: { file: string } | { text: string }, mayMake: () => boolean): Keyring {
   if ('text' in setting) return ringOf('BERTH_KEYS', parse(setting.text, 'in it'), undefined)
@@ -58,9 +58,9 @@ export function parseKeyring(text: string, place: string): KeyringText {
   return { keys: parse(text, place) }
 }
 
-/** Writes a keyring where there is none. False: there is one. */
+/** Writes a keyring where there is none. False: there is one. Throws BadSetting where its folder is not there. */
 export function writeKeyring(file: string, { keys }: KeyringText): boolean {
-  makeFolder(dirname(file))
+  mustHaveFolder(file)
   return writeFirst(file, textOf(keys))
 }
 
@@ -101,9 +101,18 @@ function newEntry(): Entry {
 
 /** Of two instances that start together one makes the file; the other takes that one's. */
 function makeFile(file: string): Entry[] {
-  makeFolder(dirname(file))
+  mustHaveFolder(file)
   writeFirst(file, textOf([newEntry()]))
   return readEntries(file)!
+}
+
+/** The folder may be on a disk that is not mounted now. A keyring that is made there would seal values, and be gone once the disk is back. */
+function mustHaveFolder(file: string): void {
+  const folder = dirname(file)
+  if (existsSync(folder)) return
+  throw new BadSetting(
+    `BERTH_KEYS: the folder ${folder} of the keyring is not there, and a keyring is not made without it. Mount its disk, or make the folder`,
+  )
 }
 
 /** Undefined when there is no file. Throws when others than its owner may read it. */

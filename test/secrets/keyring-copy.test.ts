@@ -1,6 +1,6 @@
 /** The encrypted copy of the keyring: it opens with its passphrase alone, is known once it was verified elsewhere, and brings every value back. docs/variables.md: An encrypted copy. */
 import assert from 'node:assert/strict'
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCopy, sealCopy } from '../../src/secrets/keyring-copy.ts'
@@ -129,6 +129,16 @@ onBothEngines(
     assert.equal((await berth(['backup', 'verify', backup], env)).code, 65)
     const taken = await berth(['keys', 'import', COPY], { ...env, BERTH_KEYS: join(world.folder, 'lost.json') })
     assert.deepEqual([taken.code, /there is a keyring at .* already/.test(taken.err)], [1, true])
+    const unmounted = join(world.folder, 'unmounted')
+    const nowhere = await berth(['keys', 'import', COPY], { ...env, BERTH_KEYS: join(unmounted, 'keys.json') })
+    assert.deepEqual(
+      [nowhere.code, nowhere.err.includes(`the folder ${unmounted} of the keyring is not there`)],
+      [78, true],
+    )
+    assert.equal(existsSync(unmounted), false)
+    const fresh = join(world.folder, 'fresh')
+    assert.equal((await berth(['keys', 'import', COPY], { ...env, BERTH_DATA: fresh })).code, 0)
+    assert.equal(readFileSync(join(fresh, 'keys.json'), 'utf8'), before)
     const brought = await berth(['keys', 'import', COPY], env)
     assert.deepEqual([brought.code, brought.err], [0, ''])
     assert.deepEqual([readFileSync(ring, 'utf8'), statSync(ring).mode & 0o777], [before, 0o600])

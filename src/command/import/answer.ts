@@ -14,7 +14,8 @@ export class Unreadable extends Error {}
 /** One request, to the end of its answer. Throws Unreadable for a redirect, for what is too large and for what is no JSON; whatever `fetch` throws where there is no answer. */
 export async function askOnce(ask: typeof fetch, url: string, request: RequestInit): Promise<Answer> {
   const answer = await ask(url, request)
-  mustNotLead(url, answer)
+  const elsewhere = leadOf(url, answer)
+  if (elsewhere !== undefined) throw new Unreadable(`${elsewhere}. Where you trust it, give the address of its API`)
   const text = await textOf(answer)
   const isJson = answer.headers.get('content-type')?.includes('json') === true
   const resets = resetOf(answer.headers)
@@ -27,14 +28,12 @@ export async function askOnce(ask: typeof fetch, url: string, request: RequestIn
   }
 }
 
-/** Throws for a redirect, at once: whoever follows it shows the token to whatever is there. */
-function mustNotLead(url: string, { status, headers }: Response): void {
+/** Says where a redirect leads, which is not followed: whoever follows it shows the token to whatever is there. Undefined for any other answer. */
+export function leadOf(url: string, { status, headers }: Pick<Response, 'status' | 'headers'>): string | undefined {
   const location = headers.get('location')
-  if (status < 300 || status > 399 || location === null) return
+  if (status < 300 || status > 399 || location === null) return undefined
   const to = URL.parse(location, url)?.href ?? location
-  throw new Unreadable(
-    `${url.replace(/\?.*/, '')} leads to ${shortened(oneLine(to.replace(/\?.*/, '')), 200)}, which is not asked: it would get the token. Where you trust it, give the address of its API`,
-  )
+  return `${url.replace(/\?.*/, '')} leads to ${shortened(oneLine(to.replace(/\?.*/, '')), 200)}, which is not asked: it would get the token`
 }
 
 async function textOf(answer: Response): Promise<string> {
