@@ -65,7 +65,7 @@ if (parentPort !== null) {
       const one: Promise<void> = ask(begun + n * EVERY_MS).finally(() => open.delete(one))
       open.add(one)
     }
-    timer = setTimeout(askDue, begun + n * EVERY_MS - performance.now())
+    timer = setTimeout(askDue, Math.max(0, begun + n * EVERY_MS - performance.now()))
   }
   askDue()
   parentPort.once('message', async () => {
