@@ -1,6 +1,7 @@
 /** The answer to an invitation: by the person who is invited, and nobody else. */
 
 import type { OperatorCtx } from '../context.ts'
+import { isolated } from '../pages/html.ts'
 import { refuse } from '../refusal.ts'
 import { addMember } from './members.ts'
 
@@ -15,6 +16,11 @@ export type Received = {
   slug: string
   name: string | null
   inviter: string | null
+}
+
+/** How the team of an invitation is called: by its name, and by its slug, of which there is one. */
+export function nameOfTeam({ name, slug }: Pick<Received, 'name' | 'slug'>): string {
+  return name === null || name === slug ? slug : `${isolated(name)} (${slug})`
 }
 
 /** The invitations of a person that wait for an answer, newest first. */

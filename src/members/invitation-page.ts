@@ -1,10 +1,17 @@
 /** The pages on which a person answers invitations to teams. */
 import type { Static } from 'typebox'
-import { type Html, html, isolated } from '../pages/html.ts'
+import { type Html, html } from '../pages/html.ts'
 import { type PersonCtx, personScreen, type Screen, type ScreenInput, tokenField, type View } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
 import { OneOf } from '../schema/fields.ts'
-import { acceptInvitation, declineInvitation, findReceived, type Received, receivedBy } from './invitation-answer.ts'
+import {
+  acceptInvitation,
+  declineInvitation,
+  findReceived,
+  nameOfTeam,
+  type Received,
+  receivedBy,
+} from './invitation-answer.ts'
 
 const MOST_SHOWN = 100
 const Answer = Type.Object({ answer: OneOf('accept', 'decline') })
@@ -30,7 +37,9 @@ export const invitationScreens: readonly Screen[] = [
 
 async function showInvitations(ctx: PersonCtx): Promise<View> {
   const received = await receivedBy(ctx, ctx.visitor.userId).limit(MOST_SHOWN).execute()
-  const rows = received.map((one) => html`<li><a href="/invitations/${one.id}">${nameOf(one)}</a>, as ${one.role}</li>`)
+  const rows = received.map(
+    (one) => html`<li><a href="/invitations/${one.id}">${nameOfTeam(one)}</a>, as ${one.role}</li>`,
+  )
   return {
     title: 'Invitations',
     body: html`<h1>Invitations</h1>
@@ -45,7 +54,7 @@ async function showInvitation(ctx: PersonCtx, { params, url }: ScreenInput): Pro
 
 function invitationForm(ctx: PersonCtx, received: Received, url: string): Html {
   const { inviter, role, expires_at } = received
-  return html`<h1>Join ${nameOf(received)}?</h1>
+  return html`<h1>Join ${nameOfTeam(received)}?</h1>
 <p>${inviter ?? 'Somebody'} invites you, <strong>${ctx.visitor.username}</strong>, to this team as <strong>${role}</strong>. The invitation ends on
 ${new Date(expires_at).toISOString().slice(0, 10)}.</p>
 <p>Until you accept, you are in no way part of the team. Once you are, its owners see your name and email.</p>
@@ -62,15 +71,11 @@ async function answerInvitation(
 ): Promise<View> {
   const answer = form.answer === 'accept' ? acceptInvitation : declineInvitation
   const received = await answer(ctx, ctx.visitor.userId, params.invitationId ?? '')
-  const sentence = form.answer === 'accept' ? 'You are a member of' : 'You declined the invitation to'
+  const isIn = form.answer === 'accept'
   return {
     title: `Invitation to ${received.slug}`,
-    body: html`<h1>${sentence} ${nameOf(received)}</h1>
-<p><a href="/invitations">Show your invitations</a></p>`,
+    body: html`<h1>${isIn ? 'You are a member of' : 'You declined the invitation to'} ${nameOfTeam(received)}</h1>
+<p class="actions">${isIn && html`<a class="button" href="/console/t/${encodeURIComponent(received.slug)}">Go to the team</a>`}<a href="/invitations">Show your invitations</a></p>`,
     done: { by: ctx, subjectId: received.team_id },
   }
-}
-
-function nameOf({ name, slug }: Received): string {
-  return name === null || name === slug ? slug : `${isolated(name)} (${slug})`
 }

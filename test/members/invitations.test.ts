@@ -194,7 +194,15 @@ onBothEngines('the invited person answers on a page, signed in', async (world) =
   assert.equal((await asAda.post(page, { answer: 'maybe' })).status, 400)
   assert.equal((await asAda.post(page, { answer: 'accept' }, { origin: 'https://evil.example' })).status, 403)
   assert.equal(await isIn(ada), false)
-  assert.match((await asAda.post(page, { answer: 'accept' })).text, /You are a member of Team/)
+  const first = (await asAda.get('/console/t/ada')).text
+  assert.match(first, new RegExp(`To the team Team \\(team\\), as DEVELOPER: <a href="${page}">`))
+  assert.doesNotMatch((await asEve.get('/console/t/eve')).text, /You are invited/)
+  const joined = (await asAda.post(page, { answer: 'accept' })).text
+  assert.match(joined, /You are a member of Team/)
+  const [, way] = /<a class="button" href="([^"]+)">Go to the team/.exec(joined)!
+  const inside = await asAda.get(way!)
+  assert.equal(inside.status, 200)
+  assert.doesNotMatch(inside.text, /You are invited/)
   assert.equal(await isIn(ada), true)
   assert.equal((await asAda.post(page, { answer: 'accept' })).status, 404)
   const [entry] = (await world.operator('GET', '/operator/v1/audit?limit=1')).body.entries
@@ -206,7 +214,9 @@ onBothEngines('the invited person answers on a page, signed in', async (world) =
   const other = pathOf((await invite({ uid: bob.id })).inviteUrl)
   const asBob: Client = await signedIn(world, bob.id, 'bob')
   await asBob.get(other)
-  assert.match((await asBob.post(other, { answer: 'decline' })).text, /You declined/)
+  const declined = (await asBob.post(other, { answer: 'decline' })).text
+  assert.match(declined, /You declined/)
+  assert.doesNotMatch(declined, /Go to the team/)
   assert.equal((await asBob.post(other, { answer: 'accept' })).status, 404)
   assert.equal(await isIn(bob), false)
 })

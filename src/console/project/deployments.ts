@@ -14,6 +14,7 @@ import { filterForm } from '../controls.ts'
 import { type Choice, copyable, select, sheet } from '../fields.ts'
 import { accountIn, may, projectPath, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
+import { isInTransfer } from './list.ts'
 
 export const DEPLOYMENTS = '/console/t/:slug/projects/:name/deployments'
 const PAGE = 30
@@ -95,7 +96,7 @@ async function showDeployments(ctx: ConsoleCtx, { params, query }: ScreenInput<F
       title: 'Deployments',
       body: html`<div class="top"><h1>Deployments</h1>${project.lastAliasRequest && html`<a href="${path}/progress">The last promotion or rollback</a>`}</div>
 ${(isNarrowed || deployments.length > 0) && filters(path, query)}
-${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(isNarrowed)}
+${deployments.length > 0 ? table(account, project, deployments, ctx.now) : nothing(project, isNarrowed)}
 <p class="page-links">${until && html`<a href="${path}?${new URLSearchParams(kept).toString()}">Newest</a>`}${pagination.next !== null && html`<a href="${path}?${older.toString()}">Older</a>`}</p>`,
     },
   )
@@ -131,10 +132,12 @@ function madeOf(meta: Record<string, string>): Html {
   return html`${ref && html`<span class="tag">${ref}</span> `}${message && html`<span class="soft">${message.slice(0, 100)}</span>`}`
 }
 
-function nothing(isNarrowed: boolean): Html {
+function nothing({ id, name }: Project, isNarrowed: boolean): Html {
   if (isNarrowed) return html`<p class="card empty">No deployment is like that.</p>`
   return html`<div class="card empty"><h2>No deployment yet</h2>
-<p>Your build system registers deployments: <a href="/docs/operatorCreateDeployment">how it does that</a>.</p></div>`
+<p>Your build system registers deployments: <a href="/docs/operatorCreateDeployment">how it does that</a>.</p>
+<p class="soft small">Or from a terminal, by a request with the token of the operator:</p>
+<pre>curl -X POST "$BERTH/operator/v1/projects/${id}/deployments" -H "authorization: Bearer $OPERATOR" -H 'content-type: application/json' -d '{"url": "${name}-1.apps.example.com", "target": "production", "readyState": "READY"}'</pre></div>`
 }
 
 /** One deployment, with the ways to make it serve production. Refuses: not_found 404, also for one of another project. */
@@ -183,10 +186,13 @@ function isLive({ targets }: Project, { id }: Deployment): boolean {
   return targets?.production?.id === id
 }
 
-/** What the person may do with it next. The routes decide; a button that could only be refused is not there. */
+/** What the person may do with it next. The routes decide; a button that could only be refused is not there: a paused project serves nothing else. */
 function ways(ctx: ConsoleCtx, account: OwnAccount, project: Project, one: Deployment): Html | undefined {
   if (one.readyState !== 'READY' || isLive(project, one)) return undefined
   if (!may(account, 'project:write') || !may(account, 'deployment:write')) return undefined
+  if (isInTransfer(project)) return undefined
+  if (project.paused)
+    return html`<p class="soft">The project is paused: <a href="${projectPath(account, project.name)}">bring it back online</a> before you promote.</p>`
   const button = (verb: string, words: string, kind: string) =>
     html`<form method="post" action="${deploymentPath(account, project.name, one.id, verb)}">${tokenField(ctx)}<button class="${kind}">${words}</button></form>`
   return html`<div class="ways">${one.readySubstate === 'PROMOTED' && button('rollback', 'Roll back to it', 'quiet')}${button('promote', 'Promote to production', '')}</div>`

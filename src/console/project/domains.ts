@@ -32,8 +32,8 @@ export const Routing = Type.Object({
 const NewDomain = Type.Object({ name: Text, ...Routing.properties })
 
 const CODES: readonly Choice[] = [
-  ['', '307: for now, and the method stays'],
-  ['308', '308: for good, and the method stays'],
+  ['', '307: for now, same method'],
+  ['308', '308: for good, same method'],
   ['302', '302: for now'],
   ['301', '301: for good'],
 ]

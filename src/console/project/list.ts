@@ -1,5 +1,6 @@
 /** The projects of an account: the list, and making one. */
 import type { Static } from 'typebox'
+import { nameOfTeam, receivedBy } from '../../members/invitation-answer.ts'
 import type { OwnAccount } from '../../pages/acting.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
@@ -14,6 +15,8 @@ const PAGE = 20
 const ACCOUNT = '/console/t/:slug'
 /** More projects than these are not counted. */
 const MOST_COUNTED = 10_000
+/** Of invitations that wait for an answer of the person. All are at /invitations. */
+const MOST_INVITATIONS = 3
 const ListQuery = Type.Object({
   search: Type.Optional(Type.String({ maxLength: 256 })),
   until: Type.Optional(Type.String({ maxLength: 20 })),
@@ -80,11 +83,23 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     {
       title: 'Projects',
       body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways">${may(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Take a project over</a> `}${may(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}
 <p class="page-links">${until && html`<a href="${accountPath(account)}">Newest</a>`}${pagination.next !== null && html`<a href="${more(pagination.next)}">Older</a>`}</p>`,
     },
   )
+}
+
+/** The teams that wait for an answer of the person: this is the first page that they see. */
+async function invitations(ctx: ConsoleCtx): Promise<Html | undefined> {
+  const received = await receivedBy(ctx, ctx.visitor.userId)
+    .limit(MOST_INVITATIONS + 1)
+    .execute()
+  if (received.length === 0) return undefined
+  const shown = received.slice(0, MOST_INVITATIONS)
+  return html`<section class="notice"><h2>You are invited</h2><ul>${shown.map((one) => html`<li>To the team ${nameOfTeam(one)}, as ${one.role}: <a href="/invitations/${one.id}">answer</a></li>`)}</ul>
+${received.length > shown.length && html`<p><a href="/invitations">Show all invitations</a></p>`}</section>`
 }
 
 /** How many projects the account has. The list was answered before: whoever gets it sees all of them, since roles are not narrowed to projects. */

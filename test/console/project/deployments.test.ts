@@ -1,6 +1,7 @@
 /** Deployments in the console: the list, one of them, and promote and rollback with their progress. docs/console.md. */
 import assert from 'node:assert/strict'
 import { signedIn } from '../../support/clients/browser-client.ts'
+import { setInTransfer } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
 import { openWeb, SETTINGS } from '../../support/worlds/deploy-world.ts'
 
@@ -11,7 +12,9 @@ onBothEngines(
   async (world) => {
     const client = await signedIn(world)
     const web = await openWeb(world)
-    assert.match((await client.get(PATH)).text, /No deployment yet/)
+    const none = (await client.get(PATH)).text
+    assert.match(none, /No deployment yet/)
+    assert.ok(none.includes(`<pre>curl -X POST "$BERTH/operator/v1/projects/${web.id}/deployments" `), none)
     const first = await web.deploy({ meta: { githubCommitRef: 'main', githubCommitMessage: 'Mend <it>' } })
     const second = await web.deploy()
     const list = (await client.get(PATH)).text
@@ -52,7 +55,7 @@ onBothEngines(
 )
 
 onBothEngines(
-  'what cannot be promoted comes back on its page with the reason',
+  'what cannot be promoted comes back on its page with the reason, and is not offered while the project is paused or on its way to another account',
   async (world) => {
     const client = await signedIn(world)
     const web = await openWeb(world)
@@ -67,6 +70,17 @@ onBothEngines(
     const paused = await client.post(`${PATH}/${ready}/promote`)
     assert.equal(paused.status, 409)
     assert.match(paused.text, /Unpause it first/)
+    await world.call('POST', `/v1/projects/${web.id}/unpause`)
+    await web.promote(await web.deploy())
+    const offers = async () => /Promote to production/.test((await client.get(`${PATH}/${ready}`)).text)
+    assert.equal(await offers(), true)
+    await world.call('POST', `/v1/projects/${web.id}/pause`)
+    assert.equal(await offers(), false)
+    const why = /is paused: <a href="\/console\/t\/admin\/projects\/web">bring it back online<\/a> before/
+    assert.match((await client.get(`${PATH}/${ready}`)).text, why)
+    await world.call('POST', `/v1/projects/${web.id}/unpause`)
+    await setInTransfer(world, web.id, 1)
+    assert.equal(await offers(), false)
   },
   SETTINGS,
 )

@@ -23,6 +23,26 @@ onBothEngines('a person makes a project and finds it in the list', async (world)
   assert.match(again.text, /id="name" name="name" value="web"[^>]*aria-invalid="true"/)
 })
 
+onBothEngines('the first page names three teams that wait for an answer, and leads to all', async (world) => {
+  const rival = await world.user('rival')
+  for (let at = 1; at <= 4; at++) {
+    const { body } = await world.operator('POST', '/operator/v1/teams', {
+      slug: `team-${at}`,
+      name: `N${at}`,
+      ownerId: rival.id,
+    })
+    if (at === 4)
+      assert.doesNotMatch((await (await signedIn(world)).get('/console/t/admin')).text, /Show all invitations/)
+    await rival.call('POST', `/v1/teams/${body.id}/members`, { uid: world.credentials.userId, role: 'VIEWER' })
+  }
+  const { text } = await (await signedIn(world)).get('/console/t/admin')
+  assert.deepEqual(
+    [...text.matchAll(/To the team (N\d) \(team-\d\), as VIEWER/g)].map(([, name]) => name),
+    ['N4', 'N3', 'N2'],
+  )
+  assert.match(text, /<a href="\/invitations">Show all invitations/)
+})
+
 onBothEngines('the list says how many there are, is searched, and goes on where a page ends', async (world) => {
   const client = await signedIn(world)
   for (let at = 1; at <= 25; at++) await world.call('POST', '/v10/projects', { name: `web-${at}` })
