@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { signedIn } from '../support/clients/browser-client.ts'
+import { openConsolePages } from '../support/clients/console-pages.ts'
 import { valuesOf } from '../support/clients/screen-values.ts'
 import { openSamples } from '../support/sample-requests.ts'
 import { onBothEngines } from '../support/world.ts'
@@ -11,13 +12,11 @@ const BELOW =
   /^(\/console\/(?:t\/:slug(?:\/projects\/:name)?|account|operator)\/(?!projects\/|new$|receive$|security\/)[\w-]+)\/(?!export$).+/
 
 onBothEngines('no page has an id twice: a label would name another control than its own', async (world) => {
-  const samples = await openSamples(world)
+  const pages = await openConsolePages(world)
   const client = await signedIn(world)
-  const paths = CONSOLE.filter(({ method, streams }) => method === 'GET' && !streams).map(({ path }) => path)
   let ids = 0
-  for (const path of paths) {
-    const known = valuesOf(path, samples)
-    const { text } = await client.get(path.replaceAll(/:(\w+)/g, (_, name: string) => known[name] ?? assert.fail(path)))
+  for (const { path, address } of pages) {
+    const { text } = await client.get(address)
     const found = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
     ids += found.length
     assert.deepEqual(
@@ -26,7 +25,7 @@ onBothEngines('no page has an id twice: a label would name another control than 
       path,
     )
   }
-  assert.ok(ids > 3 * paths.length, `${ids} ids on ${paths.length} pages`)
+  assert.ok(ids > 3 * pages.length, `${ids} ids on ${pages.length} pages`)
 })
 
 onBothEngines('every page below a tab leads back to the page of the tab', async (world) => {

@@ -1,5 +1,5 @@
 /**
- * The main pages of the console by keyboard alone, in a real Chromium: each stop of Tab is seen, in the order of the page, and there is a
+ * Every page of the console by keyboard alone, in a real Chromium: each stop of Tab is seen, in the order of the page, and there is a
  * way out. docs/console.md: By keyboard.
  */
 import assert from 'node:assert/strict'
@@ -8,30 +8,12 @@ import type { Page } from 'playwright-core'
 import { becomes } from '../support/becomes.ts'
 import { givePassword } from '../support/clients/browser-client.ts'
 import { findChromium, openChromium, openWindow, signInTo } from '../support/clients/chromium.ts'
+import { type ConsolePage, goTo, openConsolePages } from '../support/clients/console-pages.ts'
 import { lacking } from '../support/programs.ts'
 import { openWorld, type World } from '../support/world.ts'
 
 const chromium = findChromium()
 const WEB = '/console/t/admin/projects/web'
-const PAGES = [
-  '/console/t/admin',
-  '/console/t/admin/new',
-  WEB,
-  `${WEB}/variables`,
-  `${WEB}/variables/new`,
-  `${WEB}/variables/import`,
-  `${WEB}/domains/www.example.com`,
-  `${WEB}/deployments`,
-  `${WEB}/settings`,
-  '/console/t/team/members',
-  '/console/t/team/settings',
-  '/console/account',
-  '/console/account/security',
-  '/console/account/tokens/new',
-  '/console/operator',
-  '/console/operator/people',
-  '/console/operator/timers',
-]
 /** More stops than a page of the walk has. */
 const MOST_STOPS = 150
 
@@ -62,7 +44,6 @@ async function open(world: World): Promise<void> {
   await world.call('POST', '/v10/projects', { name: 'web' })
   await world.call('POST', '/v10/projects/web/env', { key: 'A', value: '1', target: ['preview'] })
   await world.call('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
-  await givePassword(world, world.credentials.userId)
 }
 
 /** Presses Tab until the focus leaves the page, and says where it stopped. */
@@ -77,16 +58,24 @@ async function tabThrough(page: Page): Promise<Stop[]> {
   return stops
 }
 
-async function inWindow(run: (page: Page, origin: string) => Promise<void>, width = 1280): Promise<void> {
+async function inWindow(
+  run: (page: Page, origin: string) => Promise<void>,
+  { width = 1280, fill = open } = {},
+): Promise<void> {
   const world = await openWorld('sqlite')
   const browser = await openChromium(chromium!)
   try {
-    await open(world)
+    await fill(world)
+    await givePassword(world, world.credentials.userId)
     const origin = await world.listen()
     const { page, complaints } = await openWindow(browser, width, true)
     await signInTo(page, origin)
     await run(page, origin)
-    assert.deepEqual(complaints, [])
+    // A browser says of a page that is refused that it was: the one whose address is in an email.
+    assert.deepEqual(
+      complaints.filter((one) => !one.includes('status of 400')),
+      [],
+    )
   } finally {
     await browser.close()
     await world.close()
@@ -96,26 +85,33 @@ async function inWindow(run: (page: Page, origin: string) => Promise<void>, widt
 for (const width of [1280, 390])
   test(`each stop of Tab is seen, in the order of the page, and the last one leads out, ${width} wide`, async (t) => {
     if (chromium === undefined) return t.skip(lacking('chromium', 'chromium', 'whether pages work by keyboard'))
-    await inWindow(async (page, origin) => {
-      for (const path of PAGES) {
-        await page.goto(`${origin}${path}`)
-        const count = await page.evaluate<number>(MARK)
-        // Pages that begin with a field begin at it, with the first picture: the walk begins at the top.
-        await page.evaluate(TWO_PICTURES)
-        await page.evaluate('document.activeElement?.blur()')
-        const stops = await tabThrough(page)
-        assert.ok(stops.length > 5 && stops.length < MOST_STOPS, `${path}: ${stops.length} stops`)
-        for (const { about, isInWindow, hasLine } of stops)
-          assert.deepEqual([isInWindow, hasLine], [true, true], `${path}: ${about} is not seen`)
-        const order = stops.map(({ stop }) => stop)
-        assert.deepEqual(
-          order,
-          [...new Set(order)].toSorted((one, two) => one - two),
-          `${path}: the order`,
-        )
-        assert.deepEqual(order, [...Array(count).keys()], `${path}: each is reached`)
-      }
-    }, width)
+    let pages: ConsolePage[] = []
+    const fill = async (world: World) => {
+      pages = await openConsolePages(world)
+    }
+    await inWindow(
+      async (page, origin) => {
+        for (const { path, address } of pages) {
+          await goTo(page, `${origin}${address}`)
+          const count = await page.evaluate<number>(MARK)
+          // Pages that begin with a field begin at it, with the first picture: the walk begins at the top.
+          await page.evaluate(TWO_PICTURES)
+          await page.evaluate('document.activeElement?.blur()')
+          const stops = await tabThrough(page)
+          assert.ok(stops.length > 2 && stops.length < MOST_STOPS, `${path}: ${stops.length} stops`)
+          for (const { about, isInWindow, hasLine } of stops)
+            assert.deepEqual([isInWindow, hasLine], [true, true], `${path}: ${about} is not seen`)
+          const order = stops.map(({ stop }) => stop)
+          assert.deepEqual(
+            order,
+            [...new Set(order)].toSorted((one, two) => one - two),
+            `${path}: the order`,
+          )
+          assert.deepEqual(order, [...Array(count).keys()], `${path}: each is reached`)
+        }
+      },
+      { width, fill },
+    )
   })
 
 test('the first stop leads past the bar and the tabs', async (t) => {

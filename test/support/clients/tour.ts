@@ -14,7 +14,7 @@ const FOUND = `axe.run().then(({ violations }) => violations.map(({ id, nodes })
  * Counts what moves on a page, from each load on, and from the first picture on of a page that Turbo puts in the place of another: that one page takes the
  * place of another is no shift. The page's policy has no say in it, since the browser is told by its debugger.
  */
-const COUNT_SHIFTS = `{
+export const COUNT_SHIFTS = `{
   let shifts = []
   let since = 0
   const keep = (list) => shifts.push(...list.filter((one) => !one.hadRecentInput))
@@ -169,7 +169,7 @@ function keepSent(context: BrowserContext, page: Page, origin: string, { sent, c
 }
 
 /** Nothing has moved on the page since it is there. */
-async function mustStandStill(page: Page, name: string): Promise<void> {
+export async function mustStandStill(page: Page, name: string): Promise<void> {
   await becomes(() => page.evaluate<boolean>('berthShifts.stands()'))
   await page.waitForTimeout(STANDS_MS)
   const shifts = await page.evaluate<{ value: number; moved: string }[]>('berthShifts.told()')

@@ -1,0 +1,29 @@
+/** Every page of the table of screens, with an address at which there is something of the first person. */
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { CONSOLE } from '../../../src/console/screens.ts'
+import { becomes } from '../becomes.ts'
+import { openSamples } from '../sample-requests.ts'
+import type { World } from '../world.ts'
+import { valuesOf } from './screen-values.ts'
+
+/** Opens a page and waits for what its frames bring. Gives the status. */
+export async function goTo(page: Page, address: string): Promise<number | undefined> {
+  const answer = await page.goto(address)
+  const isWhole = `document.querySelector('turbo-frame[src]:not([complete])') === null`
+  await becomes(() => page.evaluate<boolean>(isWhole))
+  return answer?.status()
+}
+
+export type ConsolePage = { path: string; address: string }
+
+/** Makes what the pages show. Gives the pages, without files and streams. */
+export async function openConsolePages(world: World): Promise<ConsolePage[]> {
+  const samples = await openSamples(world)
+  const pages = CONSOLE.filter(({ method, streams, path }) => method === 'GET' && !streams && !path.endsWith('/export'))
+  assert.ok(pages.length > 60, `${pages.length} pages`)
+  return pages.map(({ path }) => {
+    const known = valuesOf(path, samples)
+    return { path, address: path.replaceAll(/:(\w+)/g, (_, name: string) => known[name] ?? assert.fail(path)) }
+  })
+}
