@@ -8,6 +8,7 @@ import { openBackups } from './backup/kept-backups.ts'
 import { startScheduledBackups } from './backup/scheduled.ts'
 import { openClock } from './clock.ts'
 import { type Config, listenOrigin } from './config.ts'
+import { NOWHERE } from './console/fault.ts'
 import type { Deps } from './context.ts'
 import type { SqliteOptions } from './db/sqlite/open.ts'
 import { startWriteBehind } from './db/write-behind.ts'
@@ -88,7 +89,7 @@ export async function openService(
     origin: () => config.publicUrl ?? boundOrigin(app) ?? listenOrigin(config),
     stopping: stop.signal,
   }
-  const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS)
+  const app: FastifyInstance = serve(deps, ROUTES, pagesOf(deps), SCREENS, NOWHERE)
   const stopBackground = await sealWaitingMail(deps).then(() => startBackground(deps), closed)
   const stopWriting = startWriters(deps, opened.write)
   let edge: Edge | undefined

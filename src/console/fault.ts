@@ -3,10 +3,23 @@ import type { Params } from '../context.ts'
 import type { OwnAccount } from '../pages/acting.ts'
 import { faultPage, type Page } from '../pages/frame.ts'
 import { html } from '../pages/html.ts'
-import type { PersonCtx, Screen } from '../pages/screen.ts'
-import { Refusal } from '../refusal.ts'
+import { type FaultAt, type PersonCtx, type Screen, screen } from '../pages/screen.ts'
+import { Refusal, refuse } from '../refusal.ts'
 import { accountIn, may, type Place, showPage, tabsOf } from './frame.ts'
 import { OPERATOR } from './operator/frame.ts'
+
+const BELOW = '/console/*'
+
+/** The page of an address below /console at which nothing is for a browser. It is no row of the table: the server shows it where no row is. */
+export const NOWHERE: Screen = {
+  ...screen({
+    method: 'GET',
+    path: BELOW,
+    name: 'showNothing',
+    run: () => refuse('not_found', 'No page of the console has this address.'),
+  }),
+  showFault,
+}
 
 /** A place, without the tab, and what follows it in the path of a page. */
 type Found = { place: Place; rest: string }
@@ -15,12 +28,8 @@ type Found = { place: Place; rest: string }
  * Shows a refusal in the place that the address names, as far as it is there for the person. What is missing and what is somebody else's
  * look the same: both are looked for among what is the person's own.
  */
-export async function showFault(
-  ctx: PersonCtx,
-  { path, params }: Pick<Screen, 'path'> & { params: Params },
-  refusal: Refusal,
-): Promise<Page> {
-  const found = await findPlace(ctx, path, params)
+export async function showFault(ctx: PersonCtx, { path, params, url }: FaultAt, refusal: Refusal): Promise<Page> {
+  const found = path === BELOW ? await findPlaceAt(ctx, url) : await findPlace(ctx, path, params)
   if (found === undefined) return showPage(ctx, undefined, faultPage(refusal))
   const { place, rest } = found
   const { table, to } = tabsOf(place)
@@ -39,6 +48,14 @@ async function findPlace(ctx: PersonCtx, path: string, params: Params): Promise<
   const project = rest.startsWith('projects/:name') ? await findProjectName(ctx, account, params.name!) : undefined
   if (project === undefined) return { place: { account, tab: '' }, rest }
   return { place: { account, project, tab: '' }, rest: rest.split('/').slice(2).join('/') }
+}
+
+/** The place that an address names to which no page belongs. */
+function findPlaceAt(ctx: PersonCtx, url: string): Promise<Found | undefined> {
+  const path = url.replace(/[?#].*$/, '')
+  const [, slug = '', name = '', rest = ''] = /^\/console\/t\/([^/]+)(?:\/projects\/([^/]+))?(.*)$/.exec(path) ?? []
+  if (slug === '') return findPlace(ctx, path, {})
+  return findPlace(ctx, `/console/t/:slug${name === '' ? '' : '/projects/:name'}${rest}`, { slug, name })
 }
 
 async function findAccount(ctx: PersonCtx, params: Params): Promise<OwnAccount | undefined> {

@@ -96,11 +96,11 @@ export async function answerBrowser(
 /** The page of a refusal. Of the console it has the navigation, where one can be shown, and else a bare bar. */
 async function showFault(deps: Deps, screen: Screen, request: BrowserRequest, guest: Guest, refusal: Refusal) {
   const bare = faultPage(refusal)
-  if (screen.asks === undefined || guest.session === undefined) return bare
+  if ((screen.asks ?? screen.showFault) === undefined || guest.session === undefined) return bare
   if (screen.showFault === undefined || guest.visitor === undefined || ![403, 404].includes(refusal.status))
     return { ...bare, console: BARE }
   const ctx = { ...readingFor(deps, guest, deps.clock.now()), visitor: guest.visitor }
-  const at = { path: screen.path, params: readParams(request.params as Params) }
+  const at = { path: screen.path, params: readParams(request.params as Params), url: request.originalUrl }
   // What the navigation asks of the store may fail in its turn, and the person is told of the first fault.
   return screen.showFault(ctx, at, refusal).catch(() => ({ ...bare, console: BARE }))
 }

@@ -87,8 +87,11 @@ export type Screen = Spec<any, any, any, any> & {
   /** Of a form: what was typed is kept while the person proves who they are. The page that shows what is refused (`again`) then shows it. */
   keeps?: true
   /** The page that says that a page is not there, or not for this person. Without it such a page has no navigation. */
-  showFault?: (ctx: PersonCtx, at: Pick<Screen, 'path'> & { params: Params }, refusal: Refusal) => Promise<Page>
+  showFault?: (ctx: PersonCtx, at: FaultAt, refusal: Refusal) => Promise<Page>
 }
+
+/** What was asked for that is not there. `path`: of the screen; `url`: as it was asked. */
+export type FaultAt = { path: string; params: Params; url: string }
 
 /** What a page of the console may touch: who is signed in, and the routes that it declares. */
 export type ConsoleCtx = PersonCtx & { ask: Ask }

@@ -10,13 +10,12 @@ import type { OpenPage, Probe, ProbeAnswer } from '../http/open-page.ts'
 import { openRequestIds, openWatch, traceOf, type Watch } from '../http/request-metrics.ts'
 import { BODY_LIMIT, type Route, refusalsOf, routed, withoutVersion } from '../http/route.ts'
 import { type Bridge, openBridge } from '../pages/ask.ts'
-import { answerBrowser } from '../pages/browser.ts'
-import { zipPage } from '../pages/compress.ts'
 import type { Screen } from '../pages/screen.ts'
 import { Refusal } from '../refusal.ts'
 import { type Answers, openAnswers } from './answers.ts'
 import { openBodies } from './body-budget.ts'
 import { notServed } from './not-served.ts'
+import { answerOf, isForPeople } from './page-answer.ts'
 import { EXACT, nothingAt, takeOneSpelling } from './path-spelling.ts'
 import { HSTS, isOfTls, keepSecure, readPair, secureOptions } from './tls.ts'
 
@@ -29,23 +28,32 @@ const TIMES = { headersTimeout: 10_000, connectionsCheckingInterval: 1000 }
 /** Answers what went wrong before an operation was reached. */
 type Refuse = (error: Error, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-/** Builds the server over the routes. `close()` stops accepting, lets requests in flight finish and then resolves. */
+/** Builds the server over the routes. `nowhere`: what a browser is shown where nothing is, below the `/…/*` of its path. `close()` stops accepting, lets requests in flight finish and then resolves. */
 export function serve(
   deps: Deps,
   routes: readonly Route[],
   pages: readonly (OpenPage | Probe)[],
   screens: readonly Screen[],
+  nowhere: Screen,
 ): FastifyInstance {
   const watch = openWatch(deps)
   const unreached = watch('unreached')
+  const answers = openAnswers(deps)
   const refuseUnreached: Refuse = (error, request, reply) => {
     const { status, key: refusal } = sendError(deps, error, request, reply)
     unreached.end(request, { status, refusal })
     return reply
   }
+  const bridge = openBridge(deps, routes, screens, answers.gates)
+  const showNowhere = answerOf(deps, bridge, nowhere, watch(nowhere.name))
+  const refuseNowhere: Refuse = (error, request, reply) => {
+    if (!isForPeople(request, nowhere)) return refuseUnreached(error, request, reply)
+    void showNowhere(request, reply)
+    return reply
+  }
   const app = openServer(deps, unreached, refuseUnreached)
+  app.setNotFoundHandler((request, reply) => refuseNowhere(nothingAt(request), request, reply))
   const bodies = openBodies()
-  const answers = openAnswers(deps)
   // The handler parses: a stranger with a bad body gets 401, not 400.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (request, payload, done) => {
@@ -63,9 +71,8 @@ export function serve(
 
   for (const page of pages) addPage(app, deps, page, watch(page.path.slice(1) || 'welcome'))
   for (const route of routes) addRoute(app, deps, route, watch(route.operationId), answers)
-  const bridge = openBridge(deps, routes, screens, answers.gates)
   for (const screen of screens) addScreen(app, deps, bridge, screen, watch(screen.name))
-  refuseNotServed(app, refuseUnreached, [
+  refuseNotServed(app, refuseNowhere, [
     ...routes.map((route) => ({ method: route.method, url: routed(route) })),
     ...pages.map((page) => ({ method: 'GET' as const, url: page.path })),
     ...screens.map((screen) => ({ method: screen.method, url: screen.path })),
@@ -112,7 +119,6 @@ function openServer(deps: Deps, unreached: Watch, refuse: Refuse): FastifyInstan
   // An expectation that nobody knows is passed over (RFC 9110 10.1.1: 417 is a MAY): every answer is made here.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler<FastifyError>(refuse)
-  app.setNotFoundHandler((request, reply) => refuse(nothingAt(request), request, reply))
   takeOneSpelling(app)
   if (pair !== undefined) keepSecure(app.server as Server, deps, deps.config.tls!, pair)
   return app
@@ -194,20 +200,7 @@ function addRoute(app: FastifyInstance, deps: Deps, route: Route, watch: Watch, 
 
 /** A page for people: what goes wrong with it is a page too. */
 function addScreen(app: FastifyInstance, deps: Deps, bridge: Bridge, screen: Screen, watch: Watch): void {
-  const answer = async (request: FastifyRequest, reply: FastifyReply, error?: Error) => {
-    const since = watch.begin()
-    const { status, headers, body, refusal } = await answerBrowser(deps, bridge, screen, request, error)
-    watch.end(request, { since, status, refusal })
-    reply.code(status).headers(headers)
-    if (typeof body === 'string') {
-      const zipped = await zipPage(body, request.headers['accept-encoding'])
-      if (zipped) reply.header('content-encoding', 'gzip')
-      return reply.header('vary', 'accept-encoding').send(zipped ?? body)
-    }
-    if (request.method !== 'HEAD') return reply.send(body)
-    body.destroy()
-    return reply.send()
-  }
+  const answer = answerOf(deps, bridge, screen, watch)
   app.route({
     method: screen.method,
     url: screen.path,

@@ -1,7 +1,7 @@
 /** A page of the console that is not there: it keeps the navigation, leads to the nearest list, and tells nothing of what others own. docs/console.md: Addresses. */
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
-import { type Seen, signedIn } from '../support/clients/browser-client.ts'
+import { openClient, type Seen, signedIn } from '../support/clients/browser-client.ts'
 import { onBothEngines } from '../support/world.ts'
 
 const TEAM = '/console/t/team'
@@ -88,3 +88,40 @@ onBothEngines('whoever may not see a section is shown no tab of it, and is led t
   const operator = await client.get('/console/operator/people')
   assert.deepEqual([operator.status, tabsOf(operator)], [401, []])
 })
+
+const BROWSER = { accept: 'text/html,application/xhtml+xml' }
+
+onBothEngines(
+  'an address below /console that no page has is a page for a browser, and JSON for a program',
+  async (world) => {
+    await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+    const client = await signedIn(world)
+    const ways = {
+      '/console/nothing': '/console',
+      '/console/nothing/%20?a=1': '/console',
+      '/console/t': '/console',
+      '/console/account/nothing': '/console/account',
+      '/console/operator/nothing/here': '/console/operator',
+      [`${TEAM}/nothing`]: TEAM,
+      [`${TEAM}/webhooks/a/b/c`]: `${TEAM}/webhooks`,
+      [`${TEAM}/projects/web/nothing?q=1`]: `${TEAM}/projects/web`,
+      [`${TEAM}/projects/absent/nothing`]: TEAM,
+      '/console/t/nobody/nothing': '/console',
+      // Only a form is sent there.
+      [`${TEAM}/projects/web/pause`]: `${TEAM}/projects/web`,
+    }
+    for (const [url, way] of Object.entries(ways)) {
+      const seen = await client.get(url, BROWSER)
+      assert.equal(wayOf(seen, url), way, url)
+      assert.match(seen.text, /<body class="console">[\s\S]*<a class="brand" href="\/console">/, url)
+      assert.equal(seen.headers['cache-control'], 'no-store')
+      const { status, text } = await client.get(url)
+      assert.ok([404, 405].includes(status) && text.startsWith('{"error":{"code":'), `${url}: ${text}`)
+      const stranger = await openClient(world).get(url, BROWSER)
+      assert.equal(wayOf(stranger, url), '/console', url)
+      assert.doesNotMatch(stranger.text, /class="tabs"|class="bar"/, url)
+    }
+    const { status, headers } = await client.get('/v9/nothing', BROWSER)
+    assert.deepEqual([status, headers['content-type']], [404, 'application/json; charset=utf-8'])
+  },
+)
