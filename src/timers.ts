@@ -1,11 +1,11 @@
 /** TABLE what happens later: name, period, sweep. A sweep reads moments in the tables, is safe to run twice and on several instances at once. */
 
 import { forgetLongUnseen } from './access/last-seen.ts'
-import { forgetReservedSlugs } from './accounts/slugs.ts'
 import { makeDueBackup } from './backup/scheduled.ts'
 import { STAMPS_PER_MS } from './clock.ts'
 import { type ClockWatch, openClockWatch } from './clock-watch.ts'
 import type { Deps, OperatorCtx } from './context.ts'
+import { expiredOf } from './db/chunks.ts'
 import { forgetOldDeliveries } from './deliveries/deliveries.ts'
 import { relieveOverflow } from './deliveries/overflow.ts'
 import { deliverDue } from './deliveries/worker.ts'
@@ -17,22 +17,15 @@ import { forgetKeptAnswers } from './http/idempotency.ts'
 import { removeLongDisabled } from './installations/disable.ts'
 import { forgetEndedWindows } from './limiter/open.ts'
 import { forgetOldMail } from './mail/mail.ts'
-import { forgetOldInvitations } from './members/invitations.ts'
 import { forgetOldCodes } from './oauth/codes.ts'
 import { LINK_SLICE, linkEntries } from './outbox/audit-chain.ts'
 import { writeEvents } from './outbox/outbox.ts'
 import { transact } from './outbox/transact.ts'
-import { forgetOldEmailChanges } from './people/own-profile.ts'
 import { advanceAliasRequests, MAPPING_SLICE } from './promotion/mapping.ts'
-import { forgetSpentChallenges } from './second-factor/challenges.ts'
 import { REWRAP_SLICE, rewrapProjectKeys } from './secrets/rotation.ts'
-import { forgetHalfSignIns } from './sign-in/half-sign-in.ts'
-import { forgetOldPasswordLinks } from './sign-in/password-link.ts'
 import { forgetEndedSessions } from './sign-in/sessions.ts'
 import { checkIdentities } from './single-sign-on/check.ts'
-import { forgetOldIdentityLinks } from './single-sign-on/identities.ts'
 import { noteStoreSize } from './statistics/store-size.ts'
-import { forgetExpiredTokens } from './tokens/tokens.ts'
 import { completeTransfers } from './transfer/job.ts'
 import { forgetTransferCodes } from './transfer/transfer.ts'
 import { forgetEndedWebhooks, removeLongHeld } from './webhooks/held.ts'
@@ -48,15 +41,15 @@ const REMOVAL_SLICE = 10
 const EXPIRATION_SLICE = 20
 
 export const TIMERS = {
-  'expired-tokens': { periodMs: HOUR_MS, sweep: forgetExpiredTokens },
+  'expired-tokens': { periodMs: HOUR_MS, sweep: expiredOf('token') },
   'ended-sessions': { periodMs: HOUR_MS, sweep: forgetEndedSessions },
-  'half-sign-ins': { periodMs: HOUR_MS, sweep: forgetHalfSignIns },
-  'spent-challenges': { periodMs: HOUR_MS, sweep: forgetSpentChallenges },
-  'old-password-links': { periodMs: HOUR_MS, sweep: forgetOldPasswordLinks },
-  'old-email-changes': { periodMs: HOUR_MS, sweep: forgetOldEmailChanges },
-  'old-identity-links': { periodMs: HOUR_MS, sweep: forgetOldIdentityLinks },
-  'reserved-slugs': { periodMs: HOUR_MS, sweep: forgetReservedSlugs },
-  'old-invitations': { periodMs: HOUR_MS, sweep: forgetOldInvitations },
+  'half-sign-ins': { periodMs: HOUR_MS, sweep: expiredOf('half_sign_in') },
+  'spent-challenges': { periodMs: HOUR_MS, sweep: expiredOf('spent_challenge') },
+  'old-password-links': { periodMs: HOUR_MS, sweep: expiredOf('password_link') },
+  'old-email-changes': { periodMs: HOUR_MS, sweep: expiredOf('email_change') },
+  'old-identity-links': { periodMs: HOUR_MS, sweep: expiredOf('identity_link') },
+  'reserved-slugs': { periodMs: HOUR_MS, sweep: expiredOf('reserved_slug') },
+  'old-invitations': { periodMs: HOUR_MS, sweep: expiredOf('invitation') },
   'old-events': { periodMs: HOUR_MS, sweep: forgetOldEvents },
   'edge-changes': { periodMs: HOUR_MS, sweep: forgetEdgeChanges },
   'deleted-variables': { periodMs: HOUR_MS, sweep: forgetDeletedHistory },

@@ -4,7 +4,6 @@
  */
 import { sql } from 'kysely'
 import type { OperatorCtx } from '../context.ts'
-import { chunks } from '../db/chunks.ts'
 import { fingerprint } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 
@@ -56,14 +55,4 @@ export async function keepSlug(ctx: DbCtx, slug: string, holderId: string): Prom
     .values({ id: fingerprint(`${slug} ${holderId}`), slug_hash: fingerprint(slug), holder_id: holderId, ...until })
     .onConflict((conflict) => conflict.column('id').doUpdateSet(until))
     .execute()
-}
-
-/** Sweep: reservations that are over. */
-export async function forgetReservedSlugs(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db.selectFrom('reserved_slug').select('id').where('expires_at', '<=', ctx.now)
-  const rows = await old.orderBy('expires_at').limit(limit).execute()
-  for (const ids of chunks(rows.map(({ id }) => id))) {
-    await ctx.db.deleteFrom('reserved_slug').where('id', 'in', ids).execute()
-  }
-  return rows.length
 }

@@ -149,10 +149,3 @@ export async function bindInvitations({ db }: Pick<DbCtx, 'db'>, email: string, 
     .where('user_id', 'is', null)
     .execute()
 }
-
-/** Sweep: invitations that nobody answered. */
-export async function forgetOldInvitations(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db.selectFrom('invitation').select('id').where('expires_at', '<=', ctx.now).limit(limit)
-  const rows = await ctx.db.deleteFrom('invitation').where('id', 'in', old).returning('id').execute()
-  return rows.length
-}

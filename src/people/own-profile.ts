@@ -1,7 +1,5 @@
 /** What a person changes of themselves in the browser: name, username, email. No token does it. docs/accounts.md: Your account. */
 import { reserveSlug, takeSlug } from '../accounts/slugs.ts'
-import type { OperatorCtx } from '../context.ts'
-import { chunks } from '../db/chunks.ts'
 import type { Row } from '../db/schema.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { mustBeLeft } from '../limiter/limiter.ts'
@@ -94,14 +92,4 @@ export async function confirmEmail(ctx: PersonCtx, secret: string): Promise<void
     subject: 'Your email was changed',
     text: `Hello ${username},\n\nthe email of your account is another one now. You did not do this? Then tell whoever runs this service.\n`,
   })
-}
-
-/** Sweep: links that are too old to confirm an email. */
-export async function forgetOldEmailChanges(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db.selectFrom('email_change').select('user_id').where('expires_at', '<=', ctx.now)
-  const rows = await old.orderBy('expires_at').limit(limit).execute()
-  for (const ids of chunks(rows.map(({ user_id }) => user_id))) {
-    await ctx.db.deleteFrom('email_change').where('user_id', 'in', ids).where('expires_at', '<=', ctx.now).execute()
-  }
-  return rows.length
 }

@@ -71,17 +71,6 @@ export async function spendChallenge({ db, now }: Pick<Asking, 'db' | 'now'>, ch
   return marked !== undefined
 }
 
-/** Sweep: marks of challenges that are too old to be used. */
-export async function forgetSpentChallenges({ db, now }: OperatorCtx, limit: number): Promise<number> {
-  const old = db
-    .selectFrom('spent_challenge')
-    .select('hash')
-    .where('expires_at', '<=', now)
-    .orderBy('expires_at')
-    .limit(limit)
-  return (await db.deleteFrom('spent_challenge').where('hash', 'in', old).returning('hash').execute()).length
-}
-
 async function readKey(ctx: Pick<Asking, 'db' | 'deps'>): Promise<string | undefined> {
   const fact = await ctx.db.selectFrom('fact').select('value').where('name', '=', FACT).executeTakeFirst()
   return fact && (await openSecretBox(ctx, OWNER)).openSecret('challenge-key', FACT, fact.value)

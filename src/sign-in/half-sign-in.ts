@@ -51,17 +51,6 @@ export async function endHalfSignInsOf(db: Queries, userId: string): Promise<voi
   await db.deleteFrom('half_sign_in').where('user_id', '=', userId).execute()
 }
 
-/** Sweep: those that waited for too long. */
-export async function forgetHalfSignIns({ db, now }: OperatorCtx, limit: number): Promise<number> {
-  const old = db
-    .selectFrom('half_sign_in')
-    .select('hash')
-    .where('expires_at', '<=', now)
-    .orderBy('expires_at')
-    .limit(limit)
-  return (await db.deleteFrom('half_sign_in').where('hash', 'in', old).returning('hash').execute()).length
-}
-
 function hashOf({ formToken }: Browser): string {
   return fingerprint(`half ${formToken}`)
 }

@@ -67,10 +67,3 @@ export async function setPassword(ctx: OperatorCtx, secret: string, passwordHash
   await endSessionsOf(ctx, used.user_id)
   return used.user_id
 }
-
-/** Sweep: links that are too old to be used. */
-export async function forgetOldPasswordLinks(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db.selectFrom('password_link').select('hash').where('expires_at', '<=', ctx.now).limit(limit)
-  const rows = await ctx.db.deleteFrom('password_link').where('hash', 'in', old).returning('hash').execute()
-  return rows.length
-}

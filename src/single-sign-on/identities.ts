@@ -208,9 +208,3 @@ export async function identityOf(
     .executeTakeFirst()
   return row && { host: new URL(row.issuer).host, checkedAt: row.checked_at }
 }
-
-/** Sweep: links that are too old to be used. */
-export async function forgetOldIdentityLinks(ctx: OperatorCtx, limit: number): Promise<number> {
-  const old = ctx.db.selectFrom('identity_link').select('hash').where('expires_at', '<=', ctx.now).limit(limit)
-  return (await ctx.db.deleteFrom('identity_link').where('hash', 'in', old).returning('hash').execute()).length
-}

@@ -67,10 +67,3 @@ export async function findToken(ctx: OperatorCtx, params: Params): Promise<Owned
   if (row === undefined) refuse('not_found', `No token "${params.id}".`)
   return row
 }
-
-/** Sweep: tokens that have expired can do nothing any more; at most `limit` of their rows go. */
-export async function forgetExpiredTokens(ctx: OperatorCtx, limit: number): Promise<number> {
-  const expired = ctx.db.selectFrom('token').select('id').where('expires_at', '<=', ctx.now).limit(limit)
-  const rows = await ctx.db.deleteFrom('token').where('id', 'in', expired).returning('id').execute()
-  return rows.length
-}
