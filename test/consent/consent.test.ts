@@ -394,6 +394,19 @@ onBothEngines(
   },
 )
 
+onBothEngines('the page of installations shows those of the account alone', async (world) => {
+  const [anna, eve] = [await person(world, 'anna'), await person(world, 'eve')]
+  await integration(world, { slug: 'app' })
+  const shown = async ({ client }: { client: Client }) =>
+    [...(await client.get('/integrations/installed')).text.matchAll(/installed\/(icfg_\w+)/g)].map(([, id]) => id)
+  for (const { client } of [anna, eve]) {
+    await client.get('/integrations/app/new')
+    assert.equal((await client.post('/integrations/app/new', approve())).status, 303)
+  }
+  const ids = new Map((await configurations(world)).map((row) => [row.account_id, row.id]))
+  for (const one of [anna, eve]) assert.deepEqual([...new Set(await shown(one))], [ids.get(one.id)])
+})
+
 onBothEngines('the page of installations shows logos from the hosts that its policy names', async (world) => {
   const { client } = await person(world, 'anna')
   const LOGOS = ['https://cdn.example/a.png', 'https://img.example:8443/b.png', "https://x;script-src 'none'/c.png"]

@@ -4,22 +4,39 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { becomes } from '../support/becomes.ts'
 import { openWorld, type World } from '../support/world.ts'
-import { makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
+import {
+  type App,
+  exchange,
+  formOf,
+  install,
+  makeInstallation,
+  makeIntegration,
+} from '../support/worlds/integration-world.ts'
 
 /** The line of an installation, as src/access/installation.ts has it. */
 const LINE = '0x62657274, hashtext($1) & 255'
 const WAITS =
   "select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())"
 
-type Setting = { world: World; appId: string; installationId: string; ownerId: string }
+type Setting = { world: World; app: App; code: string; token: string; installationId: string; ownerId: string }
 
 const ENDS: Record<string, (setting: Setting) => Promise<{ status: number; text: string }>> = {
   'it is removed': ({ world, installationId }) =>
     world.call('DELETE', `/v1/integrations/configuration/${installationId}?teamId=${world.credentials.teamId}`),
-  'it loses a scope': ({ world, appId }) =>
-    world.operator('PATCH', `/operator/v1/integrations/${appId}`, { scopes: ['read:project'] }),
+  'it loses a scope': ({ world, app }) =>
+    world.operator('PATCH', `/operator/v1/integrations/${app.id}`, { scopes: ['read:project'] }),
   'who installed it is no owner any more': ({ world, ownerId }) =>
     world.operator('PUT', `/operator/v1/teams/${world.credentials.teamId}/members/${ownerId}`, { role: 'VIEWER' }),
+  'its code is used again': async ({ world, app, code }) => {
+    const { status, text } = await exchange(world, app, code)
+    return { status: status === 400 ? 204 : status, text }
+  },
+  'its client revokes the token': ({ world, app, token }) =>
+    world.as(undefined)(
+      'POST',
+      '/v2/oauth/revoke',
+      formOf({ client_id: app.clientId, client_secret: app.clientSecret, token }),
+    ),
 }
 
 for (const [what, end] of Object.entries(ENDS)) {
@@ -30,7 +47,9 @@ for (const [what, end] of Object.entries(ENDS)) {
     const owner = await world.user('grace')
     await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${owner.id}`, { role: 'OWNER' })
     const app = await makeIntegration(world, { scopes: ['read-write:project'] })
-    const { installationId, call } = await makeInstallation(world, { app }, { userId: owner.id })
+    const { installationId, code } = await install(world, app, { userId: owner.id })
+    const token = (await exchange(world, app, code)).body.access_token
+    const call = world.as(token)
     const { database } = world.deps.config
     assert.ok(database.engine === 'postgres')
     const other = new pg.Client({ connectionString: database.url })
@@ -49,7 +68,7 @@ for (const [what, end] of Object.entries(ENDS)) {
     // As a write of the installation holds it until its commit.
     await other.query('begin')
     await other.query(`select pg_advisory_xact_lock_shared(${LINE})`, [installationId])
-    const ending = end({ world, appId: app.id, installationId, ownerId: owner.id })
+    const ending = end({ world, app, code, token, installationId, ownerId: owner.id })
     await untilWaiting(ending)
     await other.query('commit')
     const { status, text } = await ending

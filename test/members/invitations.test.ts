@@ -307,6 +307,49 @@ onBothEngines(
 )
 
 onBothEngines(
+  'whoever was placed and then accepts has the role of the invitation by their own choice, there and in no other team',
+  async (world) => {
+    const { teamId, userId } = world.credentials
+    const { invite, accept } = teamOf(world)
+    const ada = await world.user('ada')
+    await world.operator('POST', '/operator/v1/teams', { slug: 'acme', name: 'Acme', ownerId: userId })
+    // Placing somebody takes an invitation to them back; one to an address waits until it is theirs.
+    const { code } = await invite({ email: 'later@example.com' }, 'OWNER')
+    for (const team of [teamId, 'acme']) {
+      const placed = await world.operator('PUT', `/operator/v1/teams/${team}/members/${ada.id}`, { role: 'DEVELOPER' })
+      assert.equal(placed.status, 200, placed.text)
+    }
+    await world.operator('PATCH', '/operator/v1/users/ada', { email: 'later@example.com' })
+    const teams = async () =>
+      (await world.operator('GET', '/operator/v1/users/ada')).body.teams.map((one) => [one.slug, one.role, one.placed])
+    assert.deepEqual(await teams(), [
+      ['acme', 'DEVELOPER', true],
+      ['team', 'DEVELOPER', true],
+    ])
+    assert.equal((await accept(ada, code)).status, 200)
+    assert.deepEqual(await teams(), [
+      ['acme', 'DEVELOPER', true],
+      ['team', 'OWNER', false],
+    ])
+  },
+)
+
+onBothEngines(
+  'whoever was made OWNER by the operator and then accepts to be OWNER stays while there is no other one',
+  async (world) => {
+    const { teamId, userId } = world.credentials
+    const { invite, accept, path } = teamOf(world)
+    const ada = await world.user('ada')
+    const { code } = await invite({ email: 'later@example.com' }, 'OWNER')
+    await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${ada.id}`, { role: 'OWNER' })
+    await world.operator('PATCH', '/operator/v1/users/ada', { email: 'later@example.com' })
+    assert.equal((await accept(ada, code)).status, 200)
+    assert.equal((await world.call('DELETE', `${path}/${userId}`)).status, 200)
+    assert.deepEqual(said(await ada.call('DELETE', `${path}/${ada.id}`)), [409, 'conflict'])
+  },
+)
+
+onBothEngines(
   'a person a person a person a person who accepted to be OWNER stays while there is no other OWNER OWNER OWNER OWNER',
   async (world) => {
     const { userId } = world.credentials

@@ -7,7 +7,7 @@ import { becomes } from '../support/becomes.ts'
 import { givePassword, openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { makeProject } from '../support/projects.ts'
 import { type Answer, onBothEngines, type World } from '../support/world.ts'
-import { exchange, install, makeIntegration } from '../support/worlds/integration-world.ts'
+import { exchange, install, makeInstallation, makeIntegration } from '../support/worlds/integration-world.ts'
 
 const said = (answer: Answer) => [answer.status, answer.body?.error?.code]
 const HOUR_MS = 3_600_000
@@ -228,6 +228,32 @@ onBothEngines(
     const again = (ownerId: string) => operator('POST', '/operator/v1/teams', { slug: 'acme', name: 'A', ownerId })
     assert.equal((await again('eve')).status, 409)
     assert.equal((await again('ada')).status, 201)
+  },
+)
+
+onBothEngines(
+  'the integrations that a removed team had installed end with it, and those of other teams stay',
+  async (world) => {
+    const { operator, credentials } = world
+    const ada = await world.user('ada')
+    const acme = (await operator('POST', '/operator/v1/teams', { slug: 'acme', name: 'Acme', ownerId: ada.id })).body
+    const [here, there] = [
+      { userId: credentials.userId, teamId: credentials.teamId },
+      { userId: ada.id, teamId: acme.id },
+    ]
+    const app = await makeIntegration(world, { slug: 'mine' })
+    const stays = await makeInstallation(world, { app }, here)
+    const again = await makeIntegration(world, { slug: 'other' })
+    const goes = await makeInstallation(world, { app: again }, there)
+    assert.equal((await goes.call('GET', `/v9/projects?teamId=${acme.id}`)).status, 200)
+    assert.equal((await operator('DELETE', '/operator/v1/teams/acme')).status, 204)
+    assert.equal((await stays.call('GET', `/v9/projects?teamId=${credentials.teamId}`)).status, 200)
+    assert.ok((await goes.call('GET', `/v9/projects?teamId=${acme.id}`)).status >= 401)
+    const rows = await world.deps.db.read.selectFrom('configuration').select(['id', 'deleted_at']).execute()
+    assert.deepEqual(
+      rows.filter(({ deleted_at }) => deleted_at === null).map(({ id }) => id),
+      [stays.installationId],
+    )
   },
 )
 

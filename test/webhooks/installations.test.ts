@@ -95,6 +95,22 @@ onBothEngines(
 )
 
 onBothEngines(
+  'an installation that was granted less than its integration asks for hears nothing beyond what it was granted',
+  async (world, t) => {
+    const team = `?teamId=${world.credentials.teamId}`
+    const hook = await receiver(t)
+    const { integration } = await appWithHook(world, hook, 'helper')
+    await install(world, integration, onTeam(world, { scopes: ['read:project'] }))
+    await makeProject(world, 'web', team)
+    const domain = { name: 'a.example.com' }
+    assert.equal((await world.call('POST', `/v10/projects/web/domains${team}`, domain)).status, 200)
+    await deliver(world)
+    assert.deepEqual(types(hook), ['project.created'])
+  },
+  LOCAL,
+)
+
+onBothEngines(
   'while an installation is disabled its events are held, and arrive in order once it is taken over',
   async (world, t) => {
     const team = `?teamId=${world.credentials.teamId}`
