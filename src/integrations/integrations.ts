@@ -32,7 +32,7 @@ export async function createIntegrationOf(ctx: OperatorCtx, _: undefined, { body
 }
 
 async function insertIntegration(ctx: OperatorCtx, teamId: string, body: NewIntegration) {
-  mustBeIntegration(body)
+  mustBeIntegration(ctx, body)
   const row = {
     id: newId('oac'),
     team_id: teamId,
@@ -117,7 +117,7 @@ export async function updateIntegration(
   integration: Row<'integration'>,
   body: PatchIntegration,
 ): Promise<Row<'integration'>> {
-  mustBeIntegration(body)
+  mustBeIntegration(ctx, body)
   const row = await ctx.db
     .updateTable('integration')
     .set({

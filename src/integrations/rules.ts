@@ -2,6 +2,7 @@
 import { guard } from '../access/guards.ts'
 import type { Ctx } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { mustBeUrl } from '../webhooks/rules.ts'
 
 /** An integration belongs to a team. */
 export const teamOnly = guard(['missing_permission'], (ctx: Ctx, _subject: unknown) => {
@@ -20,13 +21,19 @@ type Checked = {
 }
 
 /** Refuses: bad_request 400 (names the field that an integration may not have so). */
-export function mustBeIntegration({ name, redirectUrl, webhookUrl, logoUrl, scopes }: Checked): void {
+export function mustBeIntegration(
+  ctx: Pick<Ctx, 'deps'>,
+  { name, redirectUrl, webhookUrl, logoUrl, scopes }: Checked,
+): void {
   // People decide by the name, so it is visible and does not reverse the text around it.
   if (name !== undefined && (name.trim() === '' || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))) {
     fault('name', 'should be visible characters')
   }
   if (redirectUrl !== undefined) mustBeRedirectUrl(redirectUrl)
-  if (webhookUrl) urlOf('webhookUrl', webhookUrl, ['https:', 'http:'])
+  if (webhookUrl) {
+    urlOf('webhookUrl', webhookUrl, ['https:', 'http:'])
+    mustBeUrl(ctx, webhookUrl, 'webhookUrl')
+  }
   if (logoUrl) urlOf('logoUrl', logoUrl, ['https:'])
   if (scopes !== undefined) mustBeScopes(scopes)
 }

@@ -13,7 +13,7 @@ import { refuse } from '../refusal.ts'
 export const MOST_ENDPOINTS = 20
 
 /** Refuses: bad_request 400 for a URL that nothing can be posted to. A host name is looked up when something is sent, because its addresses can change. */
-export function mustBeUrl(ctx: Ctx, text: string, field = 'url'): void {
+export function mustBeUrl(ctx: Pick<Ctx, 'deps'>, text: string, field = 'url'): void {
   const fault = urlFault(text) ?? (ctx.deps.config.allowPrivateWebhooks ? undefined : privateFault(text))
   if (fault !== undefined) refuse('bad_request', `Invalid request: \`${field}\`: ${fault}.`)
 }

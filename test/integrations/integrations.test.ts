@@ -143,10 +143,15 @@ onBothEngines('an invalid integration is refused by the name of the field, and n
       'https://',
       `https://example.com/${'x'.repeat(2000)}`,
     ].map((redirectUrl): [object, RegExp] => [{ redirectUrl }, /`redirectUrl`/]),
-    ...['ftp://x.example.com', 'https://x.example.com/#f', 'x'].map((webhookUrl): [object, RegExp] => [
-      { webhookUrl },
-      /`webhookUrl`/,
-    ]),
+    ...[
+      'ftp://x.example.com',
+      'https://x.example.com/#f',
+      'x',
+      'http://127.0.0.1:9/',
+      'https://10.0.0.1/',
+      'https://[::1]/',
+      'http://localhost/',
+    ].map((webhookUrl): [object, RegExp] => [{ webhookUrl }, /`webhookUrl`/]),
     ...['http://x.example.com/a.png', 'data:image/png;base64,AA', 'https://u@x.example.com'].map(
       (logoUrl): [object, RegExp] => [{ logoUrl }, /`logoUrl`/],
     ),
@@ -161,7 +166,11 @@ onBothEngines('an invalid integration is refused by the name of the field, and n
     ].map((scopes): [object, RegExp] => [{ scopes }, /`scopes/]),
     ...['', '  ', 'a\nb', '\u200b', '\u202eevil'].map((name): [object, RegExp] => [{ name }, /`name`/]),
   ]
+  const { id } = (await world.operator('POST', '/operator/v1/integrations', { ...NEW, slug: 'there', teamId })).body
   const before = await world.deps.db.read.selectFrom('integration').selectAll().execute()
+  const change = await world.operator('PATCH', `/operator/v1/integrations/${id}`, { webhookUrl: 'http://10.0.0.1/' })
+  assert.deepEqual(said(change), [400, 'bad_request'])
+  assert.match(change.body.error.message, /`webhookUrl`: the address is private, local or reserved/)
   for (const [field, message] of wrong) {
     const answer = await world.operator('POST', '/operator/v1/integrations', { ...NEW, teamId, ...field })
     assert.deepEqual(said(answer), [400, 'bad_request'], JSON.stringify(field))
