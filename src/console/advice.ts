@@ -4,7 +4,7 @@ import { copyable } from './fields.ts'
 
 /** A command ends before the word that goes on with the sentence. One that changes the rights of a file ends its sentence. */
 const COMMAND = /\bberth(?: (?!(?:each|again|or|and|then)\b)(?:--)?\w[\w.@-]*)+|\bch(?:mod|own) .+$/
-const SETTING = /\b(?:BERTH_[A-Z_]+|DATABASE_URL)\b/
+const SETTING = /\b(?:BERTH_[A-Z0-9_]+|DATABASE_URL)\b/
 const TYPED = new RegExp(`(${COMMAND.source}|${SETTING.source})`)
 
 /** The commands that a sentence names, in its order. */

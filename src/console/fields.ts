@@ -132,5 +132,10 @@ function labelCells({ markup }: Html, headers: readonly string[]): Html {
 
 /** A text to be copied: one click or tap chooses all of it. With script a button beside it copies. `what`: what the button says that it copies. */
 export function copyable(text: string, what: string): Html {
-  return html`<span class="copyable"><code class="copy">${text}</code> <button type="button" class="quiet small copies" data-copy aria-label="Copy the ${what}">Copy</button></span>`
+  return html`<span class="copyable"><code class="copy">${text}</code> ${copyButton(what)}</span>`
+}
+
+/** The button that copies the text of the element before it, where there is script. `what`: what it says that it copies. */
+export function copyButton(what: string): Html {
+  return html`<button type="button" class="quiet small copies" data-copy aria-label="Copy the ${what}">Copy</button>`
 }

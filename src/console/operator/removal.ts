@@ -64,11 +64,11 @@ ${field('typed', `Type ${called} to confirm`, { refused: mine, attributes: html`
 /** The card that suspends a person, or reinstates one who is suspended. `path`: of the page of the person. */
 export function suspension(ctx: ConsoleCtx, path: string, isSuspended: boolean): Html {
   if (isSuspended)
-    return html`<section class="stack card"><h2>Let them in again</h2>
+    return html`<section class="stack card"><h2>Reinstate</h2>
 <p>Their tokens work again, and what they set up goes on. They sign in anew.</p>
 ${button(ctx, `${path}/suspended`, 'Reinstate', { look: '' })}</section>`
   return dangerCard(
-    'Shut them out',
+    'Suspend',
     'Their sessions and tokens end at once, and what they set up is held. Nothing is lost.',
     button(ctx, `${path}/suspended`, 'Suspend', { look: 'danger', fields: { suspended: 'true' } }),
   )

@@ -159,7 +159,7 @@ ${tokenField(ctx)}
 <label for="plan">Plan</label>
 <select id="plan" name="plan">${PLANS.map((one) => html`<option${one === team.plan && html` selected`}>${one}</option>`)}</select>
 <label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> It is blocked: nothing new can be made</label>
-<label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> A way to pay is missing</label>
+<label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> No payment method</label>
 <p class="actions"><button>Save</button></p>
 </form>
 ${removalForm(ctx, operatorPath('teams', team.id), {

@@ -1,6 +1,5 @@
-/** One domain of a project: the record that proves it, where DNS leads it, what it serves, and removing it. */
-import type { Static } from 'typebox'
-import type { DomainConfig, ProjectDomain } from '../../domains/schema.ts'
+/** One domain of a project: the records to be made for it, what it serves, and removing it. */
+import type { ProjectDomain } from '../../domains/schema.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
@@ -24,14 +23,6 @@ export const domainScreens: readonly Screen[] = [
     name: 'showDomain',
     asks: SHOWN,
     run: (ctx, input) => showDomain(ctx, input),
-  }),
-  consoleScreen({
-    method: 'GET',
-    path: `${ONE}/dns`,
-    name: 'showDomainConfig',
-    once: true,
-    asks: ['getDomainConfig'],
-    run: showDns,
   }),
   action({
     path: `${ONE}/verify`,
@@ -110,7 +101,7 @@ ${routingInputs(domain, environments, refused)}
 </form>
 ${dangerCard(
   'Remove this domain',
-  html`Visitors of <strong>${domain.name}</strong> get nothing from this project then. Its proof speaks for the account for 30 days more.`,
+  html`Visitors of <strong>${domain.name}</strong> get nothing from this project then. If the name is added again within 30 days, this account need not prove it again.`,
   html`<form method="post" action="${path}/remove">${tokenField(ctx)}
 ${check('removeRedirects', 'Also remove the domains that redirect to it', false)}
 <p class="actions"><button class="danger">Remove the domain</button></p>
@@ -139,7 +130,7 @@ ${mayVerify && html`<form method="post" action="${path}/verify">${tokenField(ctx
 type DnsRecord = { type: string; when?: string; values: readonly string[] }
 
 /** Why no record leads to the edge. Whoever runs the service reads what to do. */
-function noEdge({ visitor }: ConsoleCtx): Html {
+export function noEdge({ visitor }: ConsoleCtx): Html {
   if (!visitor.isOperator) return html`The operator of this service has not said where its edge is.`
   return showTyped(
     'This service does not know where its edge is. Set BERTH_EDGE_CNAME, BERTH_EDGE_IPV4 or both, and start it again.',
@@ -147,7 +138,7 @@ function noEdge({ visitor }: ConsoleCtx): Html {
 }
 
 /** The records that lead a name to the edge, of which one is enough. */
-function recordsOf(cname: string | undefined, addresses: readonly string[]): DnsRecord[] {
+export function recordsOf(cname: string | undefined, addresses: readonly string[]): DnsRecord[] {
   const both = cname !== undefined && addresses.length > 0
   return [
     ...(cname === undefined ? [] : [{ type: 'CNAME', values: [cname], ...(both && { when: ' (recommended)' }) }]),
@@ -157,7 +148,8 @@ function recordsOf(cname: string | undefined, addresses: readonly string[]): Dns
   ]
 }
 
-function recordFacts({ type, when, values }: DnsRecord, name: string): Html {
+/** A record as it is to be made, with its name and its value to copy. */
+export function recordFacts({ type, when, values }: DnsRecord, name: string): Html {
   return html`<dl class="facts"><dt>Type</dt><dd>${type}${when}</dd><dt>Name</dt><dd>${copyable(name, 'name')}</dd>
 <dt>Value</dt>${values.map((value, at) => html`<dd>${at > 0 && 'or '}${copyable(value, 'value')}</dd>`)}</dl>`
 }
@@ -166,35 +158,4 @@ function recordFacts({ type, when, values }: DnsRecord, name: string): Html {
 function shortNameHint(name: string, apex: string): Html {
   const short = name === apex ? '@' : name.slice(0, -apex.length - 1)
   return html`<p class="soft small">If your DNS host adds <code>${apex}</code> by itself, enter only <code>${short}</code>.</p>`
-}
-
-/** Where DNS leads a domain now. It is looked up for this page alone, since name servers may take seconds. */
-async function showDns(ctx: ConsoleCtx, { params }: ScreenInput) {
-  const account = await accountIn(ctx, params)
-  const project = params.name!
-  const config = await ctx.ask<Static<typeof DomainConfig>>('getDomainConfig', {
-    account,
-    params: { domain: params.domain! },
-  })
-  const records = recordsOf(
-    config.recommendedCNAME[0]?.value,
-    config.recommendedIPv4.flatMap(({ value }) => value),
-  )
-  return showPage(
-    ctx,
-    { account, project, tab: 'domains' },
-    {
-      title: 'Where DNS leads it',
-      within: [[params.domain!, domainPath(account, project, params.domain!)]],
-      body: html`<div class="top"><h1>Where DNS leads ${params.domain}</h1></div>
-<section class="card"><p>${config.misconfigured ? html`<span class="state bad">Not here</span>` : html`<span class="state good">Here, by its ${config.configuredBy} record</span>`}</p>
-<p>${config.misconfigured ? 'The name servers gave no address for it, gave another one, or did not answer.' : 'Visitors of this name reach the edge of this service.'}</p></section>
-${
-  records.length > 0
-    ? html`<h2>${records.length === 1 ? 'This record leads it here' : 'One of these records leads it here'}</h2>
-${records.map((record) => html`<div class="card">${recordFacts(record, params.domain!)}</div>`)}`
-    : html`<p class="soft">${noEdge(ctx)} Until then any address counts.</p>`
-}`,
-    },
-  )
 }

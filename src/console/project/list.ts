@@ -82,7 +82,7 @@ async function showProjects(ctx: ConsoleCtx, { params, query }: ScreenInput<Stat
     { account, tab: '' },
     {
       title: 'Projects',
-      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways">${may(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Take a project over</a> `}${may(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
+      body: html`<div class="top"><h1>Projects${total > 0 && html` <span class="soft">${total > MOST_COUNTED ? `more than ${MOST_COUNTED}` : total}</span>`}</h1><p class="ways">${may(account, 'project:receive') && html`<a href="${accountPath(account, 'receive')}">Receive a project</a> `}${may(account, 'project:write') && html`<a class="button" href="${accountPath(account, 'new')}">New project</a>`}</p></div>
 ${await invitations(ctx)}
 ${total > 0 && searchForm(account, search)}
 ${projects.length > 0 ? html`<ul class="grid">${projects.map((one) => card(account, one, failedOf(newest.get(one.id)), ctx.now))}</ul>` : nothing(account, search)}

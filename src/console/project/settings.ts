@@ -198,9 +198,9 @@ ${LINE_NAMES.map((name) => html`<dt>${LINES[name][0]}</dt><dd>${project[name] ??
 }
 
 function giving(account: OwnAccount, project: Project): Html {
-  return html`<section class="stack card"><h2>Give it to another account</h2>
-<p>A member of the other account takes it over with a code. Variables, domains and deployments go along.</p>
-<p class="actions"><a class="button quiet" href="${projectPath(account, project.name, 'transfer')}">Give it away</a></p></section>`
+  return html`<section class="stack card"><h2>Transfer it to another account</h2>
+<p>A member of the other account receives it with a code. Variables, domains and deployments go along.</p>
+<p class="actions"><a class="button quiet" href="${projectPath(account, project.name, 'transfer')}">Transfer it</a></p></section>`
 }
 
 function deleting(ctx: ConsoleCtx, account: OwnAccount, project: Project, refused: Refused | undefined): Html {

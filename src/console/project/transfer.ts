@@ -63,8 +63,8 @@ async function showGive(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
     ctx,
     { account, project: params.name!, tab: 'settings' },
     {
-      title: 'Give it away',
-      body: html`<div class="top"><h1>Give ${params.name} to another account</h1></div>
+      title: 'Transfer the project',
+      body: html`<div class="top"><h1>Transfer ${params.name} to another account</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}
@@ -84,7 +84,7 @@ async function showCode(ctx: ConsoleCtx, params: ScreenInput['params'], code: st
     {
       title: 'The code',
       body: html`<div class="top"><h1>The code is made</h1></div>
-<section class="stack card"><p>It is shown this once. Give it to a member of the other account: they open their account in the console and choose <em>Take a project over</em>.</p>
+<section class="stack card"><p>It is shown this once. Give it to a member of the other account: they open their account in the console and choose <em>Receive a project</em>.</p>
 <p>${copyable(code, 'code')}</p>
 <p class="soft small">It works once, and for 24 hours. A new code ends this one.</p></section>
 <p><a href="${projectPath(account, params.name!)}">Back to ${params.name}</a></p>`,
@@ -98,14 +98,14 @@ async function showReceive(ctx: ConsoleCtx, { params, url }: ScreenInput, refuse
     ctx,
     { account, tab: '' },
     {
-      title: 'Take a project over',
-      body: html`<div class="top"><h1>Take a project over</h1></div>
+      title: 'Receive a project',
+      body: html`<div class="top"><h1>Receive a project</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}">
 ${tokenField(ctx)}
-${field('code', 'Code', { required: true, refused, hint: 'Whoever gives the project made it, at most 24 hours ago.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${field('code', 'Code', { required: true, refused, hint: 'Whoever transfers the project made it, at most 24 hours ago.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${field('newProjectName', 'Another name', { refused, hint: 'Only where this account has a project of that name already.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-<p class="actions"><button>Take it over into ${account.slug}</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
+<p class="actions"><button>Receive it into ${account.slug}</button><a class="button quiet" href="${accountPath(account)}">Cancel</a></p>
 </form>
 <p class="soft small">It moves in the background and is in the list of projects in a moment.</p>`,
     },

@@ -8,9 +8,10 @@ import { freshApex } from '../../support/worlds/domain-world.ts'
 
 let dns: DnsServer
 const settings: Record<string, string> = { BERTH_EDGE_CNAME: 'edge.example.net' }
+const edgeless: Record<string, string> = {}
 before(async () => {
   dns = await startDnsServer()
-  settings.BERTH_DNS_SERVERS = dns.address
+  settings.BERTH_DNS_SERVERS = edgeless.BERTH_DNS_SERVERS = dns.address
 })
 after(() => dns.close())
 
@@ -111,6 +112,53 @@ onBothEngines(
     assert.ok(list.includes(`href="${PATH}/${apex}#steps">Next:`), 'the list says what is next')
   },
   { ...settings, BERTH_EDGE_CNAME: 'edge.example.net', BERTH_EDGE_IPV4: '192.0.2.1,192.0.2.2' },
+)
+
+onBothEngines(
+  'where no edge is set, where a name leads cannot be judged: nothing is said to be wrong, and what DNS has is told',
+  async (world) => {
+    const client = await signedIn(world)
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    const name = `www.${freshApex()}`
+    await world.call('POST', '/v10/projects/web/domains', { name })
+    const path = `${PATH}/${name}/dns`
+    const nothing = (await client.get(path)).text
+    assert.match(nothing, /<span class="state">Cannot be judged<\/span><\/p>\s*<p>The name servers gave no address/)
+    dns.zones.set(name, { a: ['192.0.2.9'] })
+    const there = (await client.get(path)).text
+    assert.match(there, /<span class="state">Cannot be judged<\/span><\/p>\s*<p>It has an address, by its A record/)
+    assert.match(there, /Checked <time[^>]*>just now<\/time>/)
+    assert.ok(there.includes(`href="${path}">Check again</a>`))
+    for (const setting of ['BERTH_EDGE_CNAME', 'BERTH_EDGE_IPV4'])
+      assert.ok(there.replaceAll('<wbr>', '').includes(`<code class="name">${setting}</code>`), setting)
+    for (const text of [nothing, there]) assert.doesNotMatch(text, /state (bad|good)|any address/)
+  },
+  edgeless,
+)
+
+onBothEngines(
+  'what each name server says of the record stands beside the record, and is asked again by a button',
+  async (world) => {
+    const client = await signedIn(world)
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    const name = `www.${freshApex()}`
+    const { verification } = (await world.call('POST', '/v10/projects/web/domains', { name })).body
+    const [{ domain: at, value }] = verification
+    const path = `${PATH}/${name}/answers`
+    const missing = (await client.get(path)).text
+    for (const part of [at, value]) assert.ok(missing.includes(`<code class="copy">${part}</code>`), part)
+    assert.match(missing, /Name server 1<\/td><td[^>]*><span class="state warn">It has no such record/)
+    assert.ok(missing.includes(`href="${path}">Check again</a>`))
+    dns.zones.set(at, { txt: [['of another service']] })
+    assert.match((await client.get(path)).text, /It has another record<\/span><\/td><td[^>]*>[^<]*of another service/)
+    dns.zones.set(at, { txt: [[value]] })
+    assert.match((await client.get(path)).text, /<span class="state good">It has the record/)
+    await world.call('POST', `/v9/projects/web/domains/${name}/verify`)
+    const verified = (await client.get(path)).text
+    assert.match(verified, /The domain is verified: there is no record to look for/)
+    assert.doesNotMatch(verified, /The record that they are asked for/)
+  },
+  settings,
 )
 
 /** The names that a page says to enter where the DNS host adds the domain by itself. */

@@ -99,7 +99,8 @@ onBothEngines('lines that cannot be read are told by their numbers, and what was
   const text = 'GOOD=1\r\nnot a line\r\n2BAD=x\r\nOPEN="never closed'
   const refused = await client.post(PATH, { text, target: ['preview'], mode: 'merge', type: 'plain', step: 'plan' })
   assert.equal(refused.status, 400)
-  assert.match(refused.text, /role="alert"/)
+  assert.match(refused.text, /3 lines were refused\. Nothing was changed\./)
+  assert.equal(refused.text.split('role="alert"').length, 2, 'it is said once')
   for (const line of [2, 3, 4]) assert.match(refused.text, new RegExp(`<li>Line ${line} `))
   assert.match(refused.text, /GOOD=1\r\nnot a line\r\n2BAD=x\r\nOPEN=&quot;never closed<\/textarea>/)
   assert.match(refused.text, /name="target" value="preview" checked/)

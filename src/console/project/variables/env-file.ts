@@ -90,7 +90,7 @@ async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
     {
       title: 'Paste a .env file',
       body: html`<div class="top"><h1>Paste a .env file</h1></div>
-${faultOf(refused)}${refused && badLines(refused)}
+${refused && (badLines(refused) ?? faultOf(refused))}
 <form class="stack card" method="post" action="${url}" data-turbo="false">
 ${tokenField(ctx)}
 ${inputs(choices, refused)}
@@ -109,11 +109,12 @@ ${select('mode', 'What happens', MODES, { refused })}
 ${select('type', 'Who may read values that are new', READERS, { refused })}`
 }
 
-/** Every line that was refused, by its number. Values are not in it. */
+/** Every line that was refused, by its number, where there are some. Values are not in it. */
 function badLines({ extra }: Refused): Html | undefined {
   const lines = (extra as { lines?: { line: number; message: string }[] }).lines
-  if (lines === undefined || lines.length < 2) return undefined
-  return html`<ul class="notice bad">${lines.map(({ line, message }) => html`<li>Line ${line} ${message}</li>`)}</ul>`
+  if (lines === undefined || lines.length === 0) return undefined
+  return html`<div class="notice bad" role="alert" id="fault"><p>${lines.length === 1 ? 'One line was refused.' : `${lines.length} lines were refused.`} Nothing was changed.</p>
+<ul>${lines.map(({ line, message }) => html`<li>Line ${line} ${message}</li>`)}</ul></div>`
 }
 
 async function showPlan(

@@ -7,8 +7,8 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '.
 import { Type } from '../../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../../action.ts'
 import { countOf, filterForm } from '../../controls.ts'
-import { select, sheet } from '../../fields.ts'
-import { accountIn, may, showPage } from '../../frame.ts'
+import { copyButton, select, sheet } from '../../fields.ts'
+import { accountIn, accountPath, may, showPage } from '../../frame.ts'
 import { ago } from '../../time.ts'
 import { type Environments, environmentsOf } from '../environments.ts'
 import { environmentChoices, isIn, LIST, listPath, ONE, showPlaces } from './places.ts'
@@ -139,7 +139,8 @@ async function reveal(ctx: ConsoleCtx, { params }: ScreenInput) {
   const environments = await environmentsOf(ctx, account, project)
   const value = variable.decrypted
     ? html`<pre id="value" class="copy">
-${variable.value}</pre>`
+${variable.value}</pre> ${copyButton('value')}
+<p class="soft small">The <a href="${accountPath(account, 'activity')}">activity</a> of the account says that you read it.</p>`
     : html`<p class="notice">${variable.type === 'sensitive' ? 'This value is write-only: only deployments get it.' : 'Your role does not read values.'}</p>`
   const path = listPath(account, project)
   return showPage(
