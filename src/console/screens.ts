@@ -9,6 +9,7 @@ import { operatorScreens } from './operator/screens.ts'
 import { deploymentScreens } from './project/deployments.ts'
 import { domainScreens } from './project/domain.ts'
 import { domainListScreens } from './project/domains.ts'
+import { environmentScreens } from './project/environments.ts'
 import { projectListScreens } from './project/list.ts'
 import { nameServerScreens } from './project/name-servers.ts'
 import { projectScreens } from './project/overview.ts'
@@ -47,6 +48,7 @@ const screens: readonly Screen[] = [
   ...deploymentScreens,
   ...promotionScreens,
   ...settingsScreens,
+  ...environmentScreens,
   ...transferScreens,
   ...installedIntegrationScreens,
   ...appListScreens,

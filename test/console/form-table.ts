@@ -64,6 +64,8 @@ export const FORMS: Record<string, Form> = {
   [`${PROJECT}/settings`]: { typed: SETTINGS, good: { name: 'web', nodeVersion: '20.x', framework: '' } },
   [`${PROJECT}/settings/protection`]: { good: { passwordFor: '', signInFor: '' } },
   [`${PROJECT}/settings/data-cache`]: { good: { disabled: 'on' } },
+  [`${PROJECT}/settings/environments`]: { typed: ['slug', 'description'], good: { slug: 'sample' } },
+  [`${PROJECT}/settings/environments/:environmentSlugOrId/remove`]: { good: {} },
   [`${PROJECT}/transfer`]: { good: {} },
   [`${T}/integrations/:id/projects`]: { typed: ['project'], good: { project: 'other' } },
   [`${T}/integrations/:id/projects/:projectId/remove`]: { good: {} },

@@ -1,10 +1,67 @@
-/** The custom environments of a project, as its pages choose among them. */
+/** The custom environments of a project: the list, making one, and removing one. docs/custom-environments.md. */
 import type { Static } from 'typebox'
-import type { EnvironmentList } from '../../model/environment.ts'
+import { type EnvironmentList, MOST_ENVIRONMENTS, type ShownEnvironment } from '../../model/environment.ts'
 import type { OwnAccount } from '../../pages/acting.ts'
-import type { ConsoleCtx } from '../../pages/screen.ts'
+import { type Html, html } from '../../pages/html.ts'
+import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
+import { Type } from '../../schema/builder.ts'
+import { action, faultOf, field, type Refused } from '../action.ts'
+import { dangerCard } from '../controls.ts'
+import { check, copyable, sheet } from '../fields.ts'
+import { accountIn, may, projectPath, showPage } from '../frame.ts'
+import { ago } from '../time.ts'
 
 export type Environments = Static<typeof EnvironmentList>['environments']
+
+const LIST = '/console/t/:slug/projects/:name/settings/environments'
+const ONE = `${LIST}/:environmentSlugOrId`
+const TITLE = 'Custom environments'
+/** The route says what is wrong with a field, so that what was typed comes back. */
+const NewEnvironment = Type.Object({ slug: Type.Optional(Type.String()), description: Type.Optional(Type.String()) })
+const Removal = Type.Object({ deleteVariables: Type.Optional(Type.String()) })
+
+export const environmentScreens: readonly Screen[] = [
+  consoleScreen({
+    method: 'GET',
+    path: LIST,
+    name: 'showEnvironments',
+    asks: ['getProjectCustomEnvironments'],
+    run: (ctx, input) => showEnvironments(ctx, input),
+  }),
+  action<typeof NewEnvironment>({
+    path: LIST,
+    name: 'consoleCreateEnvironment',
+    form: NewEnvironment,
+    asks: 'createCustomEnvironment',
+    shows: ['getProjectCustomEnvironments'],
+    wish: ({ params, form: { slug = '', description } }) => ({
+      params: { idOrName: params.name! },
+      body: { slug: slug.trim(), ...(description && { description }) },
+    }),
+    to: (_, { params }) => environmentsPath(params),
+    again: showEnvironments,
+  }),
+  consoleScreen({
+    method: 'GET',
+    path: ONE,
+    name: 'showEnvironment',
+    asks: ['getCustomEnvironment'],
+    run: (ctx, input) => showEnvironment(ctx, input),
+  }),
+  action<typeof Removal>({
+    path: `${ONE}/remove`,
+    name: 'consoleRemoveEnvironment',
+    form: Removal,
+    asks: 'removeCustomEnvironment',
+    shows: ['getCustomEnvironment'],
+    wish: ({ params, form }) => ({
+      params: named(params),
+      body: { deleteUnassignedEnvironmentVariables: form.deleteVariables !== undefined },
+    }),
+    to: (_, { params }) => environmentsPath(params),
+    again: showEnvironment,
+  }),
+]
 
 /** The custom environments of a project. The page declares `getProjectCustomEnvironments`. */
 export async function environmentsOf(ctx: ConsoleCtx, account: OwnAccount, project: string): Promise<Environments> {
@@ -13,4 +70,78 @@ export async function environmentsOf(ctx: ConsoleCtx, account: OwnAccount, proje
     params: { idOrName: project },
   })
   return environments
+}
+
+function named({ name, environmentSlugOrId }: ScreenInput['params']) {
+  return { idOrName: name!, environmentSlugOrId: environmentSlugOrId! }
+}
+
+/** The page of all, or the one of `environment`. */
+function environmentsPath({ slug, name }: ScreenInput['params'], environment?: string): string {
+  const end = environment === undefined ? '' : `/${encodeURIComponent(environment)}`
+  return projectPath({ slug: slug! }, name!, `settings/environments${end}`)
+}
+
+async function showEnvironments(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const environments = await environmentsOf(ctx, account, params.name!)
+  const rows = environments.map(
+    ({ id, slug, description, createdAt }) =>
+      html`<tr><td><a href="${environmentsPath(params, id)}">${slug}</a></td><td>${description}</td><td>${ago(createdAt, ctx.now)}</td></tr>`,
+  )
+  return showPage(
+    ctx,
+    { account, project: params.name!, tab: 'settings' },
+    {
+      title: TITLE,
+      body: html`<div class="top"><h1>${TITLE}</h1></div>
+${faultOf(refused)}
+<p>Beside production, preview and development a project has up to ${MOST_ENVIRONMENTS} environments of its own. Each holds variables, and a domain may serve it.</p>
+${sheet(TITLE, ['Environment', 'Description', 'Made'], rows, { none: 'No custom environment yet.' })}
+${may(account, 'project:write') && making(ctx, environmentsPath(params), refused)}`,
+    },
+  )
+}
+
+function making(ctx: ConsoleCtx, path: string, refused: Refused | undefined): Html {
+  const plain = html` autocomplete="off" autocapitalize="none" spellcheck="false"`
+  return html`<form class="stack card" method="post" action="${path}"><h2>Make one</h2>
+${tokenField(ctx)}
+${field('slug', 'Slug', { required: true, refused, hint: 'Lower case letters, digits and "-", up to 32 characters, such as staging.', attributes: plain })}
+${field('description', 'Description', { refused, hint: 'May be empty.', attributes: html` autocomplete="off"` })}
+<p class="actions"><button>Make the environment</button></p>
+</form>`
+}
+
+async function showEnvironment(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
+  const account = await accountIn(ctx, params)
+  const one = await ctx.ask<Static<typeof ShownEnvironment>>('getCustomEnvironment', { account, params: named(params) })
+  return showPage(
+    ctx,
+    { account, project: params.name!, tab: 'settings' },
+    {
+      title: one.slug,
+      within: [[TITLE, environmentsPath(params)]],
+      body: html`<div class="top"><h1>${one.slug}</h1></div>
+${faultOf(refused)}
+<section class="card"><h2>Details</h2><dl class="facts"><dt>Description</dt><dd>${one.description ?? 'none'}</dd><dt>Environment id</dt><dd>${copyable(one.id, 'id')}</dd>
+${one.branchMatcher && html`<dt>Branches</dt><dd>${BRANCHES[one.branchMatcher.type]} <code>${one.branchMatcher.pattern}</code></dd>`}
+<dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd></dl></section>
+${may(account, 'project:write') && removing(ctx, environmentsPath(params, one.id), one.slug)}`,
+    },
+  )
+}
+
+/** TABLE the kinds of a branch matcher, in words. */
+const BRANCHES = { startsWith: 'whose names begin with', equals: 'of the name', endsWith: 'whose names end with' }
+
+function removing(ctx: ConsoleCtx, path: string, slug: string): Html {
+  return dangerCard(
+    'Remove this environment',
+    html`The domains that serve <strong>${slug}</strong> go with it, and the domains that redirect to them. Its deployments stay. A variable that is in no other environment stays in none.`,
+    html`<form method="post" action="${path}/remove">${tokenField(ctx)}
+${check('deleteVariables', 'Also delete the variables that are then in no environment', false)}
+<p class="actions"><button class="danger">Remove the environment</button></p>
+</form>`,
+  )
 }

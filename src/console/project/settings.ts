@@ -140,6 +140,9 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
       body: html`<div class="top"><h1>Settings</h1></div>
 ${faultOf(refused)}
 ${may(account, 'project:write') ? html`${general(ctx, path, project, refused)}${protection(ctx, path, project, refused)}${dataCache(ctx, path, project)}` : facts(project)}
+<section class="stack card"><h2>Custom environments</h2>
+<p>Environments of this project beside production, preview and development.</p>
+<p class="actions"><a class="button quiet" href="${path}/environments">Show them</a></p></section>
 ${may(account, 'project:transfer') && giving(account, project)}
 ${may(account, 'project:delete') && deleting(ctx, account, project, refused)}`,
     },

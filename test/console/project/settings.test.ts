@@ -147,3 +147,53 @@ onBothEngines('the overview says who paused a project, and what needs attention'
   const after = (await world.call('GET', `/v9/projects/web?teamId=${teamId}`)).body
   assert.deepEqual([after.paused, after.pausedAt, after.pausedBy], [false, undefined, undefined])
 })
+
+onBothEngines(
+  'a custom environment is made, chosen, and removed with its domains and, where asked, its variables',
+  async (world) => {
+    const client = await signedIn(world)
+    await world.call('POST', '/v10/projects', { name: 'web' })
+    const list = `${PATH}/settings/environments`
+    assert.match((await client.get(`${PATH}/settings`)).text, new RegExp(`href="${list}"`))
+    assert.match((await client.get(list)).text, /No custom environment yet/)
+    const bad = await client.post(list, { slug: 'Not A Slug', description: 'why' })
+    assert.equal(bad.status, 400)
+    assert.match(bad.text, /name="slug" value="Not A Slug"[^>]*aria-invalid="true"/)
+    assert.match(bad.text, /name="description" value="why"/)
+    for (const slug of ['staging', 'kept']) {
+      const made = await client.post(list, { slug: ` ${slug} `, description: 'before it is live' })
+      assert.deepEqual([made.status, made.location], [303, list], made.text)
+    }
+    assert.equal((await client.post(list, { slug: 'staging' })).status, 409)
+    const [, id] = /environments\/(env_\w+)">staging</.exec((await client.get(list)).text)!
+    assert.match((await client.get(`${PATH}/domains/add`)).text, new RegExp(`<option value="${id}">staging<`))
+    const names = ['GONE', 'KEPT']
+    const add = (key: string, slug: string) =>
+      world.call('POST', '/v10/projects/web/env', { key, value: 'v', target: [], customEnvironmentIds: [slug] })
+    assert.deepEqual([(await add('GONE', 'staging')).status, (await add('KEPT', 'kept')).status], [201, 201])
+    const keys = async () => (await world.call('GET', '/v10/projects/web/env')).body.envs.map(({ key }) => key).sort()
+    assert.deepEqual(await keys(), names)
+    assert.match((await client.get(`${list}/${id}`)).text, /before it is live[\s\S]*Remove this environment/)
+    const removed = await client.post(`${list}/staging/remove`, { deleteVariables: 'on' })
+    assert.deepEqual([removed.status, removed.location], [303, list], removed.text)
+    assert.deepEqual(await keys(), ['KEPT'])
+    await client.post(`${list}/kept/remove`)
+    assert.deepEqual(await keys(), ['KEPT'])
+    assert.match((await client.get(list)).text, /No custom environment yet/)
+
+    await world.call('POST', '/v9/projects/web/custom-environments', { slug: 'shown' })
+    const guest = await world.user('guest')
+    await world.call('POST', `/v10/projects?teamId=${world.credentials.teamId}`, { name: 'web' })
+    await world.call('POST', `/v9/projects/web/custom-environments?teamId=${world.credentials.teamId}`, {
+      slug: 'shown',
+    })
+    await world.join(guest, 'VIEWER')
+    const viewer = await signedIn(world, guest.id, 'guest')
+    const theirs = '/console/t/team/projects/web/settings/environments'
+    for (const url of [theirs, `${theirs}/shown`]) {
+      const seen = await viewer.get(url)
+      assert.match(seen.text, /shown/)
+      assert.doesNotMatch(seen.text, /Make one|Remove this environment/)
+    }
+  },
+)

@@ -28,5 +28,6 @@ export function valuesOf(path: string, samples: Samples): Record<string, string>
     accountId: samples.userId,
     endpointId: samples.webhookId,
     version: '1',
+    environmentSlugOrId: 'staging',
   }
 }
