@@ -1,5 +1,7 @@
 /** One-time codes and recovery codes: set up, asked for, used once; a stolen password alone opens nothing. */
 import assert from 'node:assert/strict'
+import type { VisitorCtx } from '../../src/pages/screen.ts'
+import { admitFactor, tryFactor } from '../../src/sign-in/second-step.ts'
 import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from '../support/clients/browser-client.ts'
 import { FACTORS, halfIn, recoveryCodesIn, setUpCodes } from '../support/clients/second-factor.ts'
 import { lettersOf } from '../support/letters.ts'
@@ -231,6 +233,29 @@ onBothEngines('confirming asks for the code too, and a suspended person finishes
   await world.operator('PATCH', `/operator/v1/users/${ada.id}`, { suspended: true })
   assert.equal((await waiting.post('/sign-in/code', { code: phone.next() })).location, '/sign-in')
 })
+
+onBothEngines(
+  'a code that was right for one person opens nothing for another, nor for who was suspended since',
+  async (world) => {
+    const { clock, db } = world.deps
+    const [ada, bob] = [await world.user('ada'), await world.user('bob')]
+    const phone = await setUpCodes(world, await signedIn(world, ada.id, 'ada'))
+    await setUpCodes(world, await signedIn(world, bob.id, 'bob'))
+    /** As the page does it: the code is checked before the transaction, and believed in it. */
+    const believe = async (code: string, userId: string, between = async () => {}) => {
+      const ctx = { ...world, address: '192.0.2.1', formToken: 'x', visitor: undefined } as unknown as VisitorCtx
+      const checked = await tryFactor({ ...ctx, db: db.read, now: clock.now() }, 'second step', ada.id, { code })
+      assert.notEqual(checked, undefined, 'the code is right')
+      await between()
+      return db.write((tx) => admitFactor({ ...ctx, db: tx, now: clock.now(), stamp: clock.stamp() }, userId, checked))
+    }
+    const code = phone.next()
+    assert.equal(await believe(code, bob.id), false)
+    assert.equal(await believe(code, ada.id), true, 'nothing of it was used up')
+    const suspend = async () => void (await world.operator('PATCH', '/operator/v1/users/ada', { suspended: true }))
+    assert.equal(await believe(phone.next(), ada.id, suspend), false)
+  },
+)
 
 onBothEngines(
   'a person removes their codes; the operator removes the factors of a person, who is told',
