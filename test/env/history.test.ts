@@ -172,6 +172,10 @@ onBothEngines('a .env text is merged, and the plan is what then happens', async 
   assert.deepEqual(await shown(world, 'production'), { TOKEN: 'first-value' })
   const again = await put(world, 'target=preview', body)
   assert.deepEqual(again.body.plan, { created: [], updated: [], removed: [], unchanged: ['NEW', 'SAME', 'TOKEN'] })
+  const { envs } = (await world.call('GET', URL)).body
+  const same = envs.find(({ key }) => key === 'SAME')!
+  const { history } = (await world.call('GET', `/v1/projects/web/env/${same.id}/history`)).body
+  assert.equal(history.length, 1, 'what has the value already gets no version')
   assert.doesNotMatch(done.text + dry.text, /NEW=|first-value|=changed/)
 })
 

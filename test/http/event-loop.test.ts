@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { mapInPieces, noteConnection } from '../../src/event-loop.ts'
+import { endOfIteration, iterationMs, mapInPieces, noteConnection } from '../../src/event-loop.ts'
 import { inTurn, openGates } from '../../src/http/gate.ts'
 import type { Route } from '../../src/http/route.ts'
 
@@ -94,4 +94,28 @@ test('a pause ends after 25 ms, whoever else is busy', async (t) => {
   assert.deepEqual(await list, [0, 2, 4])
   resolve()
   await busy
+})
+
+test('an iteration ends after all that is ready, and the next one begins anew', async (t) => {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  // What other tests began is over.
+  await nextIteration()
+  await nextIteration()
+  assert.equal(iterationMs(), 0)
+  now = 5
+  assert.equal(iterationMs(), 5)
+  let ended = false
+  const end = endOfIteration().then(() => {
+    ended = true
+  })
+  for (let step = 0; step < 10; step++) await new Promise<void>((resolve) => process.nextTick(resolve))
+  assert.equal(ended, false)
+  await nextIteration()
+  assert.equal(ended, true)
+  await end
+  now = 9
+  assert.equal(iterationMs(), 0)
+  now = 10
+  assert.equal(iterationMs(), 1)
 })

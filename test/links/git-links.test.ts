@@ -76,6 +76,15 @@ onBothEngines('a GitHub repository is linked without a call, with numbers that s
   assert.deepEqual(await names('excludeRepos=1'), ['bare'])
 })
 
+onBothEngines('the name of a repository has 500 characters at the most, and one of GitLab 20 parts', async (world) => {
+  const parts = (count: number) => Array.from({ length: count }, (_, at) => `g${at}`).join('/')
+  const longest = `${'a'.repeat(250)}/${'b'.repeat(249)}`
+  assert.equal((await create(world, 'long', 'github', longest)).status, 200)
+  refused(await create(world, 'longer', 'github', `${longest}b`), 400, 'bad_request')
+  refused(await create(world, 'deep', 'gitlab', parts(20)), 400, 'gitlab_webhook_failed')
+  refused(await create(world, 'deeper', 'gitlab', parts(21)), 400, 'bad_request')
+})
+
 onBothEngines('GitLab: the webhook is made with the account’s credential, and goes with the link', async (world) => {
   const ids = await withCredentials(world)
   const made = await create(world, 'web', 'gitlab', REPOS.gitlab)

@@ -238,3 +238,15 @@ onBothEngines(
     assert.equal((await other.call('GET', '/v9/projects')).body.projects.length, 1)
   },
 )
+
+onBothEngines('a change that leaves the name as it is tells nobody of a new name', async (world) => {
+  await world.call('POST', '/v10/projects', { name: 'web' })
+  const hook = { url: 'https://hooks.example.com/in', events: ['project.renamed'] }
+  assert.equal((await world.call('POST', '/v1/webhooks', hook)).status, 200)
+  const told = async () => (await world.operator('GET', '/operator/v1/webhook-deliveries')).body.deliveries.length
+  for (const body of [{ framework: 'astro' }, { name: 'web' }, {}])
+    assert.equal((await world.call('PATCH', '/v9/projects/web', body)).status, 200)
+  assert.equal(await told(), 0)
+  assert.equal((await world.call('PATCH', '/v9/projects/web', { name: 'shop' })).status, 200)
+  assert.equal(await told(), 1)
+})

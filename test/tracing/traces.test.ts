@@ -189,6 +189,19 @@ withReceiver(
   },
 )
 
+withReceiver('a look-up that no request asked for is made, and is no span', async (world, receiver) => {
+  assert.deepEqual(await world.deps.traces!.lookUp('TXT', async () => ['found']), ['found'])
+  await world.call('GET', '/v2/user')
+  // The stop sends what waits.
+  await world.stop()
+  const names = receiver.spans.map(({ name }) => name)
+  assert.ok(names.includes('GET /v2/user'))
+  assert.deepEqual(
+    names.filter((name) => name.startsWith('look up')),
+    [],
+  )
+})
+
 test('what is no traceparent is not taken for one', () => {
   const { traceId, parentId } = CALLER
   assert.deepEqual(readTraceparent(TRACEPARENT), { ...CALLER, sampled: true })

@@ -106,6 +106,7 @@ onBothEngines(
     assert.equal((await world.call('POST', `/v10/projects/web/domains${team}`, domain)).status, 200)
     await deliver(world)
     assert.deepEqual(types(hook), ['project.created'])
+    assert.equal((await deliveries(world, '')).length, 1, 'nothing else was meant for it, and dropped when it was sent')
   },
   LOCAL,
 )
