@@ -139,9 +139,10 @@ function removing(ctx: ConsoleCtx, path: string, slug: string): Html {
   return dangerCard(
     'Remove this environment',
     html`The domains that serve <strong>${slug}</strong> go with it, and the domains that redirect to them. Its deployments stay. A variable that is in no other environment stays in none.`,
-    html`<form method="post" action="${path}/remove">${tokenField(ctx)}
+    html`<details class="twice"><summary class="button quiet">Remove the environment…</summary>
+<form method="post" action="${path}/remove">${tokenField(ctx)}
 ${check('deleteVariables', 'Also delete the variables that are then in no environment', false)}
 <p class="actions"><button class="danger">Remove the environment</button></p>
-</form>`,
+</form></details>`,
   )
 }

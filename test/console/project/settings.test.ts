@@ -173,7 +173,10 @@ onBothEngines(
     assert.deepEqual([(await add('GONE', 'staging')).status, (await add('KEPT', 'kept')).status], [201, 201])
     const keys = async () => (await world.call('GET', '/v10/projects/web/env')).body.envs.map(({ key }) => key).sort()
     assert.deepEqual(await keys(), names)
-    assert.match((await client.get(`${list}/${id}`)).text, /before it is live[\s\S]*Remove this environment/)
+    assert.match(
+      (await client.get(`${list}/${id}`)).text,
+      /before it is live[\s\S]*Remove this environment[\s\S]*<summary[^>]*>Remove the environment…<\/summary>\s*<form/,
+    )
     const removed = await client.post(`${list}/staging/remove`, { deleteVariables: 'on' })
     assert.deepEqual([removed.status, removed.location], [303, list], removed.text)
     assert.deepEqual(await keys(), ['KEPT'])
