@@ -12,7 +12,7 @@ export function isForPeople({ originalUrl, headers: { accept = '' } }: FastifyRe
   return originalUrl.startsWith(path.slice(0, -1)) && /\btext\/html\b/i.test(accept)
 }
 
-/** Makes what answers a page for people: what goes wrong with it is a page too. */
+/** Makes what answers a page for people: what goes wrong with it is a page too. Whoever does not wait for it catches what it throws. */
 export function answerOf(deps: Deps, bridge: Bridge, screen: Screen, watch: Watch) {
   return async (request: FastifyRequest, reply: FastifyReply, error?: Error) => {
     const since = watch.begin()

@@ -48,7 +48,7 @@ export function serve(
   const showNowhere = answerOf(deps, bridge, nowhere, watch(nowhere.name))
   const refuseNowhere: Refuse = (error, request, reply) => {
     if (!isForPeople(request, nowhere)) return refuseUnreached(error, request, reply)
-    void showNowhere(request, reply)
+    showNowhere(request, reply).catch((fault) => refuseUnreached(fault, request, reply))
     return reply
   }
   const app = openServer(deps, unreached, refuseUnreached)
