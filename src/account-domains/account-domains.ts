@@ -5,7 +5,7 @@ import { momentOf } from '../clock.ts'
 import type { Ctx, Input, Params } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { challengeOf, mayLookUp, mustBeProven } from '../domain-proof/challenge.ts'
-import { endProofOfOthers, findBasis } from '../domain-proof/prior-proof.ts'
+import { endProofOfOthers, findExemption } from '../domain-proof/prior-proof.ts'
 import { mustBeAllowed } from '../domain-proof/proof.ts'
 import { newChallengeToken } from '../ids.ts'
 import { apexOf, canonicalName, isPlatformName, nameToFind } from '../model/domain-name.ts'
@@ -51,14 +51,14 @@ export async function addAccountDomain(
   if (name !== apex)
     refuse('invalid_domain', `"${name}" is under "${apex}": add that, or add "${name}" to a project.`, { domain: name })
   mustBeAllowed(name, settings)
-  const basis = await findBasis(ctx, { account_id: ctx.account.id, name, apex_name: name })
+  const exemption = await findExemption(ctx, { account_id: ctx.account.id, name, apex_name: name })
   const claim = await ctx.db
     .insertInto('account_domain')
     .values({
       account_id: ctx.account.id,
       name,
       challenge_token: newChallengeToken(),
-      proven_at: basis?.provenAt ?? null,
+      proven_at: exemption?.provenAt ?? null,
       created_stamp: ctx.stamp,
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
@@ -125,5 +125,5 @@ export async function proveAccountDomain(
 
 /** When the account made the proof that speaks for the apex, if so: of the whole, or of a name under it. */
 async function provenAt(ctx: Ctx, { account_id, name }: Row<'account_domain'>): Promise<number | null> {
-  return (await findBasis(ctx, { account_id, name, apex_name: name }))?.provenAt ?? null
+  return (await findExemption(ctx, { account_id, name, apex_name: name }))?.provenAt ?? null
 }

@@ -4,7 +4,7 @@ import { momentOf } from '../clock.ts'
 import type { Ctx, Input } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { challengeOf } from '../domain-proof/challenge.ts'
-import { findBasis } from '../domain-proof/prior-proof.ts'
+import { findExemption } from '../domain-proof/prior-proof.ts'
 import { DEFAULT_LIMIT, isCursor, page, stampAfter, stampBefore } from '../http/page.ts'
 import { type AccountDomainList, type Known, type ListAccountDomainsQuery, showAccountDomain } from './schema.ts'
 
@@ -31,9 +31,9 @@ export async function listAccountDomains(
 
 /** What is answered of an apex. */
 export async function knowApex(ctx: Ctx, { name, stamp, claim }: Apex): Promise<Known> {
-  const basis = await findBasis(ctx, { account_id: ctx.account.id, name, apex_name: name })
+  const exemption = await findExemption(ctx, { account_id: ctx.account.id, name, apex_name: name })
   const challenge = claim && challengeOf({ ...claim, apex_name: name }, ctx.deps.config.domains)
-  return { name, createdAt: momentOf(stamp), verified: basis !== undefined, challenge }
+  return { name, createdAt: momentOf(stamp), verified: exemption !== undefined, challenge }
 }
 
 /** Stamps of two tables can be the same: the place of a claim is behind that of a name. */

@@ -9,7 +9,7 @@ import { endReleasedProofs, readReleasedProof } from './released-proof.ts'
 type Claim = Pick<Row<'project_domain'>, 'account_id' | 'name' | 'apex_name'>
 
 /** Why a claim needs no challenge, if so; `provenAt` is when the account proved the apex, null where nothing was proved. */
-export async function findBasis(ctx: Ctx, claim: Claim): Promise<{ provenAt: number | null } | undefined> {
+export async function findExemption(ctx: Ctx, claim: Claim): Promise<{ provenAt: number | null } | undefined> {
   const settings = ctx.deps.config.domains
   if (isPlatformName(claim.name, settings)) return { provenAt: null }
   // The latest proof of an apex speaks for it: whoever had the domain before its present owner gets nothing by an older one.

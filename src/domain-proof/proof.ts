@@ -12,7 +12,7 @@ import { showEvent } from '../model/domain.ts'
 import { hostOf, isPlatformName, isUnder, isWildcard, wildcardsOver } from '../model/domain-name.ts'
 import { refuse } from '../refusal.ts'
 import { loseDomain, mustNotBeDeployment } from '../serving/pointing.ts'
-import { endProofOfOthers, findBasis } from './prior-proof.ts'
+import { endProofOfOthers, findExemption } from './prior-proof.ts'
 
 type Domain = Row<'project_domain'>
 
@@ -30,8 +30,8 @@ export async function settleClaim(ctx: Ctx, claim: Domain): Promise<Domain> {
   await mustNotOverlap(ctx, claim)
   await mustNotBeDeployment(ctx, claim.name)
   // What another account holds changes hands by a fresh proof only.
-  const basis = holder === undefined ? await findBasis(ctx, claim) : undefined
-  return basis === undefined ? claim : markVerified(ctx, claim, basis.provenAt)
+  const exemption = holder === undefined ? await findExemption(ctx, claim) : undefined
+  return exemption === undefined ? claim : markVerified(ctx, claim, exemption.provenAt)
 }
 
 /**

@@ -13,7 +13,7 @@ import { type PreparedSecretBox, prepareSecretBox, type SecretBox } from '../sec
 export type Prepared<Plan> = {
   ids: readonly string[]
   box: PreparedSecretBox
-  basis: string | undefined
+  state: string | undefined
   plan: Plan | undefined
 }
 
@@ -35,8 +35,8 @@ export async function prepare<Plan>(
   if (ids.length < PREPARED_FROM) return undefined
   const box = await prepareSecretBox(ctx, project.id)
   // Before the plan reads anything: a change that comes in between then makes a difference.
-  const basis = await basisOf(ctx, project)
-  return { ids, box, basis, plan: await unlessRefused(() => make(box.box)) }
+  const state = await stateOf(ctx, project)
+  return { ids, box, state, plan: await unlessRefused(() => make(box.box)) }
 }
 
 /** The plan that was prepared, or a new one. `box`: the one that the transaction opened. */
@@ -47,8 +47,8 @@ export async function planOf<Plan>(
   prepared: Prepared<Plan> | undefined,
   make: () => Promise<Plan>,
 ): Promise<Plan> {
-  if (prepared?.plan === undefined || prepared.basis === undefined || prepared.box.box !== box) return make()
-  return prepared.basis === (await basisOf(ctx, project)) ? prepared.plan : make()
+  if (prepared?.plan === undefined || prepared.state === undefined || prepared.box.box !== box) return make()
+  return prepared.state === (await stateOf(ctx, project)) ? prepared.plan : make()
 }
 
 /** Gives what `work` does, or undefined where it refuses. */
@@ -65,7 +65,7 @@ export async function unlessRefused<T>(work: () => Promise<T>): Promise<T | unde
  * All that a plan rests on, beside the request: who asks, the rules of the account, the environments of the project, and its variables. Of these
  * id and version say enough: every change makes a new version. What they add up to counts the shared variables too. Undefined where they are too many.
  */
-async function basisOf(ctx: Ctx, project: Row<'project'>): Promise<string | undefined> {
+async function stateOf(ctx: Ctx, project: Row<'project'>): Promise<string | undefined> {
   const { userId, installationId, permissions } = ctx.who
   const rows = await selectVersions(ctx.db, { projectId: project.id, limit: MOST_LOOKED_AT + 1 })
   if (rows.length > MOST_LOOKED_AT) return undefined
