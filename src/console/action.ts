@@ -7,6 +7,7 @@ import { type Html, html } from '../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../pages/screen.ts'
 import { Refusal } from '../refusal.ts'
 import type { RefusalExtra } from '../schema/refusal.ts'
+import { changedPart, fieldsShown, withWas } from './change.ts'
 import { accountIn } from './frame.ts'
 import { wordsOfFault } from './names/faults.ts'
 
@@ -65,9 +66,11 @@ type Action<F extends TSchema, A> = {
   shows: readonly string[]
   /** What the route is asked, for the account that the address names. `now`: in milliseconds. */
   wish: (input: ScreenInput<unknown, Static<F>>, now: number) => Wish
+  /** Of a form of a change, whose page has `changeFields`: only the keys of the body that were changed are sent. Each list: keys that are sent together. */
+  changes?: readonly (readonly string[])[]
   /** What the fields of the route are called in the form, where that is another name. */
   names?: Record<string, string>
-  /** The address of the page that follows, or a page that shows the answer this once. The form of such a page says `data-turbo="false"`. */
+  /** The address of the page that follows (`answer` is what was sent where nothing was changed), or a page that shows the answer this once. The form of such a page says `data-turbo="false"`. */
   to: (answer: A, input: ScreenInput<unknown, Static<F>>, ctx: ConsoleCtx) => string | Promise<Page>
   /** The page that shows the refusal: the one with the form. */
   again: Showing
@@ -82,12 +85,12 @@ type Action<F extends TSchema, A> = {
  * typed. A session that ended, and a fault of ours, is a page by itself.
  */
 export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Screen {
-  const { path, name, form, asks, shows, wish, names, to, again, fresh, bodyLimit } = spec
+  const { path, name, form, asks, shows, wish, changes, names, to, again, fresh, bodyLimit } = spec
   return consoleScreen({
     method: 'POST',
     path,
     name,
-    ...(form && { form }),
+    ...(form && { form: changes ? withWas(form) : form }),
     ...(fresh && { fresh }),
     ...(bodyLimit && { bodyLimit }),
     keeps: true,
@@ -97,7 +100,15 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
       try {
         if (input.fault) throw input.fault
         const account = input.params.slug === undefined ? undefined : await accountIn(ctx, input.params)
-        const answer = await ctx.ask<A>(asks, { ...(account && { account }), ...wish(asked, ctx.now) })
+        const whole = wish(asked, ctx.now)
+        const shown = changes && form && fieldsShown(form, input.form)
+        const before = shown && wish({ ...asked, form: shown }, ctx.now)
+        const body = before ? changedPart(whole.body as object, before.body as object, changes) : whole.body
+        const isUnchanged = before !== undefined && body === undefined
+        // Nothing is asked then: nobody is told of a change that is none.
+        const answer = isUnchanged
+          ? (whole.body as A)
+          : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
         const next = await to(answer, asked, ctx)
         return typeof next === 'string' ? { to: next } : next
       } catch (error) {

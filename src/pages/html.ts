@@ -51,10 +51,16 @@ export function withoutTurning(text: string): string {
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const CHARACTERS = Object.fromEntries(Object.entries(ENTITIES).map(([character, entity]) => [entity, character]))
 
 /** Text as it may stand in markup and in a quoted attribute. */
 export function escapeText(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
+}
+
+/** The text that stands in markup: `escapeText` the other way. */
+export function unescapeText(markup: string): string {
+  return markup.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => CHARACTERS[entity]!)
 }
 
 /** A moment as people read a day: 1 January 2026. */

@@ -12,14 +12,19 @@ import { unlessTaken } from './accounts.ts'
 const LINK_MS = 24 * 3_600_000
 
 /** Changes name and username; the old username is kept for the person for 90 days. Refuses: slug_taken 409, too_many_slugs 409. */
-export async function changeProfile(ctx: PersonCtx, { name, username }: { name: string | null; username: string }) {
+export async function changeProfile(ctx: PersonCtx, change: { name?: string | null; username?: string }) {
   const { userId, username: before } = ctx.visitor
+  const { name, username = before } = change
   if (username !== before) {
     await takeSlug(ctx, username, [userId])
     await reserveSlug(ctx, before, userId)
   }
   await unlessTaken({ slug: username, email: null }, () =>
-    ctx.db.updateTable('account').set({ name, slug: username }).where('id', '=', userId).execute(),
+    ctx.db
+      .updateTable('account')
+      .set({ ...(name !== undefined && { name }), slug: username })
+      .where('id', '=', userId)
+      .execute(),
   )
 }
 

@@ -8,6 +8,7 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../action.ts'
+import { changeFields } from '../change.ts'
 import { askedTwice, button, dangerCard, pageLinks, shownOnce } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
@@ -43,6 +44,7 @@ export const appScreens: readonly Screen[] = [
     asks: 'updateIntegration',
     shows: ['getIntegration'],
     wish: (input) => ({ ...app(input), body: bodyOfApp(input.form) }),
+    changes: [],
     to: toOne,
     again: showChange,
   }),
@@ -168,8 +170,7 @@ async function showChange(ctx: ConsoleCtx, { params, url }: ScreenInput, refused
       body: html`<div class="top"><h1>Change the app</h1></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}">
-${tokenField(ctx)}
-${appFields(one, refused)}
+${changeFields(ctx, refused, (refused) => appFields(one, refused))}
 <p class="soft small">Where it asks for more than before, each account that has it confirms that first.</p>
 <p class="actions"><button>Save</button><a class="button quiet" href="${appPath(account, one.id)}">Cancel</a></p>
 </form>`,

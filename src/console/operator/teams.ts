@@ -7,6 +7,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { TeamList, WholeTeam } from '../../people/schema.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
+import { changeFields } from '../change.ts'
 import { heading, pageLinks, searchForm } from '../controls.ts'
 import { copyable, sheet } from '../fields.ts'
 import { ago } from '../time.ts'
@@ -77,6 +78,7 @@ export const teamScreens: readonly Screen[] = [
       params: { accountId: params.id! },
       body: { plan, softBlocked: softBlocked === 'true', paymentMissing: paymentMissing === 'true' },
     }),
+    changes: [],
     to: (_, { params }) => operatorPath('teams', params.id!),
     again: showTeam,
     fresh: true,
@@ -155,11 +157,14 @@ ${sheet(
 )}
 <h2>Plan</h2>
 <form class="stack card" method="post" action="${operatorPath('teams', team.id)}/plan">
-${tokenField(ctx)}
-<label for="plan">Plan</label>
+${changeFields(
+  ctx,
+  refused,
+  () => html`<label for="plan">Plan</label>
 <select id="plan" name="plan">${PLANS.map((one) => html`<option${one === team.plan && html` selected`}>${one}</option>`)}</select>
 <label class="choice"><input type="checkbox" name="softBlocked" value="true"${team.softBlocked && html` checked`}> It is blocked: nothing new can be made</label>
-<label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> No payment method</label>
+<label class="choice"><input type="checkbox" name="paymentMissing" value="true"${team.paymentMissing && html` checked`}> No payment method</label>`,
+)}
 <p class="actions"><button>Save</button></p>
 </form>
 ${removalForm(ctx, operatorPath('teams', team.id), {

@@ -5,6 +5,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../action.ts'
 import { showTyped } from '../advice.ts'
+import { changeFields } from '../change.ts'
 import { dangerCard } from '../controls.ts'
 import { check, copyable } from '../fields.ts'
 import { accountIn, projectPath, showPage } from '../frame.ts'
@@ -43,6 +44,7 @@ export const domainScreens: readonly Screen[] = [
       params: { idOrName: params.name!, domain: params.domain! },
       body: asRouting(form),
     }),
+    changes: [['redirect', 'redirectStatusCode']],
     to: (_, { params }) => domainPath({ slug: params.slug! }, params.name!, params.domain!),
     again: showDomain,
   }),
@@ -95,8 +97,7 @@ function forms(
   refused: Refused | undefined,
 ): Html {
   return html`<form class="stack card" method="post" action="${path}"><h2>What it serves</h2>
-${tokenField(ctx)}
-${routingInputs(domain, environments, refused)}
+${changeFields(ctx, refused, (refused) => routingInputs(domain, environments, refused))}
 <p class="actions"><button>Save</button></p>
 </form>
 ${dangerCard(

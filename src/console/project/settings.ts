@@ -9,6 +9,7 @@ import { refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { NODE_VERSIONS } from '../../settings/node-versions.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
+import { changeFields } from '../change.ts'
 import { dangerCard } from '../controls.ts'
 import { type Choice, check, pair, select } from '../fields.ts'
 import { accountIn, accountPath, may, projectPath, showPage } from '../frame.ts'
@@ -65,10 +66,11 @@ export const settingsScreens: readonly Screen[] = [
     asks: 'updateProject',
     shows: SHOWN,
     wish: ({ params, form }) => ({ params: { idOrName: params.name! }, body: asBody(form) }),
+    changes: [],
     to: ({ name }, { params }) => settingsPath(params, name),
     again: showSettings,
   }),
-  action<typeof Protection, Project>({
+  action({
     path: `${SETTINGS}/protection`,
     name: 'consoleProtectProject',
     form: Protection,
@@ -81,7 +83,8 @@ export const settingsScreens: readonly Screen[] = [
         ssoProtection: signInFor ? { deploymentType: signInFor } : null,
       },
     }),
-    to: ({ name }, { params }) => settingsPath(params, name),
+    changes: [],
+    to: (_, { params }) => settingsPath(params, params.name!),
     again: showSettings,
   }),
   action<typeof DataCache, Project>({
@@ -139,7 +142,7 @@ async function showSettings(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
       title: 'Settings',
       body: html`<div class="top"><h1>Settings</h1></div>
 ${faultOf(refused)}
-${may(account, 'project:write') ? html`${general(ctx, path, project, refused)}${protection(ctx, path, project, refused)}${dataCache(ctx, path, project)}` : facts(project)}
+${may(account, 'project:write') ? html`${general(ctx, path, project, isOf(refused, 'name'))}${protection(ctx, path, project, isOf(refused, 'passwordFor'))}${dataCache(ctx, path, project)}` : facts(project)}
 <section class="stack card"><h2>Custom environments</h2>
 <p>Environments of this project beside production, preview and development.</p>
 <p class="actions"><a class="button quiet" href="${path}/environments">Show them</a></p></section>
@@ -153,11 +156,16 @@ function general(ctx: ConsoleCtx, path: string, project: Project, refused: Refus
   const frameworks: Choice[] = [['', 'none'], ...FRAMEWORKS.map((one): Choice => [one, one])]
   const versions = NODE_VERSIONS.map((one): Choice => [one, one])
   return html`<form class="stack card" method="post" action="${path}"><h2>General</h2>
-${tokenField(ctx)}
-${field('name', 'Name', { value: project.name, required: true, refused, hint: 'A new name changes the addresses of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
+${changeFields(
+  ctx,
+  refused,
+  (
+    refused,
+  ) => html`${field('name', 'Name', { value: project.name, required: true, refused, hint: 'A new name changes the addresses of this project in the console and in the API.', attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${pair(select('framework', 'Framework', frameworks, { value: project.framework ?? '', refused }), select('nodeVersion', 'Node.js', versions, { value: project.nodeVersion, refused }))}
 ${pair(...LINE_NAMES.map((name) => line(name, project, refused)))}
-${check('autoAssignCustomDomains', 'A new production deployment takes over the domains', project.autoAssignCustomDomains, isOf(refused, 'name'))}
+${check('autoAssignCustomDomains', 'A new production deployment takes over the domains', project.autoAssignCustomDomains, refused)}`,
+)}
 <p class="actions"><button>Save</button></p>
 </form>`
 }
@@ -168,17 +176,22 @@ function line(name: Line, project: Project, refused: Refused | undefined): Html 
   return field(name, label, { value: project[name] ?? '', refused, attributes, ...(hint && { hint }) })
 }
 
-/** A refusal, where it is of the form that sends this field: a switch that is off is not in a form, so its absence says nothing elsewhere. */
+/** A refusal, where it is of the form that sends this field: the other form of the page is as it was. */
 function isOf(refused: Refused | undefined, name: string): Refused | undefined {
   return refused !== undefined && name in refused.typed ? refused : undefined
 }
 
 function protection(ctx: ConsoleCtx, path: string, project: Project, refused: Refused | undefined): Html {
   return html`<form class="stack card" method="post" action="${path}/protection"><h2>Who sees deployments</h2>
-${tokenField(ctx)}
-${select('passwordFor', 'A password protects', COVERS, { value: project.passwordProtection?.deploymentType ?? '', refused })}
+${changeFields(
+  ctx,
+  refused,
+  (
+    refused,
+  ) => html`${select('passwordFor', 'A password protects', COVERS, { value: project.passwordProtection?.deploymentType ?? '', refused })}
 ${field('password', 'Password', { type: 'password', hint: project.passwordProtection ? 'Leave it empty to keep the password as it is.' : 'Up to 72 characters.', attributes: html` autocomplete="new-password"` })}
-${select('signInFor', 'Only members of the account see', COVERS, { value: project.ssoProtection?.deploymentType ?? '', refused })}
+${select('signInFor', 'Only members of the account see', COVERS, { value: project.ssoProtection?.deploymentType ?? '', refused })}`,
+)}
 <p class="actions"><button>Save</button></p>
 </form>`
 }

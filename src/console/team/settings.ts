@@ -6,6 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import type { MadeOwnTeam } from '../../people/own-team.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
+import { changeFields } from '../change.ts'
 import { area, copyable, select } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 
@@ -42,6 +43,7 @@ export const teamSettingsScreens: readonly Screen[] = [
         ...(factor !== undefined && { requireSecondFactor: factor === 'on' }),
       },
     }),
+    changes: [],
     to: ({ slug }) => `${accountPath({ slug })}/settings`,
     again: showSettings,
   }),
@@ -71,8 +73,12 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, refus
 ${faultOf(refused)}
 ${!isOwner && html`<p class="notice">Only an OWNER of the team changes them.</p>`}
 <form class="stack card" method="post" action="${url}">
-${tokenField(ctx)}
-${field('name', 'Name', { required: true, refused, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
+${changeFields(
+  ctx,
+  refused,
+  (
+    refused,
+  ) => html`${field('name', 'Name', { required: true, refused, value: team.name, attributes: html` maxlength="100" autocomplete="off"` })}
 ${field('slug', 'Slug', { required: true, refused, value: team.slug, hint: `${SLUG_HINT} What still uses the old one fails. For 90 days nobody else can take it.`, attributes: PLAIN })}
 ${area('description', 'Description', { refused, value: team.description ?? '' })}
 ${select(
@@ -92,6 +98,7 @@ ${select(
     ['on', 'With a second factor: whoever has none gets into nothing of the team, by token or by session'],
   ],
   { refused, value: team.requireSecondFactor ? 'on' : 'off' },
+)}`,
 )}
 ${isOwner && html`<p class="actions"><button>Save</button></p>`}
 </form>

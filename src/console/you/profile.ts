@@ -14,6 +14,7 @@ import { askForEmail, changeProfile, confirmEmail, findEmailChange } from '../..
 import type { Refusal } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { faultOf, field, type Refused, refusedOf } from '../action.ts'
+import { changedPart, changeFields, fieldsShown, withWas } from '../change.ts'
 import { copyable } from '../fields.ts'
 import { personPath, showPage } from '../frame.ts'
 
@@ -41,9 +42,12 @@ export const profileScreens: readonly Screen[] = [
     method: 'POST',
     path: PROFILE,
     name: 'changeProfile',
-    form: Profile,
-    run: async (ctx, { form: { name, username } }): Promise<View> => {
-      await changeProfile(ctx, { name: name?.trim() || null, username })
+    form: withWas(Profile),
+    run: async (ctx, { form }): Promise<View> => {
+      const shown = fieldsShown(Profile, form)
+      const change = shown ? changedPart(asProfile(form), asProfile(shown)) : asProfile(form)
+      if (change === undefined) return { to: `${PROFILE}?done=profile` }
+      await changeProfile(ctx, change)
       return { to: `${PROFILE}?done=profile`, done: { by: ctx, subjectId: ctx.visitor.userId } }
     },
     again: showRefused,
@@ -88,6 +92,10 @@ export const profileScreens: readonly Screen[] = [
   }),
 ]
 
+function asProfile({ name, username }: Static<typeof Profile>) {
+  return { name: name?.trim() || null, username }
+}
+
 function showRefused(ctx: PersonCtx, input: ScreenInput, refusal: Refusal) {
   return showProfile(ctx, { ...input, query: {} }, refusedOf(refusal, input.form, { slug: 'username' }))
 }
@@ -106,10 +114,15 @@ async function showProfile(ctx: PersonCtx, { query }: ScreenInput<Static<typeof 
 ${done !== undefined && html`<p class="notice" role="status">${done}</p>`}
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${PROFILE}">
-${tokenField(ctx)}
 <h2>Profile</h2>
-${field('name', 'Name', { value: row.name ?? '', ...(!ofEmail && { refused }), attributes: html` autocomplete="name" maxlength="100"` })}
-${field('username', 'Username', { value: row.slug, required: true, ...(!ofEmail && { refused }), hint: 'It is also the address of your personal account. What still uses the old one fails. For 90 days nobody else can take it.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}
+${changeFields(
+  ctx,
+  ofEmail ? undefined : refused,
+  (
+    refused,
+  ) => html`${field('name', 'Name', { value: row.name ?? '', refused, attributes: html` autocomplete="name" maxlength="100"` })}
+${field('username', 'Username', { value: row.slug, required: true, refused, hint: 'It is also the address of your personal account. What still uses the old one fails. For 90 days nobody else can take it.', attributes: html` autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="48"` })}`,
+)}
 <p class="actions"><button>Save</button></p>
 </form>
 <section class="card"><h2>Email</h2>

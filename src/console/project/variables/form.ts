@@ -6,6 +6,7 @@ import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenFie
 import { refuse } from '../../../refusal.ts'
 import { Type } from '../../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../../action.ts'
+import { changeFields } from '../../change.ts'
 import { button, dangerCard } from '../../controls.ts'
 import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
@@ -87,6 +88,8 @@ export const variableFormScreens: readonly Screen[] = [
         comment: form.comment || null,
       },
     }),
+    // Where a variable is had, and of which branch, is said as one: a branch is of preview alone.
+    changes: [['target', 'customEnvironmentIds', 'gitBranch']],
     to: (_, { params }) => listPath({ slug: params.slug! }, params.name!),
     again: showEdit,
   }),
@@ -127,8 +130,7 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
       body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${variable.type !== 'sensitive' && html`<a href="${path}">Reveal the value</a> `}<a href="${path}/history">History</a></p></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}">
-${tokenField(ctx)}
-${inputs(variable, choices, refused)}
+${changeFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
 <p class="actions"><button>Save</button><a class="button quiet" href="${listPath(account, project)}">Cancel</a></p>
 </form>
 ${dangerCard(
