@@ -7,7 +7,7 @@ import { type Html, html } from '../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../pages/screen.ts'
 import { Refusal } from '../refusal.ts'
 import type { RefusalExtra } from '../schema/refusal.ts'
-import { changedPart, fieldsShown, withWas } from './change.ts'
+import { changeIn, withWas } from './change.ts'
 import { accountIn } from './frame.ts'
 import { wordsOfFault } from './names/faults.ts'
 
@@ -101,14 +101,13 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
         if (input.fault) throw input.fault
         const account = input.params.slug === undefined ? undefined : await accountIn(ctx, input.params)
         const whole = wish(asked, ctx.now)
-        const shown = changes && form && fieldsShown(form, input.form)
-        const before = shown && wish({ ...asked, form: shown }, ctx.now)
-        const body = before ? changedPart(whole.body as object, before.body as object, changes) : whole.body
-        const isUnchanged = before !== undefined && body === undefined
-        // Nothing is asked then: nobody is told of a change that is none.
-        const answer = isUnchanged
-          ? (whole.body as A)
-          : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
+        const bodyOf = (fields: Static<F>) => wish({ ...asked, form: fields }, ctx.now).body as object
+        const body = changes && form ? changeIn(form, asked.form, bodyOf, changes) : whole.body
+        // Where nothing was changed no route is asked: nobody is told of a change that is none.
+        const answer =
+          changes && body === undefined
+            ? (whole.body as A)
+            : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
         const next = await to(answer, asked, ctx)
         return typeof next === 'string' ? { to: next } : next
       } catch (error) {

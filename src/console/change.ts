@@ -55,6 +55,17 @@ export function fieldsShown<F extends TSchema>(form: F, sent: unknown): Static<F
   }
 }
 
+/** What a form changes in the body that its fields make (`bodyOf`); undefined: nothing. `groups`: as of `changedPart`. */
+export function changeIn<F extends TSchema, B extends object>(
+  form: F,
+  sent: Static<F>,
+  bodyOf: (fields: Static<F>) => B,
+  groups?: readonly (readonly string[])[],
+): Partial<B> | undefined {
+  const shown = fieldsShown(form, sent)
+  return shown === undefined ? bodyOf(sent) : changedPart(bodyOf(sent), bodyOf(shown), groups)
+}
+
 /**
  * The part of a body that was changed. `shown`: the body that the form makes unchanged; `groups`: keys that mean something only together, so
  * that all of them are sent where one was changed. Undefined: nothing was changed.

@@ -178,7 +178,8 @@ async function writeTyped({ deps, bridge, screen, request }: Asked, guest: Guest
     const { outgoing, ...outboxCtx } = begin()
     const ctx = { ...contextFor(deps, tx, { ...guest, visitor }), ...outboxCtx }
     const result: View = await screen.run(ctx, input, prepared)
-    if (result.done) await record(result.done.by, outgoing, screen.name, result.done.subjectId, fieldsOf(input.form))
+    const { done } = result
+    if (done) await record(done.by, outgoing, screen.name, done.subjectId, done.fields ?? fieldsOf(input.form))
     else if (outgoing.length > 0) throw new Error(`${screen.name} told of a change that it does not own up to`)
     return result
   })

@@ -48,8 +48,8 @@ export type View = (Page | { to: string } | { download: Download } | { events: R
   session?: string | null
   /** The new secret of the visitor, who is not signed in. */
   visit?: string
-  /** What was changed, and as whom: the line of the audit log. A form that changes nothing leaves none. */
-  done?: { by: OperatorCtx & { who?: Who }; subjectId: string | null }
+  /** What was changed, and as whom: the line of the audit log. A form that changes nothing leaves none. `fields`: those that were changed, where they are not all of the form. */
+  done?: { by: OperatorCtx & { who?: Who }; subjectId: string | null; fields?: string[] }
 }
 
 type Spec<C, Q extends TSchema, F extends TSchema, A> = {

@@ -127,6 +127,28 @@ onBothEngines('two people who change different fields of the same thing: both ch
   }
 })
 
+onBothEngines('the line of a change in the audit log names the fields that were changed', async (world) => {
+  const client = await signedIn(world)
+  const shown = await openForm(client, '/console/account', '/console/account')
+  assert.equal((await client.post('/console/account', { ...shown, name: 'Ann' })).status, 303)
+  const { call } = world
+  await call('POST', '/v10/projects', { name: 'web' })
+  const settings = await openForm(client, SETTINGS, '/console/t/admin/projects/web/settings')
+  await client.post('/console/t/admin/projects/web/settings', { ...settings, devCommand: 'mine' })
+  const lines = world.deps.db.read
+    .selectFrom('audit')
+    .selectAll()
+    .where('type', 'in', ['changeProfile', 'updateProject'])
+  const rows = await lines.orderBy('stamp').execute()
+  assert.deepEqual(
+    rows.map((row) => [row.type, row.fields_json]),
+    [
+      ['changeProfile', '["name"]'],
+      ['updateProject', '["devCommand"]'],
+    ],
+  )
+})
+
 onBothEngines('a form that is saved as it was shown writes nothing, and leads on as if it had', async (world) => {
   const { at, client } = await open(world)
   for (const path of PATHS) {

@@ -14,7 +14,7 @@ import { askForEmail, changeProfile, confirmEmail, findEmailChange } from '../..
 import type { Refusal } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { faultOf, field, type Refused, refusedOf } from '../action.ts'
-import { changedPart, changeFields, fieldsShown, withWas } from '../change.ts'
+import { changeFields, changeIn, withWas } from '../change.ts'
 import { copyable } from '../fields.ts'
 import { personPath, showPage } from '../frame.ts'
 
@@ -44,11 +44,11 @@ export const profileScreens: readonly Screen[] = [
     name: 'changeProfile',
     form: withWas(Profile),
     run: async (ctx, { form }): Promise<View> => {
-      const shown = fieldsShown(Profile, form)
-      const change = shown ? changedPart(asProfile(form), asProfile(shown)) : asProfile(form)
+      const change = changeIn(Profile, form, asProfile)
       if (change === undefined) return { to: `${PROFILE}?done=profile` }
       await changeProfile(ctx, change)
-      return { to: `${PROFILE}?done=profile`, done: { by: ctx, subjectId: ctx.visitor.userId } }
+      const done = { by: ctx, subjectId: ctx.visitor.userId, fields: Object.keys(change) }
+      return { to: `${PROFILE}?done=profile`, done }
     },
     again: showRefused,
     keeps: true,

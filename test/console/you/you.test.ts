@@ -24,7 +24,10 @@ onBothEngines('a person changes their name and username, and their pages move wi
   assert.equal(changed.location, `${PROFILE}?done=profile`, changed.text)
   const shown = await client.get(changed.location)
   assert.match(shown.text, /Your profile is changed/)
-  assert.match(shown.text, /<summary><span class="person" aria-hidden="true">A<\/span>Ada 🚢<\/summary>/)
+  assert.match(
+    shown.text,
+    /<summary><span class="person" aria-hidden="true">A<\/span><span class="called">Ada 🚢<\/span><\/summary>/,
+  )
   assert.equal((await client.get('/console/t/ada')).status, 200)
   assert.equal((await client.get('/console/t/admin')).status, 404)
   const given = await world.operator('POST', '/operator/v1/users', { email: 'b@example.com', username: 'admin' })
