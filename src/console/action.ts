@@ -4,7 +4,7 @@ import type { RefusalKey } from '../errors.ts'
 import type { Wish } from '../pages/ask.ts'
 import type { Page } from '../pages/frame.ts'
 import { type Html, html } from '../pages/html.ts'
-import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../pages/screen.ts'
+import { type ConsoleCtx, consoleScreen, SAVED, type Screen, type ScreenInput } from '../pages/screen.ts'
 import { Refusal } from '../refusal.ts'
 import type { RefusalExtra } from '../schema/refusal.ts'
 import { changeIn, withWas } from './change.ts'
@@ -66,7 +66,7 @@ type Action<F extends TSchema, A> = {
   shows: readonly string[]
   /** What the route is asked, for the account that the address names. `now`: in milliseconds. */
   wish: (input: ScreenInput<unknown, Static<F>>, now: number) => Wish
-  /** Of a form of a change, whose page has `changeFields`: only the keys of the body that were changed are sent. Each list: keys that are sent together. */
+  /** Of a form of a change, whose page has `changeFields`: only the keys of the body that were changed are sent, and the page that follows says that it is saved. Each list: keys that are sent together. */
   changes?: readonly (readonly string[])[]
   /** What the fields of the route are called in the form, where that is another name. */
   names?: Record<string, string>
@@ -109,7 +109,7 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
             ? (whole.body as A)
             : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
         const next = await to(answer, asked, ctx)
-        return typeof next === 'string' ? { to: next } : next
+        return typeof next === 'string' ? { to: changes ? `${next}${SAVED}` : next } : next
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
         return { ...(await again(ctx, input, refusedOf(error, input.form, names))), status: error.status }

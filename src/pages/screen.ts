@@ -114,7 +114,21 @@ export function consoleScreen<Q extends TSchema, F extends TSchema>(
     Required<Pick<Screen, 'asks'>> &
     Pick<Screen, 'fresh' | 'once' | 'streams' | 'bodyLimit' | 'keeps'>,
 ): Screen {
-  return { ...(spec as unknown as Screen), auth: 'person' }
+  const one: Screen = { ...(spec as unknown as Screen), auth: 'person' }
+  return one.method === 'GET' && !one.streams ? { ...one, run: sayingSaved(one.run) } : one
+}
+
+/** At the end of the address of a page that follows a change: the page says that the change is saved. */
+export const SAVED = '?saved'
+
+/** Forms of the page are sent to its address without this end: what they lead back to was not saved. */
+function sayingSaved(run: Screen['run']): Screen['run'] {
+  return async (ctx, input, prepared) => {
+    if (!input.url.endsWith(SAVED)) return run(ctx, input, prepared)
+    const view = await run(ctx, { ...input, url: input.url.slice(0, -SAVED.length) }, prepared)
+    if (!('body' in view)) return view
+    return { ...view, body: html`<p class="notice" role="status">The change is saved.</p>${view.body}` }
+  }
 }
 
 const ALWAYS: readonly RefusalKey[] = ['bad_request', 'not_found', 'internal_server_error', 'unavailable']

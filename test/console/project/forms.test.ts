@@ -25,6 +25,7 @@ async function open(world: World) {
   const body = { key: 'A', value: '1', target: ['preview'] }
   const variable = (await world.call('POST', `/v10/projects/web/env?teamId=${teamId}`, body)).body.created
   await world.call('POST', `/v10/projects/web/domains?teamId=${teamId}`, { name: 'www.example.com' })
+  await world.call('POST', `/v9/projects/web/custom-environments?teamId=${teamId}`, { slug: 'staging' })
   const deployment = await makeDeployment(world, project.id, { url: 'one.host.test', target: 'preview' })
   const fill = (path: string) =>
     `${START}${path}`
@@ -32,6 +33,7 @@ async function open(world: World) {
       .replace(':name', 'web')
       .replace(':version', '1')
       .replace(':domain', 'www.example.com')
+      .replace(':environmentSlugOrId', 'staging')
       .replace(':id', path.includes('deployments') ? deployment : variable.id)
   return { slug, fill }
 }
