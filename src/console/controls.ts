@@ -37,10 +37,19 @@ export function dangerCard(title: string, what: Html | string, act: Html): Html 
 ${act}</section>`
 }
 
-/** A button that is reached by a second click: of a danger card. Works without script. */
-export function askedTwice(ctx: PersonCtx, path: string, words: string): Html {
-  return html`<details class="twice"><summary class="button quiet">${words}…</summary>
-${button(ctx, path, words, { look: 'danger' })}</details>`
+/**
+ * A button that is reached by a second click: of what cannot be undone, or shuts somebody out. `look` is that of the first click. Works
+ * without script.
+ */
+export function askedTwice(
+  ctx: PersonCtx,
+  path: string,
+  words: string,
+  { label, look = 'quiet', ...options }: ButtonOptions = {},
+): Html {
+  const second = { ...options, ...(label && { label }), look: look.includes('small') ? 'danger small' : 'danger' }
+  return html`<details class="twice"><summary class="button ${look}"${label && html` aria-label="${label}…"`}>${words}…</summary>
+${button(ctx, path, words, second)}</details>`
 }
 
 /** A form that looks for something in a list. `label`: what is looked for, and by what; `by`: the same in as few words as a telephone shows. */

@@ -5,7 +5,7 @@ import type { Page } from '../../pages/frame.ts'
 import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../action.ts'
-import { button, heading, pageLinks } from '../controls.ts'
+import { askedTwice, heading, pageLinks } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { ago } from '../time.ts'
 import { ListQuery, operatorPage, operatorPath, ROWS } from './frame.ts'
@@ -55,7 +55,7 @@ ${sheet(
       one,
     ) => html`<tr><td>${one.name}<br><code class="small">${one.slug}</code></td><td><a href="${operatorPath('teams', one.teamId)}"><code class="small">${one.teamId}</code></a></td>
 <td>${one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td><td>${ago(one.updatedAt, ctx.now)}</td>
-<td class="act">${button(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}` })}</td></tr>`,
+<td class="act">${askedTwice(ctx, `${operatorPath('integrations', one.id)}/delete`, 'Remove', { label: `Remove: ${one.name}`, look: 'quiet small' })}</td></tr>`,
   ),
   { none: 'No team has registered an integration.' },
 )}

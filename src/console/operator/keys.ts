@@ -5,7 +5,7 @@ import type { Page } from '../../pages/frame.ts'
 import { html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen } from '../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../action.ts'
-import { button, heading } from '../controls.ts'
+import { askedTwice, heading } from '../controls.ts'
 import { sheet } from '../fields.ts'
 import { operatorPage, operatorPath } from './frame.ts'
 
@@ -46,7 +46,7 @@ async function showKeys(ctx: ConsoleCtx, refused?: Refused): Promise<Page> {
   const { keys } = await ctx.ask<Static<typeof KeyList>>('operatorListKeys')
   return operatorPage(ctx, 'keys', {
     title: 'Keys',
-    body: html`${heading('Keys', button(ctx, `${LIST}/rotate`, 'Make a new key active', { look: '' }))}
+    body: html`${heading('Keys', askedTwice(ctx, `${LIST}/rotate`, 'Make a new key active', { look: '' }))}
 ${faultOf(refused)}
 <p>A root key wraps the keys of projects, which seal their variables. A new one wraps them anew, and takes no variable out of use.
 Back the keyring up afterwards: without it nothing can be read.</p>
@@ -57,7 +57,7 @@ ${sheet(
     (one) => html`<tr><td><code>${one.id}</code></td>
 <td>${one.active ? html`<span class="state good">Active</span>` : html`<span class="state">Older</span>`}</td>
 <td>${one.references === 0 ? 'nothing' : `keys of ${one.references} projects`}</td>
-<td class="act">${!one.active && one.references === 0 && button(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}` })}</td></tr>`,
+<td class="act">${!one.active && one.references === 0 && askedTwice(ctx, `${operatorPath('keys', one.id)}/retire`, 'Retire', { label: `Retire: ${one.id}`, look: 'quiet small' })}</td></tr>`,
   ),
   { none: 'There is no key.' },
 )}`,

@@ -4,7 +4,7 @@ import { type ConsoleCtx, type Screen, tokenField } from '../../pages/screen.ts'
 import { refuse } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
 import { action, field, type Refused, type Showing } from '../action.ts'
-import { button, dangerCard } from '../controls.ts'
+import { askedTwice, button, dangerCard } from '../controls.ts'
 import { check } from '../fields.ts'
 
 const Removal = Type.Object({
@@ -70,6 +70,6 @@ ${button(ctx, `${path}/suspended`, 'Reinstate', { look: '' })}</section>`
   return dangerCard(
     'Suspend',
     'Their sessions and tokens end at once, and what they set up is held. Nothing is lost.',
-    button(ctx, `${path}/suspended`, 'Suspend', { look: 'danger', fields: { suspended: 'true' } }),
+    askedTwice(ctx, `${path}/suspended`, 'Suspend', { fields: { suspended: 'true' } }),
   )
 }

@@ -103,10 +103,11 @@ ${changeFields(ctx, refused, (refused) => routingInputs(domain, environments, re
 ${dangerCard(
   'Remove this domain',
   html`Visitors of <strong>${domain.name}</strong> get nothing from this project then. If the name is added again within 30 days, this account need not prove it again.`,
-  html`<form method="post" action="${path}/remove">${tokenField(ctx)}
+  html`<details class="twice"><summary class="button quiet">Remove the domain…</summary>
+<form method="post" action="${path}/remove">${tokenField(ctx)}
 ${check('removeRedirects', 'Also remove the domains that redirect to it', false)}
 <p class="actions"><button class="danger">Remove the domain</button></p>
-</form>`,
+</form></details>`,
 )}`
 }
 

@@ -132,10 +132,15 @@ function row(ctx: ConsoleCtx, account: OwnAccount, one: Member, isOwner: boolean
   const path = accountPath(account, `members/${encodeURIComponent(one.uid)}`)
   const called = one.username || one.email
   const self = one.uid === ctx.visitor.userId
-  const remove = one.confirmed ? 'Remove' : 'Take back'
   return html`<tr><td>${one.name ?? (one.username || html`<span class="soft">no user yet</span>`)}${one.name && html`<br><span class="soft small">${one.username}</span>`}${self && html` <span class="tag">you</span>`}</td>
 <td class="long">${one.email}</td><td>${isOwner ? roleForm(ctx, path, one, called) : one.role}</td><td>${ago(one.createdAt, ctx.now)}</td>
-${isOwner && html`<td class="act">${!self && button(ctx, `${path}/remove`, remove, { label: `${remove}: ${called}` })}</td>`}</tr>`
+${isOwner && html`<td class="act">${!self && removal(ctx, path, one.confirmed, called)}</td>`}</tr>`
+}
+
+/** Whoever is invited loses nothing by it, and can be invited again. Whoever is a member loses tokens and installations: that asks twice. */
+function removal(ctx: ConsoleCtx, path: string, isMember: boolean, called: string): Html {
+  if (!isMember) return button(ctx, `${path}/remove`, 'Take back', { label: `Take back: ${called}` })
+  return askedTwice(ctx, `${path}/remove`, 'Remove', { label: `Remove: ${called}`, look: 'quiet small' })
 }
 
 function roleForm(ctx: ConsoleCtx, path: string, { role }: Member, called: string): Html {

@@ -28,7 +28,7 @@ export const operatorSteps: Steps = {
     const before = (await world.operator('GET', '/operator/v1/keys')).body.activeKeyId
     await tour.go(`${OPERATOR}/keys`)
     await tour.look('keys')
-    await tour.press('Make a new key active')
+    await tour.pressTwice('Make a new key active')
     await tour.page.getByText('Older').first().waitFor()
     const after = (await world.operator('GET', '/operator/v1/keys')).body.activeKeyId
     assert.notEqual(after, before)
@@ -47,7 +47,7 @@ export const operatorSteps: Steps = {
     await tour.look('people', true)
     await tour.follow('ada')
     await tour.look('person')
-    await tour.press('Suspend')
+    await tour.pressTwice('Suspend')
     await tour.page.getByText('Suspended').first().waitFor()
     await ada!.go(TEAM)
     assert.equal(new URL(ada!.page.url()).pathname, '/sign-in')

@@ -56,6 +56,8 @@ export type Tour = {
   go(path: string): Promise<void>
   /** Presses a button of the page and waits for the page that follows. */
   press(name: string | RegExp): Promise<void>
+  /** Presses a button that asks a second time: it is out of sight until the first press. */
+  pressTwice(name: string): Promise<void>
   /** Follows a link of the page. */
   follow(name: string | RegExp): Promise<void>
   fill(fields: Record<string, string>): Promise<void>
@@ -110,14 +112,15 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
     script: options.script,
     page,
     go: (path) => settle(() => page.goto(`${origin}${path}`)),
-    press: (name) =>
-      settle(() =>
-        page
-          .getByRole('main')
-          .getByRole('button', { name, exact: typeof name === 'string' })
-          .first()
-          .click(),
-      ),
+    press: (name) => settle(() => buttonOf(page, name).click()),
+    async pressTwice(name) {
+      assert.equal(await buttonOf(page, name).count(), 0, `${name} acts at one press`)
+      await page
+        .locator('main details.twice > summary', { hasText: `${name}…` })
+        .first()
+        .click()
+      await settle(() => buttonOf(page, name).click())
+    },
     follow: (name) =>
       settle(() =>
         page
@@ -136,6 +139,14 @@ async function openPerson(browser: Browser, origin: string, options: Options, ke
     another: () => openPerson(browser, origin, options, kept),
     end: () => mustHold(kept),
   }
+}
+
+/** A button that can be seen. */
+function buttonOf(page: Page, name: string | RegExp): Locator {
+  return page
+    .getByRole('main')
+    .getByRole('button', { name, exact: typeof name === 'string' })
+    .first()
 }
 
 /**

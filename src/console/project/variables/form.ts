@@ -7,7 +7,7 @@ import { refuse } from '../../../refusal.ts'
 import { Type } from '../../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../../action.ts'
 import { changeFields } from '../../change.ts'
-import { button, dangerCard } from '../../controls.ts'
+import { askedTwice, dangerCard } from '../../controls.ts'
 import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { environmentsOf } from '../environments.ts'
@@ -136,10 +136,7 @@ ${changeFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
 ${dangerCard(
   'Delete this variable',
   html`The next deployment goes without <code>${variable.key}</code>. Its values go at once, also from the history.`,
-  button(ctx, `${path}/delete`, 'Delete the variable', {
-    label: `Delete the variable ${variable.key}`,
-    look: 'danger',
-  }),
+  askedTwice(ctx, `${path}/delete`, 'Delete the variable', { label: `Delete the variable ${variable.key}` }),
 )}`,
     },
   )

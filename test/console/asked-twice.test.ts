@@ -1,0 +1,64 @@
+/** What cannot be undone, or shuts somebody out, asks a second time on every page. docs/console.md: How a page looks. */
+import assert from 'node:assert/strict'
+import { CONSOLE } from '../../src/console/screens.ts'
+import { ROUTES } from '../../src/routes.ts'
+import { signedIn } from '../support/clients/browser-client.ts'
+import { openConsolePages } from '../support/clients/console-pages.ts'
+import { setUpCodes } from '../support/clients/second-factor.ts'
+import { onBothEngines } from '../support/world.ts'
+
+/** They end a token, a secret or a second factor of one's own, which somebody may have lost. */
+const HASTY = new Set(['deleteAuthToken', 'operatorDeleteToken', 'deleteIntegrationSecret'])
+/** No routes that delete, and yet there is no way back from them, or somebody is shut out. */
+const OTHERS = new Set(['operatorRotateKeys', 'operatorRetireKey', 'operatorRemoveSecondFactors'])
+const DELETES = new Set(ROUTES.filter(({ method }) => method === 'DELETE').map(({ operationId }) => operationId))
+const FORM = /<form[^>]* method="post"[^>]* action="([^"?]*)[^"]*"[\s\S]*?<\/form>/g
+
+/** TABLE the forms that must ask twice, with what finds them by their address. */
+const FINAL = CONSOLE.filter(({ method, asks = [] }) => {
+  const [operation = ''] = asks
+  return method === 'POST' && !HASTY.has(operation) && (DELETES.has(operation) || OTHERS.has(operation))
+}).map(({ path }) => ({ path, address: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`) }))
+
+/** Whether a form at this place of a page is reached by a second press, or by typing a name. */
+function asksTwice(page: string, at: number, form: string): boolean {
+  return isWithin(page.slice(0, at), '<details class="twice">', '</details>') || form.includes('name="typed"')
+}
+
+/** Whether what begins so has not ended yet. */
+function isWithin(before: string, begin: string, end: string): boolean {
+  const at = before.lastIndexOf(begin)
+  return at >= 0 && !before.slice(at).includes(end)
+}
+
+onBothEngines('what deletes, shuts out or replaces a key asks a second time, on every page', async (world) => {
+  const pages = await openConsolePages(world)
+  const mate = pages
+    .find(({ path }) => path.endsWith('/people/:id'))!
+    .address.split('/')
+    .at(-1)!
+  await setUpCodes(world, await signedIn(world, mate, 'mate'))
+  const client = await signedIn(world)
+  const seen = new Set<string>()
+  let red = 0
+  for (const { path, address } of pages) {
+    const { text } = await client.get(address)
+    for (const found of text.matchAll(FORM)) {
+      const [form, action = ''] = found
+      const final = FINAL.find((one) => one.address.test(action))
+      const isRed = isWithin(text.slice(0, found.index), 'danger-zone', '</section>')
+      // An invitation can be sent again.
+      if ((final === undefined && !isRed) || form.includes('>Take back</button>')) continue
+      assert.ok(asksTwice(text, found.index, form), `${path}: ${action} acts at one press`)
+      if (final) seen.add(final.path)
+      red += Number(isRed)
+    }
+  }
+  assert.deepEqual(
+    FINAL.map(({ path }) => path)
+      .filter((path) => !seen.has(path))
+      .sort(),
+    [],
+  )
+  assert.ok(red > 8, `${red} forms in red cards`)
+})
