@@ -69,4 +69,19 @@ const screens: readonly Screen[] = [
   ...liveScreens,
 ]
 
-export const CONSOLE: readonly Screen[] = screens.map((screen) => ({ ...screen, showFault }))
+/** TABLE the pages at the address of a form that show more than the form: a role that may not send it reads the rest. */
+const SHOW_MORE: readonly string[] = [
+  '/console/t/:slug/settings',
+  '/console/t/:slug/projects/:name/settings',
+  '/console/t/:slug/projects/:name/domains/:domain',
+]
+
+/** A page at the address of a form is there for the form, unless it shows more. What only some roles may send is shown to these alone. */
+function purposeOf({ method, path }: Screen): Pick<Screen, 'onlyFor'> {
+  if (method !== 'GET' || !path.startsWith('/console/t/:slug/') || SHOW_MORE.includes(path)) return {}
+  const form = screens.find((one) => one.method === 'POST' && one.path === path)
+  const onlyFor = form?.asks?.[0]
+  return onlyFor === undefined ? {} : { onlyFor }
+}
+
+export const CONSOLE: readonly Screen[] = screens.map((screen) => ({ ...screen, ...purposeOf(screen), showFault }))

@@ -8,8 +8,10 @@ import type { Peer } from '../http/failure-limits.ts'
 import type { Gates } from '../http/gate.ts'
 import { answerRequest } from '../http/handle-request.ts'
 import { BODY_LIMIT, type Route, refusalsOf, routed } from '../http/route.ts'
+import { ROLE_PERMISSIONS, ROLES } from '../permissions/roles.ts'
 import { refuse } from '../refusal.ts'
-import type { Screen } from './screen.ts'
+import { findOwnAccountBySlug } from './acting.ts'
+import type { PersonCtx, Screen } from './screen.ts'
 
 /** Where people go from whom no page is asked. */
 const HOME = '/console'
@@ -36,6 +38,11 @@ export type Bridge = {
   askerOf(asker: Asker, operations: readonly string[]): Ask
   /** What these routes refuse with: their page may refuse with it too. */
   refusalsOf(operations: readonly string[]): RefusalKey[]
+  /**
+   * Looks whether the role of the person lets them ask this route, in the account that the address names. Refuses: missing_permission 403
+   * with the roles that may, not_found 404, second_factor_required 403.
+   */
+  mustMayAsk(ctx: PersonCtx, operation: string, params: Params): Promise<void>
   /** The page at this path, for everybody or for a person. */
   pageAt(path: string): Screen
   /** Where a person goes on who proves who they are on the way to a page or a form: a page that can be opened. `url`: as it was asked. */
@@ -50,6 +57,7 @@ export function openBridge(deps: Deps, routes: readonly Route[], screens: readon
     wayBack: ({ path }, url) => nearestPage(pages, path, url),
     pageAt: (path) => screens.find((screen) => screen.method === 'GET' && screen.path === path)!,
     refusalsOf: (operations) => operations.flatMap((name) => refusalsOf(byName.get(name)!)),
+    mustMayAsk: (ctx, operation, params) => mustMayAsk(ctx, byName.get(operation)!, params),
     askerOf({ peer, ...session }, operations) {
       return async <A>(operationId: string, wish: Wish = {}) => {
         const route = byName.get(operationId)
@@ -68,6 +76,14 @@ export function openBridge(deps: Deps, routes: readonly Route[], screens: readon
       }
     },
   }
+}
+
+async function mustMayAsk(ctx: PersonCtx, { needs = [] }: Route, { slug }: Params): Promise<void> {
+  if (slug === undefined) return
+  const { role } = await findOwnAccountBySlug(ctx, slug)
+  const able = ROLES.filter((one) => needs.every((permission) => ROLE_PERMISSIONS[one].includes(permission)))
+  if (able.includes(role)) return
+  refuse('missing_permission', `Your role here is ${role}, which may not do this. These roles may: ${able.join(', ')}.`)
 }
 
 /** The page at the address of a form, which shows it; where there is none the nearest one above it. `pages`: their paths. */

@@ -82,7 +82,8 @@ export async function answerBrowser(
   } catch (fault) {
     const at = { requestId: request.id, ...traceOf(request), method: screen.method, path: screen.path }
     const refusal = refusalToTell(deps, fault as Error, at)
-    if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(screen.asks ?? [])].includes(refusal.key)) {
+    const asked = [...(screen.asks ?? []), ...(screen.onlyFor === undefined ? [] : [screen.onlyFor])]
+    if (![...refusalsOfScreen(screen), ...bridge.refusalsOf(asked)].includes(refusal.key)) {
       deps.log.error({ screen: screen.name, refusal: refusal.key }, 'the page does not declare this refusal')
     }
     const answer = reply(deps, guest, {
@@ -123,7 +124,8 @@ async function answerConsole({ deps, bridge, screen, request, now }: Asked, gues
   if (input.fault !== undefined && !screen.keeps) throw input.fault
   const { once } = input
   const asker = { secret: guest.session!, userId: guest.visitor!.userId, peer: request.raw.socket, once }
-  const ctx = readingFor(deps, guest, now)
+  const ctx = { ...readingFor(deps, guest, now), visitor: guest.visitor! }
+  if (screen.onlyFor !== undefined) await bridge.mustMayAsk(ctx, screen.onlyFor, input.params)
   return screen.run({ ...ctx, ask: bridge.askerOf(asker, screen.asks!) }, input, undefined)
 }
 

@@ -76,6 +76,8 @@ export type Screen = Spec<any, any, any, any> & {
   auth: 'anyone' | 'person'
   /** The routes that a page of the console asks. It has no transaction of its own: each route has its own. */
   asks?: readonly string[]
+  /** Of a page that is there for one form: the route that the form asks. Whoever may not ask it is not shown the page. */
+  onlyFor?: string
   /** It shows a secret or runs the service: whoever gave their password longer than an hour ago gives it again first. */
   fresh?: true
   /** It opens values or asks name servers: the browser does not ask for it again by itself. Neither does it for a page that is `fresh`. */

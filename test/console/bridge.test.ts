@@ -169,7 +169,7 @@ onBothEngines('a page refuses by role what its routes refuse, and no other page 
   const byName = new Map(ROUTES.map((route) => [route.operationId, route]))
   for (const { role, user, client } of await openPeople(world)) {
     await client.get('/console')
-    for (const { method, path, asks = [], name } of CONSOLE.filter(({ path }) => path.includes('/:slug'))) {
+    for (const { method, path, asks = [], onlyFor, name } of CONSOLE.filter(({ path }) => path.includes('/:slug'))) {
       const url = path.replace(':slug', slug).replaceAll(/:\w+/g, 'unknown')
       await client.get('/sign-in')
       await client.get(`/console/t/${role.toLowerCase()}`)
@@ -185,7 +185,7 @@ onBothEngines('a page refuses by role what its routes refuse, and no other page 
         return (await user.call(verb, withQuery(ofTeam, `teamId=${teamId}`), body)).status === 403
       }
       // The first is what a form asks, and what a page begins with.
-      const forbidden = await Promise.all(asks.map(isForbidden))
+      const forbidden = await Promise.all([...asks, ...(onlyFor === undefined ? [] : [onlyFor])].map(isForbidden))
       // The form is empty and what it is about is unknown, so its page may refuse it before and after the route does.
       if (method === 'POST') assert.ok(forbidden[0] ? status >= 400 : status !== 403, `${role} ${name}: ${status}`)
       else if (status === 403) assert.ok(forbidden.includes(true), `${role} ${name}: ${status}`)

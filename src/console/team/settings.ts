@@ -1,7 +1,7 @@
 /** The settings of a team, and making one. docs/accounts.md: Settings of a team, Teams. */
 import type { Static } from 'typebox'
 import type { Team } from '../../accounts/schema.ts'
-import { html } from '../../pages/html.ts'
+import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import type { MadeOwnTeam } from '../../people/own-team.ts'
 import { Type } from '../../schema/builder.ts'
@@ -72,7 +72,14 @@ async function showSettings(ctx: ConsoleCtx, { params, url }: ScreenInput, refus
       body: html`<div class="top"><h1>Settings of the team</h1></div>
 ${faultOf(refused)}
 ${!isOwner && html`<p class="notice">Only an OWNER of the team changes them.</p>`}
-<form class="stack card" method="post" action="${url}">
+${isOwner ? settingsForm(ctx, url, team, refused) : facts(team)}
+<section class="card"><h2>Team</h2><dl class="facts"><dt>Id</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${team.membership.role}</dd></dl></section>`,
+    },
+  )
+}
+
+function settingsForm(ctx: ConsoleCtx, url: string, team: Static<typeof Team>, refused: Refused | undefined): Html {
+  return html`<form class="stack card" method="post" action="${url}">
 ${changeFields(
   ctx,
   refused,
@@ -100,11 +107,15 @@ ${select(
   { refused, value: team.requireSecondFactor ? 'on' : 'off' },
 )}`,
 )}
-${isOwner && html`<p class="actions"><button>Save</button></p>`}
-</form>
-<section class="card"><h2>Team</h2><dl class="facts"><dt>Id</dt><dd>${copyable(team.id, 'id')}</dd><dt>Plan</dt><dd>${team.billing.plan}</dd><dt>Your role</dt><dd>${team.membership.role}</dd></dl></section>`,
-    },
-  )
+<p class="actions"><button>Save</button></p>
+</form>`
+}
+
+/** The settings for whoever may not change them. */
+function facts(team: Static<typeof Team>): Html {
+  const values = team.sensitiveEnvironmentVariablePolicy === 'on' ? 'write-only' : 'as whoever makes one says'
+  return html`<section class="card"><dl class="facts"><dt>Name</dt><dd>${team.name}</dd><dt>Slug</dt><dd>${team.slug}</dd><dt>Description</dt><dd>${team.description || 'none'}</dd>
+<dt>Variables of production and preview</dt><dd>${values}</dd><dt>How members sign in</dt><dd>${team.requireSecondFactor ? 'with a second factor' : 'as they like'}</dd></dl></section>`
 }
 
 async function showNewTeam(ctx: ConsoleCtx, { url }: ScreenInput, refused?: Refused) {

@@ -9,10 +9,10 @@ import { type Html, html } from '../../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
 import { Type } from '../../../schema/builder.ts'
 import { action, faultOf, type Refused } from '../../action.ts'
-import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
+import { area, type Choice, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { environmentsOf } from '../environments.ts'
-import { branchField, environmentChoices, LIST, listPath, READERS } from './places.ts'
+import { branchField, LIST, listPath, placesField, READERS, writableChoices } from './places.ts'
 
 /** The text that the route takes is 1 MiB, of which a form makes up to three times as many bytes. */
 const FORM_BYTES = 3 * 1024 * 1024
@@ -83,7 +83,7 @@ async function showAgain(ctx: ConsoleCtx, input: ScreenInput, refused?: Refused)
 async function showImport(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
   const account = await accountIn(ctx, params)
   const project = params.name!
-  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  const choices = writableChoices(account, await environmentsOf(ctx, account, project))
   return showPage(
     ctx,
     { account, project, tab: 'variables' },
@@ -103,7 +103,7 @@ ${inputs(choices, refused)}
 
 function inputs(choices: readonly Choice[], refused: Refused | undefined): Html {
   return html`${area('text', 'The text', { required: true, refused, hint: 'KEY=value lines, as dotenv reads them. A file can be dropped here. Nothing is changed before you have seen the plan.', attributes: html` class="tall" data-drop` })}
-${checks('target', 'Where', choices, { chosen: ['development'], refused })}
+${placesField(choices, ['development'], refused)}
 ${branchField('Only for preview: these values are for deployments of this branch.', { refused })}
 ${select('mode', 'What happens', MODES, { refused })}
 ${select('type', 'Who may read values that are new', READERS, { refused })}`
@@ -125,7 +125,7 @@ async function showPlan(
 ): Promise<Page> {
   const account = await accountIn(ctx, params)
   const project = params.name!
-  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  const choices = writableChoices(account, await environmentsOf(ctx, account, project))
   const typed = { message: '', field: undefined, typed: form as Record<string, unknown>, extra: {} }
   const changes = plan.created.length + plan.updated.length + plan.removed.length
   return showPage(

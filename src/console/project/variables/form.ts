@@ -8,18 +8,21 @@ import { Type } from '../../../schema/builder.ts'
 import { action, faultOf, field, type Refused } from '../../action.ts'
 import { changeFields } from '../../change.ts'
 import { askedTwice, dangerCard } from '../../controls.ts'
-import { area, type Choice, checks, listOf, select, typedText } from '../../fields.ts'
+import { area, type Choice, listOf, select, typedText } from '../../fields.ts'
 import { accountIn, showPage } from '../../frame.ts'
 import { environmentsOf } from '../environments.ts'
 import {
   asPlaces,
   branchField,
-  environmentChoices,
   LIST,
   listPath,
+  mayChange,
+  mayRead,
   ONE,
+  placesField,
   READERS,
   VARIABLE_FORM_BYTES,
+  writableChoices,
 } from './places.ts'
 
 /** The route says what is wrong with a field, so that what was typed comes back. */
@@ -98,7 +101,7 @@ export const variableFormScreens: readonly Screen[] = [
 async function showNew(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?: Refused) {
   const account = await accountIn(ctx, params)
   const project = params.name!
-  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  const choices = writableChoices(account, await environmentsOf(ctx, account, project))
   return showPage(
     ctx,
     { account, project, tab: 'variables' },
@@ -119,7 +122,8 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
   const account = await accountIn(ctx, params)
   const project = params.name!
   const variable = await findListed(ctx, account, params)
-  const choices = environmentChoices(await environmentsOf(ctx, account, project))
+  if (!mayChange(account, variable)) refuse('missing_permission', "Your role does not change production's variables.")
+  const choices = writableChoices(account, await environmentsOf(ctx, account, project))
   const path = `${listPath(account, project)}/${variable.id}`
   return showPage(
     ctx,
@@ -127,7 +131,7 @@ async function showEdit(ctx: ConsoleCtx, { params, url }: ScreenInput, refused?:
     {
       title: variable.key,
       within: [],
-      body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${variable.type !== 'sensitive' && html`<a href="${path}">Reveal the value</a> `}<a href="${path}/history">History</a></p></div>
+      body: html`<div class="top"><h1><code>${variable.key}</code></h1><p class="ways">${mayRead(account, variable) && html`<a href="${path}">Reveal the value</a> `}<a href="${path}/history">History</a></p></div>
 ${faultOf(refused)}
 <form class="stack card" method="post" action="${url}">
 ${changeFields(ctx, refused, (refused) => inputs(variable, choices, refused))}
@@ -152,7 +156,7 @@ function inputs(variable: EnvVar | undefined, choices: readonly Choice[], refuse
   const chosen = variable === undefined ? [...TARGETS] : [...variable.target, ...variable.customEnvironmentIds]
   return html`${field('key', 'Key', { value: variable?.key, required: true, refused, attributes: html` autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 ${area('value', 'Value', { refused, ...(variable && { hint: 'Leave it empty to keep the value as it is.' }) })}
-${checks('target', 'Where', choices, { chosen, refused })}
+${placesField(choices, chosen, refused)}
 ${branchField('Only for preview: deployments of this branch get this value instead of the general one.', { value: variable?.gitBranch, refused })}
 ${select('type', 'Who may read it', typesFor(variable), { value: variable?.type ?? 'encrypted', refused, ...(variable?.type === 'sensitive' && { hint: 'A value that is write-only stays so.' }) })}
 ${field('comment', 'Comment', { value: variable?.comment, refused })}`

@@ -5,11 +5,11 @@ import { type Html, html } from '../../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../../pages/screen.ts'
 import { action, faultOf, type Refused } from '../../action.ts'
 import { sheet } from '../../fields.ts'
-import { accountIn, may, showPage } from '../../frame.ts'
+import { accountIn, showPage } from '../../frame.ts'
 import { ASKED_FOR_NAMES, namesOf } from '../../names/people.ts'
 import { ago } from '../../time.ts'
 import { environmentsOf } from '../environments.ts'
-import { listPath, ONE, showPlaces } from './places.ts'
+import { listPath, mayChange, ONE, showPlaces } from './places.ts'
 
 type Version = Static<typeof EnvHistory>['history'][number]
 
@@ -47,7 +47,7 @@ async function showHistory(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
   const names = await namesOf(ctx, account, people)
   const path = `${listPath(account, project)}/${encodeURIComponent(params.id!)}`
   const isThere = history[0]!.action !== 'deleted'
-  const mayWrite = may(account, 'env:write')
+  const mayWrite = mayChange(account, history[0]!)
   return showPage(
     ctx,
     { account, project, tab: 'variables' },
@@ -63,7 +63,7 @@ ${sheet(
   history.map(
     (one) =>
       html`<tr><td>Version ${one.version}</td><td>${ago(one.at, ctx.now)}</td><td>${names.get(one.by.id) ?? actor(one)}</td>
-<td>${what(one)}</td><td>${showPlaces(one, environments)}</td><td>${one.restorable && mayWrite ? html`<form method="post" action="${path}/history/${one.version}/restore">${tokenField(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
+<td>${what(one)}</td><td>${showPlaces(one, environments)}</td><td>${one.restorable && mayWrite && mayChange(account, one) ? html`<form method="post" action="${path}/history/${one.version}/restore">${tokenField(ctx)}<button class="quiet small" aria-label="Restore version ${one.version}">Restore</button></form>` : html`<span class="soft">${one === history[0] ? 'as it is' : 'not possible'}</span>`}</td></tr>`,
   ),
 )}
 <p class="soft small">Values are kept encrypted and not shown here. The last 100 versions can be restored. Restoring makes a new version.</p>`,

@@ -11,7 +11,7 @@ import { copyButton, select, sheet } from '../../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../../frame.ts'
 import { ago } from '../../time.ts'
 import { type Environments, environmentsOf } from '../environments.ts'
-import { environmentChoices, isIn, LIST, listPath, ONE, showPlaces } from './places.ts'
+import { environmentChoices, isIn, LIST, listPath, mayChange, mayRead, ONE, showPlaces } from './places.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Search = Type.Object({ search: Text, environment: Text, branch: Text })
@@ -61,7 +61,7 @@ async function showVariables(ctx: ConsoleCtx, { params, query }: ScreenInput<Que
       body: html`<div class="top"><h1>Variables</h1><p class="ways"><a href="${path}/compare">Compare environments</a> ${may(account, 'env:write') && html`<a class="button quiet" href="${path}/import">Paste a .env file</a> <a class="button" href="${path}/new">Add a variable</a>`}</p></div>
 ${faultOf(refused)}
 ${envs.length > 0 && filters(path, query, envs.length, environmentChoices(environments))}
-${found.length > 0 ? table(found, path, environments, may(account, 'env:write') ? 'edit' : 'history', ctx.now) : nothing(account, project, envs.length === 0)}`,
+${found.length > 0 ? table(ctx, account, found, path, environments) : nothing(account, project, envs.length === 0)}`,
     },
   )
 }
@@ -95,19 +95,25 @@ function filters(path: string, query: Query, count: number, choices: ReturnType<
   return filterForm(path, [query.search, query.environment, query.branch].some(Boolean), fields)
 }
 
-function table(envs: Listed, path: string, environments: Environments, page: 'edit' | 'history', now: number): Html {
+function table(ctx: ConsoleCtx, account: OwnAccount, envs: Listed, path: string, environments: Environments): Html {
   return sheet(
     'Variables',
     ['Key', 'Environments', 'Value', 'Changed'],
     envs.map(
       (one) =>
-        html`<tr><td><a href="${path}/${one.id}/${page}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
+        html`<tr><td><a href="${path}/${one.id}/${mayChange(account, one) ? 'edit' : 'history'}"><code>${one.key}</code></a>${maker(one)}${one.comment && html`<br><span class="soft small">${one.comment}</span>`}</td>
 <td>${showPlaces(one, environments)}</td>
-<td>${one.type === 'sensitive' ? html`<span class="soft">write-only</span>` : html`<a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a>`}</td>
-<td><a class="soft" href="${path}/${one.id}/history">${ago(one.updatedAt, now)}</a></td></tr>
+<td>${value(account, one, path)}</td>
+<td><a class="soft" href="${path}/${one.id}/history">${ago(one.updatedAt, ctx.now)}</a></td></tr>
 `,
     ),
   )
+}
+
+/** The way to the value, where the role of the person may read it. */
+function value(account: OwnAccount, one: Listed[number], path: string): Html {
+  if (mayRead(account, one)) return html`<a href="${path}/${one.id}" aria-label="Reveal ${one.key}">Reveal</a>`
+  return html`<span class="soft">${one.type === 'sensitive' ? 'write-only' : 'hidden from your role'}</span>`
 }
 
 /** The integration that made a variable, with its logo: the specification asks for both. */
@@ -151,7 +157,7 @@ ${variable.value}</pre> ${copyButton('value')}
       within: [],
       body: html`<div class="top"><h1><code>${variable.key}</code></h1></div>
 <section class="card"><h2>Value</h2>${value}<p>${showPlaces(variable, environments)}</p></section>
-<p class="ways">${may(account, 'env:write') && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
+<p class="ways">${mayChange(account, variable) && html`<a href="${path}/${variable.id}/edit">Edit</a> `}<a href="${path}/${variable.id}/history">History</a> <a href="${path}">All variables</a></p>`,
     },
   )
 }

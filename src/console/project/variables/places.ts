@@ -2,9 +2,9 @@
 import { type EnvVar, isStandard, TARGETS } from '../../../env/schema.ts'
 import type { OwnAccount } from '../../../pages/acting.ts'
 import { type Html, html } from '../../../pages/html.ts'
-import { type FieldOptions, field } from '../../action.ts'
-import type { Choice } from '../../fields.ts'
-import { projectPath } from '../../frame.ts'
+import { type FieldOptions, field, type Refused } from '../../action.ts'
+import { type Choice, checks } from '../../fields.ts'
+import { may, projectPath } from '../../frame.ts'
 import type { Environments } from '../environments.ts'
 
 export const LIST = '/console/t/:slug/projects/:name/variables'
@@ -33,6 +33,34 @@ export function environmentChoices(environments: Environments): Choice[] {
     ...TARGETS.map((one): Choice => [one, one]),
     ...environments.map(({ id, slug }): Choice => [id, `${slug} (custom)`]),
   ]
+}
+
+/** The environments in which the role of the person may change variables, as `environmentChoices` gives them. */
+export function writableChoices(account: OwnAccount, environments: Environments): Choice[] {
+  return environmentChoices(environments).filter(([one]) => mayTouch(account, [one]))
+}
+
+/** The boxes of environments. Where production is none of them, the reason is said. */
+export function placesField(choices: readonly Choice[], chosen: readonly string[], refused: Refused | undefined): Html {
+  const isWhole = choices.some(([one]) => one === 'production')
+  const hint = 'Production is not offered: your role does not change its variables.'
+  return checks('target', 'Where', choices, { chosen, refused, ...(!isWhole && { hint }) })
+}
+
+/** Whether the role of the person reaches variables of these environments: production needs a right of its own. */
+function mayTouch(account: OwnAccount, targets: readonly string[]): boolean {
+  return !targets.includes('production') || may(account, 'env:production')
+}
+
+/** Whether the role of the person may change a variable. env/access.ts: mustChange. */
+export function mayChange(account: OwnAccount, { target }: Pick<EnvVar, 'target'>): boolean {
+  return may(account, 'env:write') && mayTouch(account, target)
+}
+
+/** Whether the role of the person may read the value of a variable. env/access.ts: mayOpen. */
+export function mayRead(account: OwnAccount, { type, target }: Pick<EnvVar, 'type' | 'target'>): boolean {
+  if (type === 'sensitive') return false
+  return type === 'plain' || type === 'system' || (may(account, 'env:decrypt') && mayTouch(account, target))
 }
 
 /** The field of a branch. */

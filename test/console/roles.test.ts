@@ -1,0 +1,124 @@
+/** What a page offers to a role is what the routes behind it allow the role. docs/console.md: The pages of a project. */
+import assert from 'node:assert/strict'
+import { CONSOLE } from '../../src/console/screens.ts'
+import { ROLE_PERMISSIONS, ROLES, type Role } from '../../src/permissions/roles.ts'
+import { ROUTES } from '../../src/routes.ts'
+import { callWith } from '../support/call.ts'
+import { type Client, signedIn } from '../support/clients/browser-client.ts'
+import { makeDeployment } from '../support/projects.ts'
+import { onBothEngines, type World } from '../support/world.ts'
+import { install, makeIntegration } from '../support/worlds/integration-world.ts'
+
+const BY_NAME = new Map(ROUTES.map((route) => [route.operationId, route]))
+/** Of several screens of one address the one without names comes first: `variables/new` is no variable. */
+const SCREENS = CONSOLE.map((screen) => ({
+  ...screen,
+  address: new RegExp(`^${screen.path.replaceAll(/:\w+/g, '[^/]+')}$`),
+  names: screen.path.split(':').length,
+})).sort((one, two) => one.names - two.names)
+const OFFERED = /<(a|form)\b[^>]* (?:href|action)="(\/console\/[^"?#]*)[^"]*"[^>]*>/g
+
+/** Whether a role may ask all these routes. */
+function may(role: Role, operations: readonly string[]): boolean {
+  return operations.every((name) =>
+    (BY_NAME.get(name)?.needs ?? []).every((permission) => ROLE_PERMISSIONS[role].includes(permission)),
+  )
+}
+
+/** A team with one of everything. Gives the ids of a variable of production and of one of preview. */
+async function fillTeam(world: World) {
+  const call = callWith(world.call, `teamId=${world.credentials.teamId}`)
+  const make = async (method: 'POST' | 'PATCH', path: string, body: object) => {
+    const answer = await call(method, path as string, body)
+    assert.ok(answer.status < 300, `${path}: ${answer.text}`)
+    return answer.body as unknown as { id: string; created: { id: string } }
+  }
+  const { id: projectId } = await make('POST', '/v10/projects', { name: 'web' })
+  const variable = async (key: string, target: string) => {
+    const { created } = await make('POST', '/v10/projects/web/env', { key, value: 'x', target: [target] })
+    await make('PATCH', `/v9/projects/web/env/${created.id}`, { value: 'y' })
+    return created.id
+  }
+  const ids = { live: await variable('LIVE', 'production'), tried: await variable('TRIED', 'preview') }
+  await make('POST', '/v10/projects/web/domains', { name: 'www.example.com' })
+  await make('POST', '/v1/webhooks', { url: 'https://hooks.example.com', events: ['project.created'] })
+  await makeDeployment(world, projectId, { url: 'web-1.apps.example.net' })
+  const app = await makeIntegration(world)
+  await install(world, app, { teamId: world.credentials.teamId })
+  return ids
+}
+
+/** Every page of the team that is reached by links. Gives their texts by address. */
+async function walk(client: Client, slug: string): Promise<Map<string, string>> {
+  const pages = new Map<string, string>()
+  const next = [`/console/t/${slug}`]
+  for (const address of next) {
+    const { status, text } = await client.get(address)
+    assert.equal(status, 200, `${address} is offered`)
+    pages.set(address, text)
+    for (const [, element, to = ''] of text.matchAll(OFFERED))
+      if (element === 'a' && to.startsWith(`/console/t/${slug}/`) && !to.endsWith('/export') && !next.includes(to))
+        next.push(to)
+  }
+  return pages
+}
+
+onBothEngines('whatever a page offers to a role, the route behind it allows the role', async (world) => {
+  const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body
+  const ids = await fillTeam(world)
+  const seen = new Set<string>()
+  for (const role of ROLES) {
+    const user = await world.user(role.toLowerCase())
+    await world.join(user, role)
+    const client = await signedIn(world, user.id, role.toLowerCase())
+    const pages = role === 'BILLING' ? new Map<string, string>() : await walk(client, slug)
+    for (const [address, text] of pages)
+      for (const [tag, element, to = ''] of text.matchAll(OFFERED)) {
+        const method = element === 'form' && tag.includes('method="post"') ? 'POST' : 'GET'
+        const screen = SCREENS.find((one) => one.method === method && one.address.test(to))
+        if (screen === undefined || !to.startsWith(`/console/t/${slug}`)) continue
+        const asked = [...(screen.asks ?? []).slice(0, 1), ...(screen.onlyFor ? [screen.onlyFor] : [])]
+        assert.ok(may(role, asked), `${role} is offered ${method} ${to} on ${address}`)
+        seen.add(screen.path)
+      }
+    const variables = pages.get(`/console/t/${slug}/projects/web/variables`) ?? ''
+    const offers = (id: string, way: string) => variables.includes(`/variables/${id}${way}"`)
+    const isAbove = role === 'OWNER' || role === 'MEMBER'
+    const develops = isAbove || role === 'DEVELOPER'
+    assert.deepEqual([offers(ids.live, ''), offers(ids.live, '/edit')], [isAbove, isAbove], role)
+    assert.deepEqual([offers(ids.tried, ''), offers(ids.tried, '/edit')], [develops, develops], role)
+    for (const section of ['new', 'import']) {
+      const form = pages.get(`/console/t/${slug}/projects/web/variables/${section}`)
+      assert.equal(form?.includes('value="production"'), develops ? isAbove : undefined, `${role} ${section}`)
+      assert.equal(form?.includes('Production is not offered'), develops ? !isAbove : undefined, `${role} ${section}`)
+    }
+    const history = await client.get(`/console/t/${slug}/projects/web/variables/${ids.live}/history`)
+    assert.equal(/Restore version/.test(history.text), isAbove, `${role} restores`)
+    const edited = await client.get(`/console/t/${slug}/projects/web/variables/${ids.live}/edit`)
+    assert.equal(edited.status, isAbove ? 200 : 403, `${role} edits production`)
+  }
+  assert.ok(seen.size > 50, `${seen.size} screens were offered`)
+})
+
+onBothEngines('a page that is there for one form says to other roles which roles may send it', async (world) => {
+  const { slug } = (await world.call('GET', `/v2/teams/${world.credentials.teamId}`)).body
+  const ids = await fillTeam(world)
+  const forms = SCREENS.filter(({ onlyFor }) => onlyFor !== undefined)
+  assert.ok(forms.length > 10, `${forms.length} pages`)
+  for (const role of ROLES) {
+    const user = await world.user(role.toLowerCase())
+    await world.join(user, role)
+    const client = await signedIn(world, user.id, role.toLowerCase())
+    for (const { path, onlyFor } of forms) {
+      const known: Record<string, string> = { slug, name: 'web', id: path.includes('variables') ? ids.tried : 'x' }
+      const { status, text } = await client.get(path.replaceAll(/:(\w+)/g, (_, name: string) => known[name]!))
+      if (may(role, [onlyFor!])) {
+        assert.notEqual(status, 403, `${role} ${path}`)
+        continue
+      }
+      assert.equal(status, 403, `${role} ${path}`)
+      const able = ROLES.filter((one) => may(one, [onlyFor!]))
+      assert.ok(text.includes(`Your role here is ${role}, which may not do this. These roles may: ${able.join(', ')}.`))
+    }
+  }
+})
