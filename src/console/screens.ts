@@ -73,6 +73,7 @@ const screens: readonly Screen[] = [
 const SHOW_MORE: readonly string[] = [
   '/console/t/:slug/settings',
   '/console/t/:slug/projects/:name/settings',
+  '/console/t/:slug/projects/:name/settings/environments',
   '/console/t/:slug/projects/:name/domains/:domain',
 ]
 
