@@ -44,6 +44,18 @@ export function scopeWords(scope: Scope): { read: string; write: string } {
   return WORDS[scope]
 }
 
+/** TABLE what a scope lets the token of a person do, where that is not what an integration may. env/access.ts: a person has what people made. */
+const OF_PEOPLE: Partial<Record<Scope, string>> = {
+  'integration-configuration': 'See, change and remove installations of integrations, and register webhooks',
+  'project-env-vars': 'Create, change and delete the environment variables that people made, for production too',
+  'log-drain': 'See, create and delete log drains',
+}
+
+/** What a scope lets the token of a person do, in words, by reading and writing. */
+export function scopeWordsOfPeople(scope: Scope): string {
+  return OF_PEOPLE[scope] ?? WORDS[scope].write
+}
+
 /** A list of scopes such as `read:project`, in words. */
 export function listScopes(scopes: readonly string[]): Html {
   if (scopes.length === 0) return html`<p>It asks for no access at all.</p>`

@@ -1,7 +1,6 @@
 /** The scopes of a form, a level for each: what an app asks for, and what a token may. */
-import { scopeWords } from '../consent/scope-words.ts'
 import { type Html, html } from '../pages/html.ts'
-import { SCOPES } from '../permissions/scopes.ts'
+import { SCOPES, type Scope } from '../permissions/scopes.ts'
 import { Type } from '../schema/builder.ts'
 import { faultBeside, type Refused } from './action.ts'
 
@@ -23,26 +22,25 @@ export function chosenScopes(form: object): string[] {
   })
 }
 
-/** A list of all scopes with a level for each: the one that was typed before, or that of `scopes`. */
+/** A list of all scopes with a level for each: the one that was typed before, or that of `scopes`. `wordsOf`: what a scope lets do. */
 export function scopeLevels(
   legend: string,
   scopes: readonly string[],
   refused: Refused | undefined,
-  hint?: string,
+  wordsOf: (scope: Scope) => string,
 ): Html {
   const levelOf = (scope: string) => {
     const typed = refused?.typed[levelField(scope)]
     return typed === undefined ? (scopes.find((one) => one.endsWith(`:${scope}`))?.split(':')[0] ?? '') : String(typed)
   }
   return html`<fieldset id="scopes"><legend>${legend}</legend>
-${hint && html`<p class="soft small">${hint}</p>`}
 ${refused?.field === 'scopes' && faultBeside('scopes', legend, refused)}
 ${SCOPES.map((scope) => {
   const field = levelField(scope)
   const options = Object.entries(LEVELS).map(
     ([value, words]) => html`<option value="${value}"${levelOf(scope) === value && html` selected`}>${words}</option>`,
   )
-  return html`<div class="level"><div><label for="${field}">${scope}</label><p class="soft small" id="${field}-hint">${scopeWords(scope).write}</p></div>
+  return html`<div class="level"><div><label for="${field}">${scope}</label><p class="soft small" id="${field}-hint">${wordsOf(scope)}</p></div>
 <select id="${field}" name="${field}" aria-describedby="${field}-hint">${options}</select></div>`
 })}
 </fieldset>`

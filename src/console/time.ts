@@ -11,14 +11,18 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 ]
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
-/** `3 hours ago`, `in 2 days`, `just now`: when something began or happened. It never stands behind "since". */
+/** Stamps run ahead of the clock by less: what has happened is no future. */
+const AHEAD_MS = 1000
+
+/** `3 hours ago`, `in 2 days`, `just now`, `in less than a minute`: when something began or happened, or will. It never stands behind "since". */
 export function ago(moment: number, now: number): Html {
   return timeOf(moment, wordsOf(moment, now))
 }
 
 function wordsOf(moment: number, now: number): string {
   const unit = UNITS.find(([, ms]) => Math.abs(now - moment) >= ms)
-  return unit === undefined ? 'just now' : words.format(-Math.trunc((now - moment) / unit[1]), unit[0])
+  if (unit === undefined) return moment - now > AHEAD_MS ? 'in less than a minute' : 'just now'
+  return words.format(-Math.trunc((now - moment) / unit[1]), unit[0])
 }
 
 function timeOf(moment: number, text: string, grain = ''): Html {

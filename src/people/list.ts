@@ -87,6 +87,11 @@ export async function listAllTokens(
     .select((eb) => [
       eb.selectFrom('seen').select('seen.at').whereRef('seen.id', '=', 'token.id').as('seen_at'),
       eb.selectFrom('account').select('account.slug').whereRef('account.id', '=', 'token.user_id').as('username'),
+      eb
+        .selectFrom('configuration')
+        .select('configuration.scopes_json')
+        .whereRef('configuration.id', '=', 'token.configuration_id')
+        .as('granted_json'),
     ])
   if (unusedSince !== undefined) {
     const since = stampBefore(unusedSince)
@@ -115,7 +120,11 @@ export async function listAllTokens(
   return { tokens: items.map(showTokenRow), pagination }
 }
 
-function showTokenRow(row: Row<'token'> & { seen_at: number | null; username: string | null }): TokenOf {
+type TokenRow = Row<'token'> & { seen_at: number | null; username: string | null; granted_json: string | null }
+
+/** A token of an installation has the scopes that the installation was granted, and none of its own. */
+function showTokenRow(row: TokenRow): TokenOf {
+  const scopes = row.configuration_id === null ? row.scopes_json : (row.granted_json ?? '[]')
   return {
     id: row.id,
     name: row.name,
@@ -123,7 +132,7 @@ function showTokenRow(row: Row<'token'> & { seen_at: number | null; username: st
     username: row.username,
     teamId: row.team_id,
     configurationId: row.configuration_id,
-    scopes: row.scopes_json === null ? null : (JSON.parse(row.scopes_json) as string[]),
+    scopes: scopes === null ? null : (JSON.parse(scopes) as string[]),
     projectIds: row.project_ids_json === null ? null : (JSON.parse(row.project_ids_json) as string[]),
     createdAt: momentOf(row.created_stamp),
     expiresAt: row.expires_at,

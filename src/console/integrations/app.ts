@@ -112,8 +112,20 @@ ${factsOf(account, one, ctx.now)}
 ${secretsOf(ctx, account, one, isOwner)}
 ${installationsOf(found.installations, ctx.now)}
 ${pageLinks(appPath(account, one.id), { until: query.until }, found.pagination.next)}
-${isOwner && dangerCard('Remove this app', 'Its client id and its secrets end. An app that somebody has installed cannot be removed.', askedTwice(ctx, appPath(account, one.id, 'delete'), 'Remove the app'))}`,
+${isOwner && removal(ctx, appPath(account, one.id, 'delete'), found.installations.length > 0 || query.until !== undefined)}`,
     },
+  )
+}
+
+/** What has an installation cannot be removed, so no button is there for it. */
+function removal(ctx: ConsoleCtx, path: string, isInstalled: boolean): Html {
+  if (isInstalled)
+    return html`<section class="stack card"><h2>Remove this app</h2>
+<p>An app that is installed cannot be removed. Each account above has to uninstall it first, on its page <em>Integrations</em>.</p></section>`
+  return dangerCard(
+    'Remove this app',
+    'Its client id and its secrets end. There is no way back.',
+    askedTwice(ctx, path, 'Remove the app'),
   )
 }
 

@@ -1,5 +1,5 @@
 /**
- * The operator's first page: what runs, and the service in numbers. The checks of health take seconds, so a frame asks for them beside the
+ * The operator's first page: its health, the service in numbers, and what runs. The checks of health take seconds, so a frame asks for them beside the
  * page; without script there is the link alone.
  */
 import type { Static } from 'typebox'
@@ -36,12 +36,8 @@ async function showOverview(ctx: ConsoleCtx) {
   return operatorPage(ctx, '', {
     title: 'Overview',
     body: html`${heading('Overview')}
+<p class="notice"><strong>Health</strong> · <a href="${operatorPath('health')}">See the checks</a> <turbo-frame id="${STATE_FRAME}" src="${CHECKS_PATH}" loading="lazy"></turbo-frame></p>
 <section class="card"><dl class="facts">
-<dt>Version</dt><dd>${version}</dd>
-<dt>Store</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
-<dt>Node.js</dt><dd>${node}</dd>
-<dt>Started</dt><dd>${ago(startedAt, ctx.now)}</dd>
-<dt>Health</dt><dd><a href="${operatorPath('health')}">See the checks</a> <turbo-frame id="${STATE_FRAME}" src="${CHECKS_PATH}" loading="lazy"></turbo-frame></dd>
 <dt>People</dt><dd><a href="${operatorPath('people')}">${among(users)}</a></dd>
 <dt>Teams</dt><dd><a href="${operatorPath('teams')}">${among(teams)}</a></dd>
 <dt>Projects</dt><dd>${projects >= MOST ? `${projects} or more` : projects}</dd>
@@ -66,7 +62,13 @@ ${drawBars(
   'Why',
   numbers.refusals.map(({ key, count }) => ({ name: key.replaceAll('_', ' '), count })),
   'Nothing was refused.',
-)}`,
+)}
+<section class="card"><h2>What runs</h2><dl class="facts">
+<dt>Started</dt><dd>${ago(startedAt, ctx.now)}</dd>
+<dt>Store</dt><dd>${engine === 'sqlite' ? 'embedded SQLite' : 'PostgreSQL'}${size && html`, ${bytes(size.bytes)}`}</dd>
+<dt>Node.js</dt><dd>${node}</dd>
+<dt>Version</dt><dd>${version}</dd>
+</dl></section>`,
   })
 }
 

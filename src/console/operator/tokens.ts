@@ -1,7 +1,7 @@
 /** All tokens, never a value, and ending one. */
 import type { Static } from 'typebox'
 import type { Page } from '../../pages/frame.ts'
-import { html } from '../../pages/html.ts'
+import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput } from '../../pages/screen.ts'
 import type { TokenList } from '../../people/schema.ts'
 import { action, faultOf, type Refused } from '../action.ts'
@@ -44,6 +44,10 @@ async function showTokens(
   const { tokens, pagination } = await ctx.ask<Static<typeof TokenList>>('operatorListTokens', {
     query: { limit: ROWS, search: search || undefined, until },
   })
+  const installations = await findInstallations(
+    ctx,
+    tokens.flatMap(({ configurationId }) => configurationId ?? []),
+  )
   return operatorPage(ctx, 'tokens', {
     title: 'Tokens',
     body: html`${heading('Tokens')}
@@ -54,7 +58,7 @@ ${sheet(
   ['Name', 'Owner', 'Permissions', 'Last used', 'Expires', 'Made', 'Actions'],
   tokens.map(
     (one) => html`<tr><td>${one.name ?? 'no name'}<br><code class="small">${one.id}</code></td>
-<td>${one.configurationId === null ? html`<a href="${operatorPath('people', one.userId)}">${one.username ?? one.userId}</a>` : 'an installation'}</td>
+<td>${one.configurationId === null ? html`<a href="${operatorPath('people', one.userId)}">${one.username ?? one.userId}</a>` : ownerOf(one.configurationId, installations)}</td>
 <td>${one.scopes === null ? 'everything' : one.scopes.length === 0 ? 'nothing' : one.scopes.join(', ')}</td>
 <td>${lastUse(one.lastUsedAt, one.createdAt, ctx.now)}</td>
 <td>${one.expiresAt === null ? 'never' : ago(one.expiresAt, ctx.now)}</td><td>${ago(one.createdAt, ctx.now)}</td>
@@ -64,4 +68,28 @@ ${sheet(
 )}
 ${pageLinks(LIST, query, pagination.next)}`,
   })
+}
+
+type Installations = Awaited<ReturnType<typeof findInstallations>>
+
+/** Which integration the installations with these ids are of, and on which account. By id. */
+async function findInstallations({ db }: ConsoleCtx, ids: readonly string[]) {
+  const rows =
+    ids.length === 0
+      ? []
+      : await db
+          .selectFrom('configuration as one')
+          .innerJoin('integration', 'integration.id', 'one.integration_id')
+          .innerJoin('account', 'account.id', 'one.account_id')
+          .select(['one.id', 'integration.name', 'account.id as account_id', 'account.slug', 'account.kind'])
+          .where('one.id', 'in', ids)
+          .execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+function ownerOf(id: string, installations: Installations): Html {
+  const found = installations.get(id)
+  if (found === undefined) return html`an installation that is gone<br><code class="small">${id}</code>`
+  const account = operatorPath(found.kind === 'team' ? 'teams' : 'people', found.account_id)
+  return html`${found.name}, installed on <a href="${account}">${found.slug}</a><br><code class="small">${id}</code>`
 }

@@ -127,7 +127,7 @@ function card(account: OwnAccount, project: Project, failed: readonly Newest[], 
   const [last] = project.latestDeployments ?? []
   return html`<li class="card">
 <h2><a href="${projectPath(account, project.name)}">${project.name}</a></h2>
-<p>${state(project)}${isInTransfer(project) && html` <span class="tag write">being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
+<p>${state(project, failed)}${isInTransfer(project) && html` <span class="tag write">being transferred</span>`}${failed[0] && html`<br>${failedState(account, project.name, failed[0])}${failed.length > 1 && html` <span class="soft small">and ${failed.length - 1} more</span>`}`}</p>
 <p class="soft small">${last ? html`Last deployment ${last.readyState.toLowerCase()}, ${ago(last.createdAt, now)}` : 'No deployment yet'}<br>Changed ${ago(project.updatedAt, now)}</p>
 </li>`
 }
@@ -137,11 +137,13 @@ export function isInTransfer({ transferStartedAt, transferCompletedAt }: Project
   return transferStartedAt !== undefined && transferCompletedAt === undefined
 }
 
-/** What visitors of a project get: its production, nothing yet, or the page that says it is paused. */
-export function state({ paused, targets }: Pick<Project, 'paused' | 'targets'>): Html {
+/** What visitors of a project get: its production, nothing yet, or the page that says it is paused. `failed`: of its newest deployments. */
+export function state({ paused, targets }: Pick<Project, 'paused' | 'targets'>, failed: readonly Newest[]): Html {
   if (paused) return html`<span class="state bad">Paused</span>`
   const live = (targets as Record<string, unknown> | undefined)?.production != null
-  return live ? html`<span class="state good">Live</span>` : html`<span class="state">Nothing in production</span>`
+  if (!live) return html`<span class="state">Nothing in production</span>`
+  const isEarlier = failed.some(({ target }) => target === 'production')
+  return html`<span class="state good">${isEarlier ? 'Live: an earlier deployment' : 'Live'}</span>`
 }
 
 function nothing(account: OwnAccount, search: string | undefined): Html {

@@ -13,7 +13,7 @@ import { ago } from '../time.ts'
 import { deploymentPath, stateOf } from './deployments.ts'
 import { domainPath } from './domains.ts'
 import { isInTransfer, state } from './list.ts'
-import { failedOf, failedSentence, newestDeployments } from './newest-deployments.ts'
+import { failedOf, failedSentence, type Newest, newestDeployments } from './newest-deployments.ts'
 
 const PROJECT = '/console/t/:slug/projects/:name'
 const SHOWN = ['getProject', 'getProjectDomains', ...ASKED_FOR_NAMES]
@@ -44,6 +44,7 @@ export const projectScreens: readonly Screen[] = [
 async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: Refused) {
   const account = await accountIn(ctx, params)
   const project = await ctx.ask<Project>('getProject', { account, params: { idOrName: params.name! } })
+  const newest = (await newestDeployments(ctx, [project])).get(project.id) ?? []
   return showPage(
     ctx,
     { account, project: project.name, tab: '' },
@@ -51,10 +52,10 @@ async function showProject(ctx: ConsoleCtx, { params }: ScreenInput, refused?: R
       title: 'Overview',
       body: html`<div class="top"><h1>${project.name}</h1>${may(account, 'project:write') && pauseForm(ctx, account, project)}</div>
 ${faultOf(refused)}
-${attention(await whatNeedsAttention(ctx, account, project))}
+${attention(await whatNeedsAttention(ctx, account, project, newest))}
 <section class="card"><h2>What visitors get</h2>
 <dl class="facts">
-<dt>State</dt><dd>${state(project)}</dd>
+<dt>State</dt><dd>${state(project, failedOf(newest))}</dd>
 <dt>Production</dt><dd>${production(account, project, ctx.now)}</dd>
 <dt>Framework</dt><dd>${project.framework ?? 'none'}</dd>
 <dt>Project id</dt><dd>${copyable(project.id, 'id')}</dd>
@@ -67,13 +68,17 @@ ${latest(account, project, ctx.now)}`,
 }
 
 /** What keeps visitors from what the people of the project want them to get, the worst first. */
-async function whatNeedsAttention(ctx: ConsoleCtx, account: OwnAccount, project: Project): Promise<Html[]> {
+async function whatNeedsAttention(
+  ctx: ConsoleCtx,
+  account: OwnAccount,
+  project: Project,
+  newest: readonly Newest[],
+): Promise<Html[]> {
   const { domains } = await ctx.ask<Static<typeof DomainList>>('getProjectDomains', {
     account,
     params: { idOrName: project.id },
     query: { verified: 'false', limit: String(MOST_DOMAINS) },
   })
-  const newest = (await newestDeployments(ctx, [project])).get(project.id) ?? []
   const last = newest.find(({ target }) => target === 'production')
   const staged = last?.ready_state === 'READY' && last.id !== project.targets.production?.id
   return [

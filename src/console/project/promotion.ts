@@ -75,6 +75,7 @@ async function showPromotion(ctx: ConsoleCtx, { params }: ScreenInput) {
 <dl class="facts"><dt>To</dt><dd><a href="${deploymentPath(account, project.name, request.toDeploymentId)}"><code>${request.toDeploymentId}</code></a></dd>
 ${request.fromDeploymentId !== '' && html`<dt>From</dt><dd><a href="${deploymentPath(account, project.name, request.fromDeploymentId)}"><code>${request.fromDeploymentId}</code></a></dd>`}
 <dt>Asked for</dt><dd>${ago(request.requestedAt, ctx.now)}</dd></dl>
+${request.fromDeploymentId === request.toDeploymentId && html`<p class="soft small">This deployment was live already, so visitors get what they got before.</p>`}
 ${request.type === 'rollback' && html`<p class="soft small">New deployments do not take over production until the next promote.</p>`}
 ${goesOn && html`<p><a href="${projectPath(account, project.name, 'deployments/progress')}">See how far it is now</a></p>`}</section>
 ${aliases.length > 0 && sheet('Domains', ['Domain', 'State'], aliases.map(row))}

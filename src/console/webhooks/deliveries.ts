@@ -109,17 +109,45 @@ async function showDelivery(ctx: ConsoleCtx, { params }: ScreenInput, refused?: 
       within: [['Webhook', webhook]],
       body: html`<div class="top"><h1>${one.type}</h1>${may(account, 'webhook:write') && sendButton(ctx, `${path}/replay`, one, '')}</div>
 ${faultOf(refused)}
+<p class="notice${looksBad(one) && ' bad'}">${whatHappened(one, ctx.now)}</p>
 <section class="card"><h2>Delivery</h2><dl class="facts">
 <dt>State</dt><dd>${deliveryState(one)}</dd>
 <dt>Made</dt><dd>${ago(one.createdAt, ctx.now)}</dd>
-${one.dueAt !== null && html`<dt>Next attempt</dt><dd>${ago(one.dueAt, ctx.now)}</dd>`}
-<dt>webhook-id</dt><dd><code>${one.eventId ?? 'not kept'}</code></dd>
+<dt>webhook-id</dt><dd>${one.eventId === null ? 'not kept' : copyable(one.eventId, 'webhook-id')}</dd>
 <dt>Id</dt><dd>${copyable(one.id, 'id')}</dd>
 </dl></section>
 ${requestOf(account, one)}
-${attemptsOf(one, ctx.now)}`,
+${attemptsOf(one, ctx)}`,
     },
   )
+}
+
+/** Whether the last attempt was a 2xx; undefined where there was none. */
+function hasArrived({ attempts }: Delivery): boolean | undefined {
+  const last = attempts.at(-1)
+  return last && last.statusCode !== null && last.statusCode >= 200 && last.statusCode < 300
+}
+
+function looksBad(one: Delivery): boolean {
+  return one.status === 'failed' || one.status === 'dropped' || (one.status === 'pending' && hasArrived(one) === false)
+}
+
+/** How the last attempt went and what comes next: `Attempt 1 failed: the endpoint answered 500 after 45 ms. Next attempt: in 4 minutes.` */
+function whatHappened(one: Delivery, now: number): Html {
+  const last = one.attempts.at(-1)
+  if (last === undefined) return html`It was not sent yet. ${whatComes(one, now)}`
+  const answer =
+    last.statusCode === null ? (last.error ?? 'no answer came') : `the endpoint answered ${last.statusCode}`
+  const went = hasArrived(one) ? 'arrived' : 'failed'
+  return html`Attempt ${last.attempt} ${went}: ${answer} after ${last.durationMs} ms. ${whatComes(one, now)}`
+}
+
+function whatComes({ status, dueAt }: Delivery, now: number): Html | undefined {
+  if (status === 'held') return html`Nothing is sent until an OWNER takes the webhook over.`
+  if (status === 'dropped') return html`It was dropped, so it is not sent by itself any more.`
+  if (status === 'failed') return html`It is not sent by itself any more.`
+  if (status === 'delivered') return undefined
+  return dueAt === null || dueAt <= now ? html`It is sent in its turn now.` : html`Next attempt: ${ago(dueAt, now)}.`
 }
 
 function requestOf(account: OwnAccount, { request, attempts }: Delivery): Html {
@@ -129,7 +157,7 @@ function requestOf(account: OwnAccount, { request, attempts }: Delivery): Html {
       : may(account, 'webhook:write')
         ? 'It is not kept any more.'
         : 'Your role does not show it.'
-  return html`<section class="card"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<pre>${indented(request)}</pre>`}</section>`
+  return html`<section class="card"><h2>Request</h2>${request === undefined ? html`<p class="soft">${why}</p>` : html`<p class="soft small">Sent by POST. Its headers are not kept.</p><pre>${indented(request)}</pre>`}</section>`
 }
 
 /** JSON on several lines, as people read it. */
@@ -137,16 +165,18 @@ export function indented(json: string): string {
   return JSON.stringify(JSON.parse(json), null, 2)
 }
 
-function attemptsOf({ attempts }: Delivery, now: number): Html {
+function attemptsOf({ attempts }: Delivery, { now, deps, visitor }: ConsoleCtx): Html {
   if (attempts.length === 0) return html`<section class="card"><h2>Attempts</h2><p class="soft">None yet.</p></section>`
-  return html`<h2>Attempts</h2>${sheet(
+  const isHidden = deps.config.allowPrivateWebhooks
+  const where = visitor.isOperator ? html` <a href="/console/operator/deliveries">Deliveries of the operator</a>` : ''
+  return html`<h2>Attempts</h2>${isHidden && html`<p class="soft small">What endpoints answered is shown to the operator alone, because this service may post to private networks.${where}</p>`}${sheet(
     'Attempts',
     ['Attempt', 'When', 'Duration', 'Status', 'Answer'],
     attempts.map(
       (
         one,
       ) => html`<tr><td>${one.attempt}</td><td>${ago(one.at, now)}</td><td>${one.durationMs} ms</td><td>${one.statusCode ?? 'none'}</td>
-<td>${one.error ?? (one.response === null ? html`<span class="soft">not shown</span>` : html`<code>${one.response}</code>`)}</td></tr>`,
+<td>${one.error ?? (one.response === null ? html`<span class="soft">${isHidden ? 'for the operator alone' : 'not kept'}</span>` : html`<code>${one.response}</code>`)}</td></tr>`,
     ),
   )}`
 }

@@ -5,9 +5,9 @@ import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
 import { Refusal } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
-import type { DeliveryList, RangeReplayed, Webhook, WebhookTested } from '../../webhooks/schema.ts'
+import type { Delivery, DeliveryList, RangeReplayed, Webhook, WebhookTested } from '../../webhooks/schema.ts'
 import { action, faultOf, field, type Refused } from '../action.ts'
-import { askedTwice, button, dangerCard, pageLinks } from '../controls.ts'
+import { askedTwice, button, countOf, dangerCard, pageLinks } from '../controls.ts'
 import { copyable, select } from '../fields.ts'
 import { accountIn, accountPath, may, showPage } from '../frame.ts'
 import { ago } from '../time.ts'
@@ -111,6 +111,7 @@ async function showWebhook(
     query: { limit: String(PAGE), until: filter.until, status: filter.status || undefined },
   })
   const path = webhookPath(account, id)
+  const title = one === undefined ? 'Webhook of the app' : hostAndPath(one.url)
   const writes = may(account, one === undefined ? 'integration:write' : 'webhook:write')
   const to = (deliveryId: string) => webhookPath(account, id, `deliveries/${encodeURIComponent(deliveryId)}`)
   const actOf = writes && {
@@ -120,11 +121,12 @@ async function showWebhook(
     ctx,
     { account, tab: one === undefined ? 'apps' : 'webhooks' },
     {
-      title: 'Webhook',
-      body: html`<div class="top"><h1>Webhook</h1>${writes && testForm(ctx, path)}</div>
+      title,
+      within: [],
+      body: html`<div class="top"><h1>${title}</h1>${writes && testForm(ctx, path)}</div>
 ${faultOf(refused)}
 ${replayed && html`<p class="notice" role="status">Sent again: ${replayed}.</p>`}
-${one && factsOf(ctx, account, one)}
+${one && factsOf(ctx, account, one, whyFailing(one, deliveries))}
 <h2>What was sent</h2>
 ${statusForm(path, filter.status)}
 ${deliveryTable(deliveries, ctx.now, { linkOf: (delivery) => to(delivery.id), ...actOf })}
@@ -149,12 +151,29 @@ function testForm(ctx: ConsoleCtx, path: string): Html {
   return html`<form method="post" action="${path}/test" data-turbo="false">${tokenField(ctx)}<button class="quiet">Send a test event</button></form>`
 }
 
-function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook): Html {
+/** What it is known by: `hooks.example.com/berth`, without what only programs read. */
+function hostAndPath(url: string): string {
+  const { host, pathname } = new URL(url)
+  return pathname === '/' ? host : `${host}${pathname}`
+}
+
+/** Of an endpoint that fails: its last answer, and how many of the deliveries that the page shows wait. */
+function whyFailing({ failingSince }: Webhook, deliveries: readonly Delivery[]): Html | undefined {
+  if (failingSince === undefined) return undefined
+  const last = deliveries
+    .flatMap(({ attempts }) => attempts)
+    .toSorted((one, other) => one.at - other.at)
+    .at(-1)
+  const waiting = deliveries.filter(({ status }) => status === 'pending').length
+  return html`${last && html`. Last answer: ${last.statusCode ?? last.error}`}${waiting > 0 && html`. Below, ${countOf(waiting, 'event')} ${waiting === 1 ? 'waits' : 'wait'}`}`
+}
+
+function factsOf(ctx: ConsoleCtx, account: OwnAccount, one: Webhook, why: Html | undefined): Html {
   const path = webhookPath(account, one.id)
   const grants = may(account, 'installation:grant') && may(account, 'webhook:write')
   return html`<section class="card"><h2>Endpoint</h2><dl class="facts">
 <dt>URL</dt><dd>${one.url}</dd>
-<dt>State</dt><dd>${endpointState(one)}</dd>
+<dt>State</dt><dd>${endpointState(one, ctx.now)}${why}</dd>
 <dt>Events</dt><dd>${one.events.map((name) => html`<span class="tag">${name}</span> `)}</dd>
 <dt>Projects</dt><dd>${one.projectIds === undefined ? 'all' : one.projectIds.map((id) => html`<code>${id}</code> `)}</dd>
 ${one.configurationId && html`<dt>Registered by</dt><dd><a href="${accountPath(account, `integrations/${one.configurationId}`)}">an integration</a></dd>`}

@@ -62,11 +62,15 @@ export function webhookPath(account: Pick<OwnAccount, 'slug'>, id: string, secti
 }
 
 /** Whether an endpoint is sent to, and why not. */
-export function endpointState(one: Pick<Webhook, 'disabledAt' | 'disabledReason' | 'heldAt' | 'failingSince'>): Html {
+export function endpointState(
+  one: Pick<Webhook, 'disabledAt' | 'disabledReason' | 'heldAt' | 'failingSince'>,
+  now: number,
+): Html {
   if (one.heldAt !== undefined) return html`<span class="state warn">Held: it needs an owner</span>`
   if (one.disabledAt !== undefined)
     return html`<span class="state bad">Disabled${one.disabledReason && `: ${one.disabledReason}`}</span>`
-  if (one.failingSince !== undefined) return html`<span class="state bad">Failing</span>`
+  if (one.failingSince !== undefined)
+    return html`<span class="state bad">Failing</span> <span class="soft small">began ${ago(one.failingSince, now)}</span>`
   return html`<span class="state good">Active</span>`
 }
 
@@ -97,7 +101,7 @@ function table(account: OwnAccount, webhooks: readonly Webhook[], now: number): 
       (
         one,
       ) => html`<tr><td><a href="${webhookPath(account, one.id)}">${one.url}</a>${one.configurationId && html`<br><span class="tag">of an integration</span>`}</td>
-<td>${endpointState(one)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
+<td>${endpointState(one, now)}</td><td>${countOf(one.events.length, 'event')}</td><td>${projectCount(one)}</td><td>${ago(one.updatedAt, now)}</td></tr>`,
     ),
   )
 }

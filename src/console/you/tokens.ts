@@ -1,5 +1,6 @@
 /** The tokens of a person: the list, making one, whose text is shown once, and revoking one. docs/accounts.md: Tokens. */
 import type { Static } from 'typebox'
+import { scopeWordsOfPeople } from '../../consent/scope-words.ts'
 import { accountsOf, nameOf, type OwnAccount } from '../../pages/acting.ts'
 import { type Html, html } from '../../pages/html.ts'
 import { type ConsoleCtx, consoleScreen, type Screen, type ScreenInput, tokenField } from '../../pages/screen.ts'
@@ -206,7 +207,7 @@ ${pair(
   }),
 )}
 ${radios('may', 'What it may do', MAY, { refused, value: 'chosen' })}
-<div class="levels">${scopeLevels('What you choose', [], refused)}</div>
+<div class="levels">${scopeLevels('What you choose', [], refused, scopeWordsOfPeople)}</div>
 <p class="actions"><button>Make the token</button><a class="button quiet" href="${LIST}">Cancel</a></p>
 </form>`,
     },

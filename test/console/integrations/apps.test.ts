@@ -59,6 +59,9 @@ onBothEngines(
 
     await install(world, { id: id!, clientId: id!, clientSecret: other!, secretId: '', slug: 'helper' })
     assert.match((await client.get(one)).text, /icfg_\w+/)
+    const installed = (await client.get(one)).text
+    assert.match(installed, /Each account above has to uninstall it first/)
+    assert.doesNotMatch(installed, /Remove the app/, 'no button is there that can only be refused')
     assert.equal((await client.post(`${one}/delete`)).status, 409, 'it is installed')
   },
   { BERTH_ALLOW_PRIVATE_WEBHOOKS: '1' },

@@ -11,7 +11,7 @@ import { lettersOf } from '../../support/letters.ts'
 import { startDnsServer } from '../../support/servers/dns-server.ts'
 import { endDeliveries, tamper } from '../../support/states.ts'
 import { onBothEngines } from '../../support/world.ts'
-import { makeIntegration } from '../../support/worlds/integration-world.ts'
+import { makeInstallation, makeIntegration } from '../../support/worlds/integration-world.ts'
 
 const ROOT = '/console/operator'
 const LISTS = operatorScreens.filter(({ method, path }) => method === 'GET' && !path.includes(':'))
@@ -259,6 +259,7 @@ onBothEngines(
     const checks = `${ROOT}/health/checks`
     const overview = (await client.get(ROOT)).text
     const state = `<turbo-frame id="health-state" src="${checks}" loading="lazy"></turbo-frame>`
+    assert.ok(overview.indexOf(state) < overview.indexOf('<dt>'), 'the state of health stands first')
     assert.ok(overview.includes(`<a href="${ROOT}/health">See the checks</a> ${state}`))
     const health = (await client.get(`${ROOT}/health`)).text
     const link = `<a class="button" href="${checks}">Make the checks</a>`
@@ -269,6 +270,16 @@ onBothEngines(
     assert.deepEqual([asks(ROOT), asks(`${ROOT}/health`)], [['operatorGetStatistics'], []])
   },
 )
+
+onBothEngines('a token of an installation says what the installation may do, whose it is and where', async (world) => {
+  const app = await makeIntegration(world, { scopes: ['read:project', 'read-write:domain'] })
+  const { installationId } = await makeInstallation(world, { app })
+  const text = (await (await signedIn(world)).get(`${ROOT}/tokens`)).text
+  const row = text.split('<tr>').find((one) => one.includes(installationId))!
+  assert.match(row, /, installed on <a href="\/console\/operator\/(teams|people)\/\w+">\w+<\/a>/)
+  const [, permissions] = /data-label="Permissions">([^<]*)</.exec(row)!
+  assert.deepEqual(permissions!.split(', ').sort(), ['read-write:domain', 'read:project'])
+})
 
 onBothEngines('the page of the checks says what the doctor says', async (world) => {
   const client = await signedIn(world)

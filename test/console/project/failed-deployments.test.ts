@@ -34,6 +34,8 @@ onBothEngines(
       new RegExp(`newest production deployment <span class="state bad">failed</span>: <a href="[^"]*/${failed}">`),
     )
     assert.deepEqual(behind.card, { [failed]: 'Production deployment failed' })
+    assert.match(behind.overview, /state good">Live: an earlier deployment</)
+    assert.match((await client.get('/console/t/admin')).text, /state good">Live: an earlier deployment</)
     const canceled = await web.deploy({ readyState: 'CANCELED' })
     const next = await see()
     assert.match(next.overview, /newest production deployment <span class="state bad">was canceled/)
@@ -41,6 +43,7 @@ onBothEngines(
     await web.deploy()
     const good = await see()
     assert.doesNotMatch(good.overview, /What needs attention/)
+    assert.match(good.overview, /state good">Live</)
     assert.deepEqual(good.card, {})
   },
   SETTINGS,

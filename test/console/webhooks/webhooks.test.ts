@@ -66,17 +66,32 @@ onBothEngines(
     await deliver(world)
     await deliver(world, world.deps.clock.now() + 10_000)
     const list = await client.get(path)
-    assert.match(list.text, /Failing/)
+    const { host, pathname } = new URL(to.url)
+    assert.ok(list.text.includes(`<h1>${host}${pathname === '/' ? '' : pathname}</h1>`))
+    assert.match(
+      list.text,
+      /Failing<\/span> <span class="soft small">began <time[^>]*>just now<\/time><\/span>\. Last answer: 500\. Below, 2 events wait</,
+    )
+    assert.match((await client.get(PATH)).text, /Failing<\/span> <span class="soft small">began <time/)
     const [delivery] = /"([^"]+\/deliveries\/[^"/]+)"/.exec(list.text)!.slice(1)
     const shown = await client.get(delivery!)
     assert.match(shown.text, /&quot;type&quot;: &quot;project.created&quot;/)
     assert.match(shown.text, /<td[^>]*>500<\/td>/)
     assert.match(shown.text, /Send now/)
+    assert.match(
+      shown.text,
+      /<p class="notice bad">Attempt 2 failed: the endpoint answered 500 after \d+ ms\. Next attempt: <time[^>]*>in /,
+    )
+    assert.match(shown.text, /is shown to the operator alone, because this service may post to private networks/)
+    assert.match(shown.text, /aria-label="Copy the webhook-id"/)
 
     to.answer((response) => response.end('ok'))
     assert.equal((await client.post(`${delivery}/replay`)).location, delivery)
     await deliver(world)
-    assert.match((await client.get(delivery!)).text, /delivered/)
+    assert.match(
+      (await client.get(delivery!)).text,
+      /<p class="notice">Attempt 3 arrived: the endpoint answered 200 after \d+ ms\. <\/p>/,
+    )
     assert.equal((await client.post(`${delivery}/replay`)).location, delivery, 'also one that arrived')
     assert.equal((await client.post(`${delivery}/replay`)).status, 409, 'it is under way')
     await deliver(world)
@@ -119,7 +134,7 @@ onBothEngines(
     assert.equal(to.got[0]!.headers.authorization, 'Bearer of-mine')
     const wrong = await client.post(`${list}/new`, { ...fields, url: 'nowhere' })
     assert.equal(wrong.status, 400)
-    assert.match(wrong.text, /id="url-fault">`url`:/)
+    assert.match(wrong.text, /id="url-fault">“URL”/)
     const made = await client.post(`${list}/new`, fields)
     const [, secret] = /<pre class="secret">([^<]+)</.exec(made.text)!
     const [id] = /ld_\w+/.exec(made.text)!
