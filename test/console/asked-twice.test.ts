@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { CONSOLE } from '../../src/console/screens.ts'
 import { ROUTES } from '../../src/routes.ts'
-import { signedIn } from '../support/clients/browser-client.ts'
-import { openConsolePages } from '../support/clients/console-pages.ts'
+import { type Client, signedIn } from '../support/clients/browser-client.ts'
+import { type ConsolePage, openConsolePages } from '../support/clients/console-pages.ts'
 import { setUpCodes } from '../support/clients/second-factor.ts'
 import { onBothEngines } from '../support/world.ts'
 
@@ -31,6 +31,17 @@ function isWithin(before: string, begin: string, end: string): boolean {
   return at >= 0 && !before.slice(at).includes(end)
 }
 
+/** The page of an app that nobody has installed: another one cannot be removed. */
+async function openSpareApp(client: Client): Promise<ConsolePage> {
+  const path = '/console/t/:slug/apps/:id'
+  const list = '/console/t/team/apps'
+  const spare = { slug: 'spare', name: 'Spare', redirectUrl: 'https://app.example.com/back', 'level-project': 'read' }
+  await client.post(`${list}/new`, spare)
+  const [, id = assert.fail('the app is not in the list')] =
+    /\/apps\/(oac_\w+)"[^>]*>Spare/.exec((await client.get(list)).text) ?? []
+  return { path, address: `${list}/${id}` }
+}
+
 onBothEngines('what deletes, shuts out or replaces a key asks a second time, on every page', async (world) => {
   const pages = await openConsolePages(world)
   const mate = pages
@@ -39,6 +50,8 @@ onBothEngines('what deletes, shuts out or replaces a key asks a second time, on 
     .at(-1)!
   await setUpCodes(world, await signedIn(world, mate, 'mate'))
   const client = await signedIn(world)
+  await client.get('/console/account')
+  pages.push(await openSpareApp(client))
   const seen = new Set<string>()
   let red = 0
   for (const { path, address } of pages) {
