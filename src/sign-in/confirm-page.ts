@@ -14,7 +14,7 @@ import { TypedPassword } from './new-password.ts'
 import { providerButton } from './provider-button.ts'
 import { admitFactor, type CheckedFactor, tryFactor } from './second-step.ts'
 import { confirmSession } from './sessions.ts'
-import { admitUser, type Checked, tryPassword } from './sign-in.ts'
+import { admitUser, type Checked, lockedUntil, tryPassword } from './sign-in.ts'
 
 const HOME = '/console'
 const Query = Type.Object({ return: Type.Optional(Type.String()) })
@@ -48,13 +48,14 @@ async function showConfirm(
 ): Promise<View> {
   const { userId } = ctx.visitor
   const needsCode = await hasSecondFactor(ctx.db, userId)
+  const lockedTo = failed ? await lockedUntil(ctx, userId) : undefined
   const options = await proofOptions(ctx, 'confirm', userId)
   const wrong = failed && html` aria-invalid="true" aria-describedby="fault"`
   return {
     title: 'Confirm that it is you',
     scripts: [...(options === undefined ? [] : [PASSKEY_SCRIPT]), ...(kept === undefined ? [] : [KEEP])],
     body: html`<h1>Confirm that it is you</h1>
-${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${faultOf(needsCode)}</a></p>`}
+${failed && html`<p class="notice bad" role="alert" id="fault"><a href="#password">${lockedTo === undefined ? faultOf(needsCode) : faultOfLock(lockedTo)}</a></p>`}
 <p>What comes next shows secrets or changes the service. It asks for a proof when you gave the last one longer than an hour ago.</p>
 ${options && passkeyForm(ctx, { action: url, options, kind: 'get', button: 'Use a passkey', fields: keptField(kept) })}
 ${providerButton(ctx, query.return, { again: true, kept })}
@@ -82,6 +83,12 @@ ${needsCode && codeField(wrong)}
 
 function faultOf(needsCode: boolean): string {
   return needsCode ? 'The password or the code is wrong, or the passkey proved nothing.' : 'The password is wrong.'
+}
+
+/** Whoever reads it is signed in. On the page of the sign-in nobody is told that a person is locked. */
+function faultOfLock(until: number): string {
+  const moment = new Date(until).toISOString().slice(0, 16).replace('T', ' ')
+  return `There were too many wrong passwords or codes, so none is taken until ${moment} UTC, not even the right one. A passkey is taken. Whoever runs the service can lift the lock by a link for a new password.`
 }
 
 function codeField(wrong: Html | false): Html {

@@ -90,13 +90,18 @@ export async function hasPassword(db: Queries, userId: string): Promise<boolean>
 }
 
 /** Whether too many failures lock a person for now. Of somebody without a password nothing was counted before their first wrong code. */
-export async function isLocked({ db, now }: DbCtx, userId: string): Promise<boolean> {
+export async function isLocked(ctx: DbCtx, userId: string): Promise<boolean> {
+  return (await lockedUntil(ctx, userId)) !== undefined
+}
+
+/** Until when too many failures lock a person, in milliseconds; undefined where nothing does. It is told to nobody but the person. */
+export async function lockedUntil({ db, now }: DbCtx, userId: string): Promise<number | undefined> {
   const locked = db
     .selectFrom('sign_in')
-    .select('user_id')
+    .select('locked_until')
     .where('user_id', '=', userId)
     .where('locked_until', '>', now)
-  return (await locked.executeTakeFirst()) !== undefined
+  return (await locked.executeTakeFirst())?.locked_until ?? undefined
 }
 
 /** All is proven: the count begins anew. */

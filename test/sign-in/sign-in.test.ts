@@ -96,6 +96,29 @@ onBothEngines('a lock holds one person alone', async (world) => {
   assert.equal(await tryPassword(world, PASSWORD, 'bob'), 303)
 })
 
+onBothEngines(
+  'whoever is signed in is told that a lock holds, and until when; the sign-in tells nobody',
+  async (world) => {
+    const client = await signedIn(world)
+    await client.get('/confirm')
+    const wrong = async (password: string) => (await client.post('/confirm', { password })).text
+    for (let at = 0; at < 9; at++) assert.match(await wrong(`wrong number ${at}`), /The password is wrong/)
+    const before = world.deps.clock.now()
+    for (const password of ['wrong number 10', PASSWORD]) {
+      const told = await wrong(password)
+      const [, moment = ''] = /none is taken until (\S+ \S+) UTC/.exec(told) ?? assert.fail(told)
+      const lockMs = Date.parse(`${moment.replace(' ', 'T')}Z`) - before
+      assert.ok(lockMs > 13 * 60_000 && lockMs < 16 * 60_000, `${lockMs} ms`)
+      assert.doesNotMatch(told, /The password is wrong/)
+    }
+    const stranger = openClient(world)
+    await stranger.get('/sign-in')
+    assert.doesNotMatch((await stranger.post('/sign-in', { name: 'admin', password: PASSWORD })).text, /until/)
+    world.deps.clock.set(before + 16 * 60_000)
+    assert.equal((await client.post('/confirm', { password: PASSWORD })).status, 303)
+  },
+)
+
 onBothEngines('a password is the same however its characters are composed', async (world) => {
   await givePassword(world, world.credentials.userId, 'caf\u00e9 \ufb01ne and long')
   assert.equal(await tryPassword(world, 'cafe\u0301 fine and long'), 303)
