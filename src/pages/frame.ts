@@ -95,12 +95,14 @@ ${navigation.markup}
 <main id="main" tabindex="-1">
 ${main.markup}
 </main>
+<span id="end" hidden></span>
 </body>`
 }
 
 /**
  * A page of the console. Turbo goes from one to the next without a load; it keeps none of them, since they may hold what is secret. It asks
- * for a page once its link is followed, and not when the pointer is above it: some pages open values, and the audit log says so.
+ * for a page once its link is followed, and not when the pointer is above it: some pages open values, and the audit log says so. The first picture
+ * waits for the whole page (`expect`): the columns of a table moved with each row that was read after it.
  */
 function showConsole(page: Page, navigation: Html, nonce: string, stamp: string | undefined): string {
   const follows = page.status === undefined && stamp !== undefined
@@ -113,6 +115,7 @@ function showConsole(page: Page, navigation: Html, nonce: string, stamp: string 
 <meta name="turbo-prefetch" content="false">
 <meta name="turbo-refresh-method" content="morph">
 <meta name="turbo-refresh-scroll" content="preserve">${page.reload === undefined ? '' : `\n<noscript><meta http-equiv="refresh" content="${page.reload}"></noscript>`}${live}
+<link rel="expect" href="#end" blocking="render">
 <link rel="stylesheet" href="${STYLE.path}" data-turbo-track="reload">
 <script type="module" src="${SCRIPT.path}" data-turbo-track="reload"></script>
 <script type="module" src="${CONTROLS.path}" data-turbo-track="reload"></script>

@@ -17,6 +17,14 @@ onBothEngines('no page has an id twice: a label would name another control than 
   let ids = 0
   for (const { path, address } of pages) {
     const { text } = await client.get(address)
+    // The first picture waits for the end of the page: the columns of a table moved with each row that was read after it.
+    // One of them leads on, with no page.
+    if (text !== '')
+      assert.match(
+        text,
+        /<link rel="expect" href="#end" blocking="render">[\s\S]*<span id="end" hidden><\/span>\n<\/body>/,
+        path,
+      )
     const found = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
     ids += found.length
     assert.deepEqual(

@@ -40,6 +40,10 @@ test(
     const { hostname, port } = new URL(service.address)
     let [answered, running] = [0, true]
     const failures: string[] = []
+    // A load that nobody stops would ask a service that is gone, and hold up the end of the run.
+    t.after(() => {
+      running = false
+    })
     const load = async (agent: Agent) => {
       while (running) {
         const headers = { authorization: `Bearer ${token}` }
@@ -70,7 +74,7 @@ test(
 
     replace(first, expired.certText, expired.keyText)
     await becomes(async () => (await commonName(service)) === 'expired')
-    assert.match(service.out(), /the certificate has expired/)
+    await becomes(async () => service.out().includes('the certificate has expired'))
     replace(first, renewed.certText, renewed.keyText)
     await becomes(async () => (await commonName(service)) === 'renewed')
     running = false

@@ -38,7 +38,7 @@ export const CONSOLE_STYLESHEET = `
 .console td code, .console td a, .console td.long { overflow-wrap: anywhere }
 .console td:has(> code:not(.name)) { min-width: 12.8rem }
 .console .advice { margin: .25rem 0 0 }
-.console dd turbo-frame { margin-left: .5rem }
+.console .notice turbo-frame { display: block; min-height: 1.5rem }
 .console td time { white-space: nowrap }
 .console dd > code, .console td code { user-select: all }
 .console td.act, .console th.act { text-align: right; white-space: nowrap }
