@@ -52,18 +52,13 @@ export async function findReceived(ctx: Pick<DbCtx, 'db' | 'now'>, userId: strin
 
 /**
  * Makes the person a member, with the role that the invitation has now. At most once, and never after it was taken back, has
- * expired, or the team is gone: one statement uses it up. Refuses: invitation_over 404.
+ * expired, or the team is gone: one statement uses it up. Whoever is a member already keeps their role: an invitation never
+ * lowers one. Refuses: invitation_over 404.
  */
 export async function acceptInvitation(ctx: DbCtx, userId: string, id: string): Promise<Received> {
   const received = await findReceived(ctx, userId, id)
   const role = await endInvitation(ctx, userId, id)
-  if (!(await addMember(ctx, received.team_id, userId, role, 'accepted'))) {
-    const mine = ctx.db
-      .updateTable('member')
-      .set({ role, placed_at: null, owner_put_at: null })
-      .where('team_id', '=', received.team_id)
-    await mine.where('user_id', '=', userId).execute()
-  }
+  await addMember(ctx, received.team_id, userId, role, 'accepted')
   return received
 }
 

@@ -140,8 +140,10 @@ export async function withdrawInvitationsBy({ db }: Pick<DbCtx, 'db'>, teamId: s
   await db.deleteFrom('invitation').where('team_id', '=', teamId).where('invited_by', '=', userId).execute()
 }
 
-/** Invitations to an address wait for whoever gets a user with it. */
+/** Invitations to an address wait for whoever gets a user with it. Those to a team that the user is in end: nobody is a member and invited. */
 export async function bindInvitations({ db }: Pick<DbCtx, 'db'>, email: string, userId: string): Promise<void> {
+  const theirTeams = db.selectFrom('member').select('team_id').where('user_id', '=', userId)
+  await db.deleteFrom('invitation').where('email', '=', email).where('team_id', 'in', theirTeams).execute()
   await db
     .updateTable('invitation')
     .set({ user_id: userId })

@@ -27,9 +27,9 @@ export async function checkRecoveryCode(db: Queries, userId: string, typed: stri
   return (await mine.where('user_id', '=', userId).executeTakeFirst())?.hash
 }
 
-/** Uses a code up. False: it was used meanwhile. Of several at once one is true. */
-export async function spendRecoveryCode(db: Queries, hash: string): Promise<boolean> {
-  const used = db.deleteFrom('recovery_code').where('hash', '=', hash)
+/** Uses a code of this person up. False: it is of somebody else, or was used meanwhile. Of several at once one is true. */
+export async function spendRecoveryCode(db: Queries, userId: string, hash: string): Promise<boolean> {
+  const used = db.deleteFrom('recovery_code').where('hash', '=', hash).where('user_id', '=', userId)
   return (await used.returning('hash').executeTakeFirst()) !== undefined
 }
 

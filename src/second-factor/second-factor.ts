@@ -31,10 +31,10 @@ export async function checkCode(ctx: Ctx, userId: string, typed: string): Promis
   return recovery === undefined ? undefined : { recovery }
 }
 
-/** Uses a code up. False: it was used meanwhile. Each counts once, also under simultaneous calls. A recovery code is told by mail. */
+/** Uses a code of this person up. False: it is of somebody else, or was used meanwhile. Each counts once, also under simultaneous calls. A recovery code is told by mail. */
 export async function spendCode(ctx: Ctx, userId: string, code: CheckedCode): Promise<boolean> {
   if ('totp' in code) return spendTotp(ctx, userId, code.totp)
-  if (!(await spendRecoveryCode(ctx.db, code.recovery))) return false
+  if (!(await spendRecoveryCode(ctx.db, userId, code.recovery))) return false
   const left = await countRecoveryCodes(ctx.db, userId)
   await tell(
     ctx,

@@ -7,7 +7,7 @@ import { type CheckedCode, checkCode, spendCode } from '../second-factor/second-
 import { clearFailures, countWrongCode, isLocked, isSuspended } from './sign-in.ts'
 
 /** What was given: a right code of a person, what a passkey proves, or nothing that is right. */
-export type CheckedFactor = { userId: string; code: CheckedCode } | { proof: Proof } | undefined
+export type CheckedFactor = { code: CheckedCode } | { proof: Proof } | undefined
 
 /** What a form sends: a code, or the answer of a passkey as JSON. */
 export type TypedFactor = { code?: string | undefined; answer?: string | undefined }
@@ -34,7 +34,7 @@ export async function tryFactor(
 
 async function checkTyped(ctx: TryCtx, userId: string | undefined, typed: string): Promise<CheckedFactor> {
   const code = userId === undefined ? undefined : await checkCode(ctx, userId, typed)
-  return code && { userId: userId!, code }
+  return code && { code }
 }
 
 async function checkAnswer(ctx: TryCtx, purpose: Purpose, answer: string): Promise<CheckedFactor> {
@@ -48,8 +48,8 @@ async function checkAnswer(ctx: TryCtx, purpose: Purpose, answer: string): Promi
  */
 export async function admitFactor(ctx: VisitorCtx, userId: string, checked: CheckedFactor): Promise<boolean> {
   if (checked !== undefined && 'proof' in checked) return (await admitPasskey(ctx, checked)) === userId
-  const isRight = checked?.userId === userId && !(await isLocked(ctx, userId)) && !(await isSuspended(ctx, userId))
-  if (isRight && (await spendCode(ctx, userId, checked.code))) {
+  const mayTry = checked !== undefined && !(await isLocked(ctx, userId)) && !(await isSuspended(ctx, userId))
+  if (mayTry && (await spendCode(ctx, userId, checked.code))) {
     await clearFailures(ctx, userId)
     return true
   }

@@ -307,61 +307,57 @@ onBothEngines(
 )
 
 onBothEngines(
-  'whoever was placed and then accepts has the role of the invitation by their own choice, there and in no other team',
+  'nobody is a member and invited: an invitation ends where its address becomes that of a member',
   async (world) => {
     const { teamId, userId } = world.credentials
-    const { invite, accept } = teamOf(world)
+    const { invite, accept, isIn, listed } = teamOf(world)
     const ada = await world.user('ada')
     await world.operator('POST', '/operator/v1/teams', { slug: 'acme', name: 'Acme', ownerId: userId })
-    // Placing somebody takes an invitation to them back; one to an address waits until it is theirs.
-    const { code } = await invite({ email: 'later@example.com' }, 'OWNER')
-    for (const team of [teamId, 'acme']) {
-      const placed = await world.operator('PUT', `/operator/v1/teams/${team}/members/${ada.id}`, { role: 'DEVELOPER' })
-      assert.equal(placed.status, 200, placed.text)
-    }
-    await world.operator('PATCH', '/operator/v1/users/ada', { email: 'later@example.com' })
-    const teams = async () =>
-      (await world.operator('GET', '/operator/v1/users/ada')).body.teams.map((one) => [one.slug, one.role, one.placed])
-    assert.deepEqual(await teams(), [
-      ['acme', 'DEVELOPER', true],
-      ['team', 'DEVELOPER', true],
-    ])
-    assert.equal((await accept(ada, code)).status, 200)
-    assert.deepEqual(await teams(), [
-      ['acme', 'DEVELOPER', true],
-      ['team', 'OWNER', false],
-    ])
-  },
-)
-
-onBothEngines(
-  'whoever was made OWNER by the operator and then accepts to be OWNER stays while there is no other one',
-  async (world) => {
-    const { teamId, userId } = world.credentials
-    const { invite, accept, path } = teamOf(world)
-    const ada = await world.user('ada')
-    const { code } = await invite({ email: 'later@example.com' }, 'OWNER')
+    const elsewhere = await world.call('POST', '/v1/teams/acme/members', { email: 'new@example.com', role: 'OWNER' })
+    const here = await invite({ email: 'new@example.com' }, 'VIEWER')
+    const other = await invite({ email: 'other@example.com' }, 'VIEWER')
     await world.operator('PUT', `/operator/v1/teams/${teamId}/members/${ada.id}`, { role: 'OWNER' })
-    await world.operator('PATCH', '/operator/v1/users/ada', { email: 'later@example.com' })
-    assert.equal((await accept(ada, code)).status, 200)
-    assert.equal((await world.call('DELETE', `${path}/${userId}`)).status, 200)
-    assert.deepEqual(said(await ada.call('DELETE', `${path}/${ada.id}`)), [409, 'conflict'])
+    await world.operator('PATCH', '/operator/v1/users/ada', { email: 'new@example.com' })
+    assert.deepEqual(said(await accept(ada, here.code)), [404, 'not_found'])
+    assert.deepEqual(await listed(), [
+      ['new@example.com', 'OWNER', true],
+      ['other@example.com', 'VIEWER', false],
+      ['admin@berth.localhost', 'OWNER', true],
+    ])
+    assert.equal((await ada.call('DELETE', `/v1/teams/${teamId}/members/${ada.id}`)).status, 200)
+    assert.equal(await isIn(ada), false)
+    const code = elsewhere.body.inviteUrl.split('/').at(-1)
+    assert.equal((await ada.call('POST', '/v1/teams/acme/members/teams/join', { inviteCode: code })).status, 200)
+    const bob = await world.user('other')
+    assert.equal((await accept(bob, other.code)).status, 200)
   },
 )
 
-onBothEngines(
-  'a person a person a person a person who accepted to be OWNER stays while there is no other OWNER OWNER OWNER OWNER',
-  async (world) => {
-    const { userId } = world.credentials
-    const { path } = teamOf(world)
-    const ada = await world.user('ada')
-    await world.join(ada, 'OWNER')
-    assert.equal((await world.call('DELETE', `${path}/${userId}`)).status, 200)
-    // To be given the role again changes nothing of who asked for it.
-    assert.equal((await ada.call('PATCH', `${path}/${ada.id}`, { role: 'OWNER' })).status, 200)
-    assert.deepEqual(said(await ada.call('DELETE', `${path}/${ada.id}`)), [409, 'conflict'])
-  },
-)
+onBothEngines('nobody is a member and invited, also when they are placed while they are invited', async (world) => {
+  const { teamId } = world.credentials
+  const { path } = teamOf(world)
+  const people = await Promise.all(Array.from({ length: 10 }, (_, at) => world.user(`ada${at}`)))
+  for (const { id } of people) {
+    const place = () => world.operator('PUT', `/operator/v1/teams/${teamId}/members/${id}`, { role: 'OWNER' })
+    const [invited, placed] = await Promise.all([world.call('POST', path, { uid: id, role: 'VIEWER' }), place()])
+    assert.equal(placed.status, 200, placed.text)
+    assert.ok(invited.status === 200 || invited.status === 409, invited.text)
+  }
+  const { members } = (await world.call('GET', `${path}?limit=100`)).body
+  assert.equal(members.length, people.length + 1)
+  assert.ok(members.every((one: { confirmed: boolean; role: string }) => one.confirmed && one.role === 'OWNER'))
+})
+
+onBothEngines('a person who accepted to be OWNER stays while there is no other OWNER', async (world) => {
+  const { userId } = world.credentials
+  const { path } = teamOf(world)
+  const ada = await world.user('ada')
+  await world.join(ada, 'OWNER')
+  assert.equal((await world.call('DELETE', `${path}/${userId}`)).status, 200)
+  // To be given the role again changes nothing of who asked for it.
+  assert.equal((await ada.call('PATCH', `${path}/${ada.id}`, { role: 'OWNER' })).status, 200)
+  assert.deepEqual(said(await ada.call('DELETE', `${path}/${ada.id}`)), [409, 'conflict'])
+})
 
 onBothEngines('100 invitations wait in one team at the most', async (world) => {
   const { teamId, userId } = world.credentials
