@@ -1,4 +1,5 @@
 /** `berth`: words and settings -> what they ask for. Exit codes: docs/operations.md: Start and stop; 64 for words that say nothing. */
+import { messageOf } from './adapters/file-fault.ts'
 import { print } from './command-line/print.ts'
 import { BadSetting, readConfig } from './config.ts'
 
@@ -10,9 +11,9 @@ export async function main(words = process.argv.slice(2), env: NodeJS.ProcessEnv
       await (await import('./start.ts')).start(readConfig(env))
     else process.exitCode = await (await import('./command/run.ts')).runCommand(words, env)
   } catch (error) {
-    print(process.stderr, `berth: ${error instanceof Error ? error.message : String(error)}\n`)
+    print(process.stderr, `berth: ${messageOf(error)}\n`)
     if (!(error instanceof BadSetting) && error instanceof Error && error.cause)
-      print(process.stderr, `  because: ${error.cause}\n`)
+      print(process.stderr, `  because: ${messageOf(error.cause)}\n`)
     process.exit(error instanceof BadSetting ? 78 : 1)
   }
 }

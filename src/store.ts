@@ -1,6 +1,7 @@
 /** Opens the store that the settings name, and what sees its statements: figures, and traces where somebody collects them. */
 import { existsSync, statSync } from 'node:fs'
 import type { Logger } from 'pino'
+import { messageOf } from './adapters/file-fault.ts'
 import { makeFolder } from './adapters/folder.ts'
 import { openSchedule } from './backup/runs.ts'
 import { BadSetting, type Config } from './config.ts'
@@ -38,7 +39,7 @@ function makeDataFolder({ dataFolder }: Config): void {
   try {
     makeFolder(dataFolder)
   } catch (error) {
-    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataFolder} (${(error as Error).message})`)
+    throw new BadSetting(`BERTH_DATA: cannot make the folder ${dataFolder} (${messageOf(error)})`)
   }
 }
 

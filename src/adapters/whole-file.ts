@@ -6,6 +6,7 @@ import { closeSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSyn
 import { open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { randomText } from '../ids.ts'
+import { ofFile } from './file-fault.ts'
 import { keepName, syncNamed } from './folder.ts'
 
 /** Writes a file, in the place of one that is there. Throws what the system says, and leaves nothing behind then. */
@@ -44,7 +45,9 @@ export async function writeWholeLater(file: string, bytes: Buffer): Promise<void
 export async function writeWholePieces(file: string, pieces: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void> {
   const fresh = nameBeside(file)
   try {
-    const handle = await open(fresh, 'wx', 0o600)
+    const handle = await open(fresh, 'wx', 0o600).catch((error) => {
+      throw ofFile(file, error)
+    })
     try {
       for await (const piece of pieces) await handle.appendFile(piece)
       await handle.sync()
@@ -72,7 +75,7 @@ export function removeCutShort(folder: string, begins: string, deadMs: number): 
 /** Makes a file beside the one that it is to become, for others to fill, and gives its name. Empty unless `text` is given. */
 export function makeBeside(file: string, text = ''): string {
   const fresh = nameBeside(file)
-  const handle = openSync(fresh, 'wx', 0o600)
+  const handle = openNew(fresh, file)
   try {
     writeSync(handle, text)
     syncNamed(file, handle)
@@ -83,6 +86,14 @@ export function makeBeside(file: string, text = ''): string {
     closeSync(handle)
   }
   return fresh
+}
+
+function openNew(fresh: string, file: string): number {
+  try {
+    return openSync(fresh, 'wx', 0o600)
+  } catch (error) {
+    throw ofFile(file, error)
+  }
 }
 
 /** Short whatever the name of the file is: a name may have 255 bytes. */

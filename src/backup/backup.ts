@@ -7,7 +7,7 @@ import { makeFolder } from '../adapters/folder.ts'
 import { makeBeside, writeWhole } from '../adapters/whole-file.ts'
 import type { Config } from '../config.ts'
 import { migrate, schemaOf } from '../db/db.ts'
-import { openSqliteFile } from '../db/sqlite/open.ts'
+import { mustBeStore, openSqliteFile } from '../db/sqlite/open.ts'
 import { copyRows } from './copy.ts'
 import { fingerprintFile, type Manifest, manifestFile, renameDurably, syncPath } from './manifest.ts'
 import type { Progress } from './progress.ts'
@@ -67,6 +67,7 @@ async function copySqlite({ database }: Config, half: string, progress: Progress
   if (database.engine !== 'sqlite') return
   if (!existsSync(database.file))
     throw new Error(`there is no store at ${database.file}; see BERTH_DATA and DATABASE_URL`)
+  await mustBeStore(database.file)
   const { vacuumInto } = await import('../db/sqlite/vacuum.ts')
   const total = statSync(database.file).size
   const size = () => (existsSync(half) ? statSync(half).size : 0)

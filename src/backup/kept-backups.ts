@@ -1,5 +1,6 @@
 /** Backups that the running service makes and keeps in its data folder, and checks of those that it can read. docs/backup.md: From the console. */
 import { basename, dirname, join } from 'node:path'
+import { messageOf } from '../adapters/file-fault.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Actor } from '../context.ts'
@@ -51,7 +52,7 @@ export function openBackups(opened: Opened): Backups {
       if (running !== null) return false
       running = now
       const fail = (error: unknown) => {
-        failed = { at: now, message: (error as Error).message }
+        failed = { at: now, message: messageOf(error) }
         onFailure(error)
       }
       const made = makeKept(opened, folder).finally(() => {
@@ -118,7 +119,7 @@ function openChecks(opened: Opened, folder: string): Pick<Backups, 'places' | 'c
       failed = null
       ending = checkPlaced(opened, { folder, backup, actor, stop: stop.signal })
         .catch((error: Error) => {
-          failed = { at: since, message: error.message }
+          failed = { at: since, message: messageOf(error) }
           onFailure(error)
         })
         .finally(() => {

@@ -1,7 +1,8 @@
 /** What lies beside a backup and says what it must be: `<backup>.json`. Without it, or against it, nothing is restored. */
 import { createHash } from 'node:crypto'
-import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs'
+import { closeSync, createReadStream, fsyncSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { readText } from '../adapters/file-fault.ts'
 import type { Progress } from './progress.ts'
 
 export type Manifest = {
@@ -32,7 +33,7 @@ export function readManifest(backup: string): Manifest {
   const file = manifestFile(backup)
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readText(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     throw new Error(`${file} is missing: it belongs to the backup ${backup}; copy both`, { cause: error })

@@ -1,5 +1,6 @@
 /** What must hold of a copy before it is believed: it is whole, and its values open with the keyring at hand. */
 import type { Logger } from 'pino'
+import { messageOf } from '../adapters/file-fault.ts'
 import type { Config } from '../config.ts'
 import type { Queries } from '../db/db.ts'
 import { inspectFile } from '../db/sqlite/vacuum.ts'
@@ -61,7 +62,7 @@ function openRing(config: Config, proof: KeyProof): Keyring | undefined {
   try {
     return openKeyring(config.keys, () => false)
   } catch (error) {
-    proof.trouble = (error as Error).message
+    proof.trouble = messageOf(error)
     return undefined
   }
 }

@@ -210,6 +210,8 @@ async function beginCheck(
 async function reportBackup({ db, now }: OperatorCtx, _: undefined, { body }: Input<unknown, Report>): Promise<void> {
   const { place, name, begunAt = 0, bytes = 0, sha256 = '', check } = body
   const backup = { place, name, begun_at: begunAt, bytes, sha256 }
-  if (check === undefined) await noteMade(db, { ...backup, made_by: 'command' })
-  else await noteCheck(db, backup, { at: now, fault: check.fault })
+  if (check === undefined) return noteMade(db, { ...backup, made_by: 'command' })
+  // Without a manifest nothing says that the file ever was a backup: damaged is only one that is known.
+  const isBackup = body.begunAt !== undefined || (await findKnown(db, { places: [place], name })) !== undefined
+  if (isBackup) await noteCheck(db, backup, { at: now, fault: check.fault })
 }

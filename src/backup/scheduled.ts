@@ -1,5 +1,6 @@
 /** Backups by BERTH_BACKUP_SCHEDULE: one instance makes each, checks it where it lies, and removes those that may go. docs/backup.md: Scheduled. */
 import { basename } from 'node:path'
+import { messageOf } from '../adapters/file-fault.ts'
 import type { Deps } from '../context.ts'
 import { VERSION } from '../version.ts'
 import { makeBackup } from './backup.ts'
@@ -24,7 +25,7 @@ export async function makeDueBackup(deps: Deps, now: number, stop: AbortSignal =
   const hold = setInterval(() => void holdRun(deps.db, run, now + passedMs()).catch(() => {}), HOLD_MS)
   const fault = await makeAndCheck(deps, stop).then(
     () => null,
-    (error: Error) => error.message.slice(0, LONGEST_FAULT),
+    (error) => messageOf(error).slice(0, LONGEST_FAULT),
   )
   clearInterval(hold)
   await endRun(deps.db, run, now + passedMs(), fault)

@@ -1,5 +1,6 @@
 /** Whether a backup could be restored now: it is read whole, and its values open with the keys at hand. docs/backup.md: Verify. */
 import { statSync } from 'node:fs'
+import { messageOf } from '../adapters/file-fault.ts'
 import type { Config } from '../config.ts'
 import { type Queries, schemaOf } from '../db/db.ts'
 import { openSqliteFile } from '../db/sqlite/open.ts'
@@ -42,7 +43,7 @@ export async function verifyBackup(config: Config, file: string, progress: Progr
     const { code = '', syscall } = error as NodeJS.ErrnoException
     // The disk or the rights failed, which says nothing of the backup.
     if (syscall !== undefined && code !== 'ENOENT') throw error
-    throw new BadBackup((error as Error).message, manifest, error)
+    throw new BadBackup(messageOf(error), manifest, error)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Requests to the running service, at BERTH_PUBLIC_URL or HOST and PORT. */
-import { readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf, readText } from '../adapters/file-fault.ts'
 import { BadUsage, isNoName } from '../command-line/command.ts'
 import { oneLine } from '../command-line/print.ts'
 import { type Config, listenOrigin } from '../config.ts'
@@ -135,18 +136,23 @@ function tokenOf(config: Config, as: keyof typeof TOKENS): string {
   try {
     credentials = readCredentials(config)
   } catch (error) {
-    throw new Error(`no ${called}: set ${setting}, or BERTH_DATA to the folder of ${credentialsFile(config)}`, {
-      cause: error,
-    })
+    throw new Error(`${messageOf(error)}; or set ${setting} to the ${called}`)
   }
   const token = credentials[field]
   if (token === undefined) throw new Error(`${credentialsFile(config)} holds no ${called}: set ${setting}`)
   return token
 }
 
-/** What the first start kept in the data folder. Throws where there is no such file. */
+/** What the first start kept in the data folder. Throws where there is no such file, or it is not JSON. */
 export function readCredentials(config: Config): Record<string, string> {
-  return JSON.parse(readFileSync(credentialsFile(config), 'utf8'))
+  const file = credentialsFile(config)
+  if (!existsSync(file)) throw new Error(`${file} is not there: start Berth once, or set BERTH_DATA to its data folder`)
+  const text = readText(file)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error(`${file} is not JSON: mend it, or put it back from your backup`)
+  }
 }
 
 /** The path of what the first start keeps: ids, the first token, the operator token. */

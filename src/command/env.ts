@@ -1,6 +1,7 @@
 /** `berth env import` and `berth env export`: a .env file into and out of a project, through the public API. */
-import { readFileSync } from 'node:fs'
+
 import { resolve } from 'node:path'
+import { readText } from '../adapters/file-fault.ts'
 import { writeWhole } from '../adapters/whole-file.ts'
 import { BadUsage, type Invocation, type Outcome } from '../command-line/command.ts'
 import type { Config } from '../config.ts'
@@ -24,7 +25,7 @@ type Counts = { added: number; updated: number; unchanged: number; failed: { key
 export async function importCommand(given: Invocation): Promise<Outcome> {
   const { value, progress } = given
   const file = value('file')!
-  const pieces = piecesOf(file, readFileSync(file === '-' ? 0 : file, 'utf8'))
+  const pieces = piecesOf(file, readText(file))
   const counts: Counts = { added: 0, updated: 0, unchanged: 0, failed: [] }
   const config = given.settings()
   const slices = slicesOf(pieces)

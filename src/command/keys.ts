@@ -1,6 +1,7 @@
 /** `berth keys export`, `verify` and `import`: an encrypted copy of the keyring at another place. docs/variables.md: An encrypted copy. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { readText } from '../adapters/file-fault.ts'
 import { makeFolder } from '../adapters/folder.ts'
 import type { Bucket } from '../adapters/s3.ts'
 import { writeWhole } from '../adapters/whole-file.ts'
@@ -38,12 +39,13 @@ export async function exportKeysCommand(given: Invocation): Promise<Outcome> {
 export async function verifyKeysCommand(given: Invocation): Promise<Outcome> {
   const config = given.settings()
   const place = given.value('copy')!
+  const copy = await readCopy(config, place)
   const isHere = isOnSameDisk(config, place)
   if (isHere && !given.has('same-disk'))
     throw new Error(
       `${place} is on the disk of the keyring or of the store, and is lost with it: verify the copy at the other place, or say --same-disk, which does not count`,
     )
-  const { keys } = await openCopy(await readCopy(config, place), readPassphrase(given, config), place)
+  const { keys } = await openCopy(copy, readPassphrase(given, config), place)
   const ids = keys.map(({ id }) => id)
   if (isHere)
     return {
@@ -94,14 +96,14 @@ function readPassphrase(given: Invocation, { keysPassphrase }: Config): string {
   // What is typed on a terminal would stand on it.
   if (file === undefined && process.stdin.isTTY)
     throw new BadUsage('no passphrase: say --passphrase-file, set BERTH_KEYS_PASSPHRASE, or give it on stdin')
-  return readFileSync(file ?? 0, 'utf8').split(/\r?\n/, 1)[0]!
+  return readText(file ?? '-').split(/\r?\n/, 1)[0]!
 }
 
 async function writeCopy(config: Config, place: string, text: string): Promise<void> {
   const at = readPlace(place, 'object')
   if ('bucket' in at) return (await bucketOf(config, at.bucket)).put(at.key, text, NEVER)
   const file = resolve(place)
-  if (existsSync(file) && !isCopy(readFileSync(file, 'utf8')))
+  if (existsSync(file) && !isCopy(readText(file)))
     throw new Error(`${file} is there already, and is no copy of a keyring: name another file`)
   makeFolder(dirname(file))
   writeWhole(file, text)
@@ -109,7 +111,7 @@ async function writeCopy(config: Config, place: string, text: string): Promise<v
 
 async function readCopy(config: Config, place: string): Promise<string> {
   const at = readPlace(place, 'object')
-  if ('file' in at) return readFileSync(resolve(at.file), 'utf8')
+  if ('file' in at) return readText(resolve(at.file))
   const text = await (await bucketOf(config, at.bucket)).get(at.key, NEVER)
   if (text === undefined) throw new Error(`${place} is not there`)
   return text.toString()

@@ -7,11 +7,18 @@ export async function migrateCommand({ settings }: Invocation): Promise<Outcome>
   process.umask(0o077)
   const applied =
     database.engine === 'sqlite'
-      ? await (await import('../db/sqlite/open.ts')).migrateSqlite(database.file)
+      ? await migrateFile(database.file)
       : await (await import('../db/postgres/open.ts')).migratePostgres(database.url)
   const text =
     applied.length === 0
       ? 'the store has the schema of this version'
       : applied.map((name) => `applied ${name}`).join('\n')
   return { data: { applied }, text }
+}
+
+async function migrateFile(file: string): Promise<string[]> {
+  const { migrateSqlite } = await import('../db/sqlite/open.ts')
+  return migrateSqlite(file).catch(async (error) => {
+    throw (await import('../db/sqlite/faults.ts')).storeFault(error, file)
+  })
 }

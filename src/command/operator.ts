@@ -1,5 +1,5 @@
 /** Commands that are one request of the operator API. */
-import { readFileSync } from 'node:fs'
+import { readText } from '../adapters/file-fault.ts'
 import { BadUsage, type Invocation, type Run } from '../command-line/command.ts'
 import { type Asking, askService, pathOf } from './ask.ts'
 import { showReport } from './people.ts'
@@ -72,11 +72,7 @@ const REQUESTS: Record<string, (given: Invocation) => Request> = {
   }),
   'token list': ({ value }) =>
     listed('tokens', { search: value('search'), userId: value('user'), unusedSince: daysAgo(value('unused-days')) }),
-  'token revoke': () => ({
-    method: 'POST',
-    path: path('tokens', 'revoke'),
-    body: { token: readFileSync(0, 'utf8').trim() },
-  }),
+  'token revoke': () => ({ method: 'POST', path: path('tokens', 'revoke'), body: { token: tokenOfStdin() } }),
   'token rm': ({ value }) => ({ method: 'DELETE', path: path('tokens', value('token')) }),
   'integration add': ({ value, all }) => ({
     method: 'POST',
@@ -117,6 +113,13 @@ export function operatorCommand(words: string): Run {
     const isTrue = holds === undefined || (data as Record<string, unknown>)[holds] === true
     return { data, ...(show && { text: show(data as never) }), code: isTrue ? 0 : 1 }
   }
+}
+
+/** A token that ends is not typed as a word: words of a command stand in the history of a shell and in the list of processes. */
+function tokenOfStdin(): string {
+  const token = readText('-').trim()
+  if (token === '') throw new BadUsage('stdin holds no token: give it there, such as by < file')
+  return token
 }
 
 function path(...parts: (string | undefined)[]): string {

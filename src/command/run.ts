@@ -1,5 +1,6 @@
 /** Runs one command: finds it, reads its arguments, and prints its outcome for people or for machines. */
 import type { Writable } from 'node:stream'
+import { messageOf } from '../adapters/file-fault.ts'
 import { openBar } from '../command-line/bar.ts'
 import { BadUsage, type Command, type Invocation, type Outcome } from '../command-line/command.ts'
 import { helpOf, helpOfMany } from '../command-line/help.ts'
@@ -90,8 +91,9 @@ async function tell(outputs: Outputs, outcome: Outcome | undefined, isJson: bool
 
 async function fail(outputs: Outputs, error: unknown, isJson: boolean): Promise<number> {
   const code = error instanceof BadUsage ? 64 : error instanceof BadSetting ? 78 : 1
-  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined }
-  const because = code === 1 && cause ? `\n  because: ${cause}` : ''
+  const message = messageOf(error)
+  const cause = error instanceof Error ? error.cause : undefined
+  const because = code === 1 && cause ? `\n  because: ${messageOf(cause)}` : ''
   if (isJson) await write(outputs, jsonText({ error: { message, exitCode: code } }))
   print(outputs.stderr, `berth: ${message}${because}\n`)
   return code

@@ -3,6 +3,7 @@ import { type BackupState, backupState } from '../backup/records.ts'
 import { openSchedule } from '../backup/runs.ts'
 import type { Config } from '../config.ts'
 import { hasTable } from '../db/tables.ts'
+import { counted } from '../words.ts'
 import type { Finding } from './doctor.ts'
 import { withStore } from './store.ts'
 
@@ -26,7 +27,7 @@ export function adviseOnBackups({ lastGood, lastVerified, damaged, failed }: Bac
   if (failed !== null)
     findings.push({ about, is: 'worry', found: `the last scheduled one could not be made: ${failed}` })
   if (damaged > 0) {
-    const found = `${damaged} of them do not hold what they held`
+    const found = `${counted(damaged, 'backup')} ${damaged === 1 ? 'is' : 'are'} damaged`
     findings.push({
       about,
       is: 'worry',

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { openDns } from '../adapters/dns.ts'
+import { messageOf } from '../adapters/file-fault.ts'
 import { tryMailServer } from '../adapters/mailer.ts'
 import { keyTroubles, proveKeys } from '../backup/proof.ts'
 import type { Config } from '../config.ts'
@@ -205,7 +206,7 @@ async function checkMail({ mail }: Config): Promise<Finding[]> {
       {
         about,
         is: 'wrong',
-        found: `${place}: ${(error as Error).message}`,
+        found: `${place}: ${messageOf(error)}`,
         advice: 'check host, port, user and password of BERTH_SMTP_URL',
       },
     ]

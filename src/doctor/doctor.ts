@@ -1,5 +1,6 @@
 /** `berth doctor`: looks at everything that a service needs, and says what is well, what is not, and what to do. */
 
+import { messageOf } from '../adapters/file-fault.ts'
 import type { Invocation, Outcome } from '../command-line/command.ts'
 import { BadSetting, type Config } from '../config.ts'
 
@@ -65,7 +66,7 @@ async function inTime(about: string, check: Promise<Finding[]>): Promise<Finding
   try {
     return await Promise.race([check, late])
   } catch (error) {
-    return [{ about, is: 'wrong', found: (error as Error).message }]
+    return [{ about, is: 'wrong', found: messageOf(error) }]
   } finally {
     clearTimeout(timer)
   }

@@ -1,6 +1,7 @@
 /** What `berth doctor` asks of the store. It never makes one, and never changes one. */
 import { existsSync, statSync } from 'node:fs'
 import { sql } from 'kysely'
+import { messageOf } from '../adapters/file-fault.ts'
 import { momentOf } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { type Queries, schemaOf } from '../db/db.ts'
@@ -64,7 +65,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
   } catch (error) {
     if (database.engine === 'postgres') {
       const advice = 'check DATABASE_URL and that the server runs and lets this user in'
-      return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
+      return [{ about, is: 'wrong', found: `${name} cannot be used: ${messageOf(error)}`, advice }]
     }
     const fault = storeFault(error, database.file)
     if (fault !== error) {
@@ -72,7 +73,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
       return [{ about, is: 'wrong', found, ...(/ is damaged/.test(found) && { advice: RESTORE }) }]
     }
     const advice = 'mend the rights of the file and of its folder'
-    return [{ about, is: 'wrong', found: `${name} cannot be used: ${(error as Error).message}`, advice }]
+    return [{ about, is: 'wrong', found: `${name} cannot be used: ${messageOf(error)}`, advice }]
   }
 }
 

@@ -1,6 +1,7 @@
 /** First start: one user, one team, one token, so that the first call needs nothing but what was printed. docs/spec/operator-api.md. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { readText } from '../adapters/file-fault.ts'
 import { makeFolder } from '../adapters/folder.ts'
 import { writeWhole } from '../adapters/whole-file.ts'
 import type { Clock } from '../clock.ts'
@@ -84,7 +85,7 @@ async function bootstrap(
 function readJson(file: string): Partial<StartCredentials> {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readText(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     throw error
@@ -98,7 +99,7 @@ function readJson(file: string): Partial<StartCredentials> {
 
 function writeWhenNew(file: string, credentials: Record<string, string | undefined>): void {
   const text = `${JSON.stringify(credentials, null, 2)}\n`
-  if (existsSync(file) && readFileSync(file, 'utf8') === text) return
+  if (existsSync(file) && readText(file) === text) return
   makeFolder(dirname(file))
   writeWhole(file, text)
 }

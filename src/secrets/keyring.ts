@@ -1,7 +1,8 @@
 /** The keyring: root keys with ids, in a file of their own or handed in whole. It never lies beside what it seals, in the database. */
 import type { KeyObject } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { readText } from '../adapters/file-fault.ts'
 import { writeFirst, writeWhole } from '../adapters/whole-file.ts'
 import { BadSetting } from '../config.ts'
 import { randomText } from '../ids.ts'
@@ -124,7 +125,7 @@ function readEntries(file: string): Entry[] | undefined {
         `BERTH_KEYS: the keyring ${file} can be read by others than its owner: chmod 600 it, then start again`,
       )
     }
-    text = readFileSync(file, 'utf8')
+    text = readText(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import type { Server, ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import { messageOf, ofFile } from '../adapters/file-fault.ts'
 import { BadSetting, type TlsSettings } from '../config.ts'
 import type { Deps } from '../context.ts'
 
@@ -57,7 +58,7 @@ function readPem(setting: string, file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new BadSetting(`${setting}: cannot read ${file} (${(error as NodeJS.ErrnoException).code})`)
+    throw new BadSetting(`${setting}: ${messageOf(ofFile(file, error))}`)
   }
 }
 
@@ -77,7 +78,7 @@ function must<T>(make: () => T, otherwise: string): T {
   try {
     return make()
   } catch (error) {
-    throw new BadSetting(`${otherwise} (${(error as Error).message})`)
+    throw new BadSetting(`${otherwise} (${messageOf(error)})`)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Whether `berth backup verify` finds what is wrong with a backup, and who hears of it. docs/backup.md: Verify. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -168,7 +168,7 @@ onBothEngines(
     assert.deepEqual([bad.code, JSON.parse(bad.out).verified], [65, false])
     assert.equal(await figure('berth_backups_damaged'), 1)
     assert.equal(await figure('berth_backup_last_verified_timestamp_seconds'), 0)
-    assert.match((await doctor()).join(), /worry: 1 of them do not hold what they held/)
+    assert.match((await doctor()).join(), /worry: 1 backup is damaged/)
     const { known } = (await world.operator('GET', '/operator/v1/backups/known')).body
     const byName = new Map(known.map((one: { name: string; fault: string | null }) => [one.name, one.fault]))
     assert.match(String(byName.get('copy.db')), /is not as it was written/)
@@ -178,6 +178,13 @@ onBothEngines(
     assert.equal((await berth(['backup', 'verify', '--newest'], env)).code, 1)
     assert.equal((await berth(['backup', 'verify'], env)).code, 64)
     assert.equal(await figure('berth_backups_damaged'), 1, 'what could not be looked at is not damaged')
+    writeFileSync(join(world.folder, 'notes.db'), 'no backup at all')
+    assert.equal((await berth(['backup', 'verify', join(world.folder, 'notes.db')], env)).code, 65)
+    assert.equal(await figure('berth_backups_damaged'), 1, 'nor is what never was a backup')
+    renameSync(join(world.folder, 'made.db.json'), join(world.folder, 'lost.json'))
+    assert.equal((await berth(['backup', 'verify', join(world.folder, 'made.db')], env)).code, 65)
+    assert.match((await doctor()).join(), /worry: 2 backups are damaged/)
+    renameSync(join(world.folder, 'lost.json'), join(world.folder, 'made.db.json'))
     const unheard = await berth(['backup', 'verify', join(world.folder, 'made.db')], {
       ...env,
       BERTH_PUBLIC_URL: 'http://127.0.0.1:1',

@@ -1,5 +1,5 @@
 /** `berth import`: copies what an account has on another server that speaks this API into an account here. docs/moving-in.md. */
-import { readFileSync } from 'node:fs'
+import { readText } from '../../adapters/file-fault.ts'
 import { BadUsage, type Invocation, type Outcome } from '../../command-line/command.ts'
 import { oneLine } from '../../command-line/print.ts'
 import { listenOrigin } from '../../config.ts'
@@ -96,7 +96,7 @@ function originOf(from: string): string {
 function tokenOf(value: Invocation['value']): string {
   const file = value('token-file')
   if ((value('token') === undefined) === (file === undefined)) throw new BadUsage('say one of --token and --token-file')
-  const token = value('token') ?? readFileSync(file === '-' ? 0 : file!, 'utf8').trim()
+  const token = value('token') ?? readText(file!).trim()
   if (!/^[\x21-\x7e]+$/.test(token)) throw new BadUsage('the token is empty, or holds what no token holds')
   return token
 }

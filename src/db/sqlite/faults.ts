@@ -1,17 +1,22 @@
 /** Why a store cannot be opened, in a sentence that names the file and what to do. SQLite's own message names neither. */
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CORRUPT, FULL, familyOf, NO_DATABASE } from './result.ts'
+import { CANNOT_OPEN, CORRUPT, FULL, familyOf, NO_DATABASE } from './result.ts'
 
 /** With less than this a store cannot be opened: its log and the memory it shares are files too. */
 const LEAST_BYTES = 512 * 1024
 
-/** The error that a start tells. A full disk shows itself in many ways, such as a lock or a log that cannot be written. */
+const SEE = 'see BERTH_DATA and DATABASE_URL'
+
+/** The error that a start or a command tells. A full disk shows itself in many ways, such as a lock or a log that cannot be written. */
 export function storeFault(error: unknown, file: string): unknown {
+  if (!isOfSystem(error)) return error
   const folder = dirname(file)
+  if (isFolder(folder) === false) return new Error(`${folder} must be a folder, and is a file: ${SEE}`)
+  if (isFolder(file)) return new Error(`${file} must be the file of a store, and is a folder: ${SEE}`)
   const free = freeBytes(folder)
   const isFull = chainOf(error).some((one) => familyOf(one) === FULL || ('code' in one && one.code === 'ENOSPC'))
-  if (isFull || (free !== undefined && free < LEAST_BYTES && isOfSystem(error)))
+  if (isFull || (free !== undefined && free < LEAST_BYTES))
     return new Error(
       `the disk of ${folder} is full (${Math.floor((free ?? 0) / 1024)} KiB free): make room, then start again`,
     )
@@ -19,7 +24,14 @@ export function storeFault(error: unknown, file: string): unknown {
     return new Error(
       `${file} is damaged, or no store of Berth: berth doctor says more; restore a backup (docs/backup.md), and keep this file until then`,
     )
+  if (chainOf(error).some((one) => familyOf(one) === CANNOT_OPEN))
+    return new Error(`this user may not open ${file}: mend the rights of the file and of its folder`)
   return error
+}
+
+/** Undefined where nothing is. */
+function isFolder(path: string): boolean | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory()
 }
 
 /** SQLite's, the system's, or what Kysely made of one: a sentence of Berth's own has none of them inside. */

@@ -8,6 +8,7 @@ import { type Changed, openChanges } from '../changes.ts'
 import { type Db, isComplete, migrate, type Queries, type StoreWatch, schemaOf } from '../db.ts'
 import type { Schema } from '../schema.ts'
 import { sqliteDialect } from './dialect.ts'
+import { storeFault } from './faults.ts'
 import { groupCommit, type Writer } from './group-commit.ts'
 import { lockStore } from './lock.ts'
 import { openNotes } from './notes.ts'
@@ -132,6 +133,15 @@ export async function migrateSqlite(url: string): Promise<string[]> {
 async function lacksNothing(file: string): Promise<boolean> {
   const store = openSqliteFile(file, true)
   return isComplete(await schemaOf(store).finally(() => store.destroy()))
+}
+
+/** Throws, in words, where a file is no store, or cannot be read. */
+export async function mustBeStore(file: string): Promise<void> {
+  try {
+    await lacksNothing(file)
+  } catch (error) {
+    throw storeFault(error, file)
+  }
 }
 
 function openConnection(file: string, how: 'FULL' | 'NORMAL' | 'read only'): DatabaseSync {

@@ -6,6 +6,7 @@ export const IO_ERROR = 10
 export const CORRUPT = 11
 export const FULL = 13
 export const CONSTRAINT = 19
+export const CANNOT_OPEN = 14
 export const NO_DATABASE = 26
 
 /** 0 for what is not SQLite's. */
