@@ -60,7 +60,7 @@ onBothEngines(
     assert.match((await client.get(PAGE)).text, /<strong>bad<\/strong>: /)
     assert.ok((await entriesOf(world)).includes(`${name} damaged`))
     const { sections } = (await world.operator('GET', '/operator/v1/report')).body
-    assert.match(sections[0].items.map(({ what }: { what: string }) => what).join(), /1 of them do not hold/)
+    assert.match(sections[0].items.map(({ what }: { what: string }) => what).join(), /1 backup is damaged/)
   },
 )
 
