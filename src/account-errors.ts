@@ -17,15 +17,23 @@ export const ACCOUNT_REFUSALS = {
   identity_link_spent: [
     404,
     'not_found',
-    'The link was used, replaced, or is older than 24 hours. Sign in by the provider again for a new one.',
+    'The link is not whole, was used or replaced, or is older than 24 hours. Sign in by the provider again for a new one.',
   ],
   identity_taken: [
     409,
     'conflict',
     'The person signs in by the provider as somebody else already, or somebody else as them.',
   ],
-  password_link_spent: [404, 'not_found', 'The link was used, replaced, or is older than 24 hours. Ask for a new one.'],
-  email_link_spent: [404, 'not_found', 'The link was used, replaced, is older than 24 hours, or is for somebody else.'],
+  password_link_spent: [
+    404,
+    'not_found',
+    'The link is not whole, was used or replaced, or is older than 24 hours. Ask for a new one.',
+  ],
+  email_link_spent: [
+    404,
+    'not_found',
+    'The link is not whole, was used or replaced, is older than 24 hours, or is for somebody else.',
+  ],
   invitation_over: [
     404,
     'not_found',

@@ -9,12 +9,22 @@ export const Slug = Type.String({
   pattern: '^(?!(usr|team|prj)_)[a-z0-9][a-z0-9._-]{0,47}$',
   description: 'lower case letters, digits, . _ -',
 })
-export const Name = Type.String({ minLength: 1, maxLength: 100 })
+/** No line ends and nothing that turns the direction of writing: names stand in letters, in lists and in terminals. Joiners stay: scripts and emoji need them. */
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$',
+  description: 'visible characters in one line',
+})
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Plan = OneOf('hobby', 'pro', 'enterprise')
 
-/** Without the three signs (ohm, kelvin, ångström) that become another letter when the address is put into lower case: it would be the address of somebody else. */
-const EMAIL = /^[^@\s\u2126\u212A\u212B]+@[^@\s\u2126\u212A\u212B]+$/
+/**
+ * One plain address, as letters go to no other. Without the three signs (ohm, kelvin, ångström) that become another letter when the address
+ * is put into lower case: it would be the address of somebody else.
+ */
+const PART = '[^\\s<>()[\\]\\\\,;:"@\\u0000-\\u001f\\u007f-\\u00a0\\u00ad\\u2000-\\u206f\\u2126\\u212A\\u212B\\ufeff]'
+const EMAIL = new RegExp(`^${PART}{1,64}@${PART}{1,189}$`)
 const EMAIL_LENGTH = 254
 export const Email = Type.String({ pattern: EMAIL.source, maxLength: EMAIL_LENGTH, description: 'an email address' })
 

@@ -103,13 +103,13 @@ export function action<F extends TSchema, A = unknown>(spec: Action<F, A>): Scre
         const whole = wish(asked, ctx.now)
         const bodyOf = (fields: Static<F>) => wish({ ...asked, form: fields }, ctx.now).body as object
         const body = changes && form ? changeIn(form, asked.form, bodyOf, changes) : whole.body
-        // Where nothing was changed no route is asked: nobody is told of a change that is none.
-        const answer =
-          changes && body === undefined
-            ? (whole.body as A)
-            : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
+        // Where nothing was changed no route is asked, and nothing is saved: nobody is told of a change that is none.
+        const isSame = changes !== undefined && body === undefined
+        const answer = isSame
+          ? (whole.body as A)
+          : await ctx.ask<A>(asks, { ...(account && { account }), ...whole, body })
         const next = await to(answer, asked, ctx)
-        return typeof next === 'string' ? { to: changes ? `${next}${SAVED}` : next } : next
+        return typeof next === 'string' ? { to: changes && !isSame ? `${next}${SAVED}` : next } : next
       } catch (error) {
         if (!(error instanceof Refusal) || ALONE.has(error.key)) throw error
         return { ...(await again(ctx, input, refusedOf(error, input.form, names))), status: error.status }

@@ -1,4 +1,4 @@
-/** Makes names that others chose safe for a letter. */
+/** Makes names that people chose safe for a letter. */
 
 const MOST = 200
 
@@ -8,4 +8,9 @@ export function lineOf(text: string): string {
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim()
     .slice(0, MOST)
+}
+
+/** How a letter to a person begins. */
+export function greeting({ name, slug }: { name: string | null; slug: string }): string {
+  return `Hello ${lineOf(name ?? slug)},`
 }

@@ -76,10 +76,12 @@ async function mailInvitation(
     .select(['name', 'slug'])
     .where('id', '=', invitation.invitedBy)
     .executeTakeFirst()
-  const called = lineOf(inviter?.name ?? inviter?.slug ?? 'Somebody')
+  // What somebody may call themselves is in quotes, in lines that begin with our words: a stranger reads the first line as ours.
   const text = [
-    `${called} invites you to the team ${lineOf(team.name ?? team.slug)} (${team.slug}) as ${invitation.role}.`,
+    `${inviter?.slug ?? 'Somebody'} invites you to the team ${team.slug} as ${invitation.role}.`,
     '',
+    ...calls('Their name', inviter?.name, inviter?.slug),
+    ...calls('The name of the team', team.name, team.slug),
     'Open this link within 14 days, sign in, and say yes or no:',
     '',
     invitation.url,
@@ -95,6 +97,10 @@ async function mailInvitation(
     subject: `Invitation to the team ${team.slug}`,
     text,
   })
+}
+
+function calls(what: string, name: string | null | undefined, slug: string | undefined): string[] {
+  return name && name !== slug ? [`${what}: “${lineOf(name)}”`, ''] : []
 }
 
 /** The invitations of a team that still wait for an answer. */

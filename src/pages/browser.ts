@@ -65,6 +65,8 @@ export async function answerBrowser(
     if (versionOf(request.originalUrl) !== undefined) refuse('not_found')
     const now = deps.clock.now()
     guest = await meet(deps, screen, request, now)
+    if (screen.onlyOperators && guest.visitor?.isOperator === false)
+      refuse('missing_permission', 'Only an operator of this service may see or do this.')
     const asked = { deps, bridge, screen, request, now }
     const mustProve =
       (screen.auth === 'person' && guest.visitor === undefined) || (screen.fresh && !isFresh(guest.visitor!, now))

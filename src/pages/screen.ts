@@ -78,6 +78,8 @@ export type Screen = Spec<any, any, any, any> & {
   asks?: readonly string[]
   /** Of a page that is there for one form: the route that the form asks. Whoever may not ask it is not shown the page. */
   onlyFor?: string
+  /** Nobody else is shown it, nor asked for a password for it. */
+  onlyOperators?: true
   /** It shows a secret or runs the service: whoever gave their password longer than an hour ago gives it again first. */
   fresh?: true
   /** It opens values or asks name servers: the browser does not ask for it again by itself. Neither does it for a page that is `fresh`. */
@@ -146,7 +148,14 @@ const ON_FORM: readonly RefusalKey[] = [
 /** Every refusal that this page may answer with. */
 export function refusalsOfScreen(screen: Screen): readonly RefusalKey[] {
   const ofPerson: RefusalKey[] = screen.auth === 'person' ? ['second_factor_required'] : []
-  return [...ALWAYS, ...ofPerson, ...(screen.method === 'POST' ? ON_FORM : []), ...(screen.refuses ?? [])]
+  const ofOperator: RefusalKey[] = screen.onlyOperators ? ['missing_permission'] : []
+  return [
+    ...ALWAYS,
+    ...ofPerson,
+    ...ofOperator,
+    ...(screen.method === 'POST' ? ON_FORM : []),
+    ...(screen.refuses ?? []),
+  ]
 }
 
 /** The hidden fields that every form of a page needs. */

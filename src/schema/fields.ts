@@ -54,3 +54,6 @@ export const PageQuery = {
     Type.Integer({ minimum: 0, description: 'only rows before this: `next` of the page before, or a timestamp' }),
   ),
 }
+
+/** The query of a page whose address is in a letter. A mail program may have cut the link: then it is none that works, which the page says. */
+export const LinkQuery = Type.Object({ link: Type.Optional(Type.String({ maxLength: 100 })) })

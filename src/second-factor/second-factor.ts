@@ -6,6 +6,7 @@ import { hasSecondFactor } from '../access/second-factor.ts'
 import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { queueMail } from '../mail/mail.ts'
+import { greeting } from '../mail/text.ts'
 import {
   checkRecoveryCode,
   countRecoveryCodes,
@@ -97,6 +98,6 @@ async function tell(ctx: Ctx, userId: string, subject: string, sentence: string)
   await queueMail(ctx, {
     recipient: user.email,
     subject,
-    text: `Hello ${user.name ?? user.slug},\n\n${sentence}\n\nYou see your second factors here:\n\n${page}\n\nWas this not you? Set a new password, and tell whoever runs this service.\n`,
+    text: `${greeting(user)}\n\n${sentence}\n\nYou see your second factors here:\n\n${page}\n\nWas this not you? Set a new password, and tell whoever runs this service.\n`,
   })
 }

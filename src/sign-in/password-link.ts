@@ -3,6 +3,7 @@ import type { OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { queueMail } from '../mail/mail.ts'
+import { greeting } from '../mail/text.ts'
 import { refuse } from '../refusal.ts'
 import { endSessionsOf } from './sessions.ts'
 
@@ -22,7 +23,7 @@ export async function makePasswordLink(ctx: OperatorCtx, user: Row<'account'>) {
     recipient: user.email ?? '',
     asked: true,
     subject: 'Set your password',
-    text: `Hello ${user.name ?? user.slug},\n\nopen this link to set the password with which you sign in. It works once, for 24 hours:\n\n${url}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
+    text: `${greeting(user)}\n\nopen this link to set the password with which you sign in. It works once, for 24 hours:\n\n${url}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
   })
   return { url, expiresAt }
 }

@@ -15,6 +15,7 @@ import {
   type VisitorCtx,
 } from '../pages/screen.ts'
 import { Type } from '../schema/builder.ts'
+import { LinkQuery } from '../schema/fields.ts'
 import { passkeyForm } from '../second-factor/passkey-form.ts'
 import { PASSKEY_SCRIPT } from '../second-factor/passkey-script.ts'
 import { proofOptions } from '../second-factor/passkeys.ts'
@@ -37,7 +38,6 @@ import { welcomeScreens } from './welcome-page.ts'
 const HOME = '/console'
 const SignInQuery = Type.Object({ return: Type.Optional(Type.String()), done: Type.Optional(Type.String()) })
 const SignIn = Type.Object({ name: Type.String({ maxLength: 254 }), password: TypedPassword, kept: Kept })
-const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
 
 type SignInInput = ScreenInput<Static<typeof SignInQuery>, Static<typeof SignIn>>
 type PasswordInput = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
@@ -63,7 +63,7 @@ export const accountScreens: readonly Screen[] = [
     path: '/set-password',
     name: 'showSetPassword',
     query: LinkQuery,
-    run: async (ctx, input) => passwordPage(ctx, input, await findPasswordLink(ctx, input.query.link)),
+    run: async (ctx, input) => passwordPage(ctx, input, await findPasswordLink(ctx, input.query.link ?? '')),
     refuses: ['password_link_spent'],
   }),
   screen({
@@ -73,7 +73,7 @@ export const accountScreens: readonly Screen[] = [
     query: LinkQuery,
     form: NewPassword,
     prepare: async (ctx, { query, form }) => {
-      await findPasswordLink(ctx, query.link)
+      await findPasswordLink(ctx, query.link ?? '')
       return hashNewPassword(ctx, form)
     },
     run: choosePassword,
@@ -147,10 +147,10 @@ async function signOut(ctx: VisitorCtx): Promise<View> {
 
 async function choosePassword(ctx: VisitorCtx, input: PasswordInput, chosen: Chosen): Promise<View> {
   if ('fault' in chosen) {
-    const user = await findPasswordLink(ctx, input.query.link)
+    const user = await findPasswordLink(ctx, input.query.link ?? '')
     return { ...passwordPage(ctx, input, user, chosen.fault), status: 422 }
   }
-  const userId = await setPassword(ctx, input.query.link, chosen.passwordHash)
+  const userId = await setPassword(ctx, input.query.link ?? '', chosen.passwordHash)
   // Where passwords are off the link is the way back in.
   if (chosen.passwordHash === null) return afterPassword(ctx, userId, {})
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }

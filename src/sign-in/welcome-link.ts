@@ -37,4 +37,4 @@ export async function findWelcome(ctx: Pick<OperatorCtx, 'db' | 'now'>, secret: 
 }
 
 const SPENT =
-  'This link was used or replaced. Sign in with your password. Whoever runs the service gets a new link by: berth user password-link admin'
+  'This link is not whole, or was used or replaced. Sign in with your password. Whoever runs the service gets a new link by: berth user password-link admin'

@@ -2,13 +2,12 @@
 import type { Static } from 'typebox'
 import { html } from '../pages/html.ts'
 import { type Screen, type ScreenInput, screen, tokenField, type View, type VisitorCtx } from '../pages/screen.ts'
-import { Type } from '../schema/builder.ts'
+import { LinkQuery } from '../schema/fields.ts'
 import { type Chosen, hashNewPassword, NewPassword, newPasswordFields, passwordFaultNotice } from './new-password.ts'
 import { setPassword } from './password-link.ts'
 import { afterPassword } from './second-step-page.ts'
 import { findWelcome } from './welcome-link.ts'
 
-const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
 type Input = ScreenInput<Static<typeof LinkQuery>, Static<typeof NewPassword>>
 
 export const welcomeScreens: readonly Screen[] = [
@@ -27,7 +26,7 @@ export const welcomeScreens: readonly Screen[] = [
     query: LinkQuery,
     form: NewPassword,
     prepare: async (ctx, { query, form }) => {
-      await findWelcome(ctx, query.link)
+      await findWelcome(ctx, query.link ?? '')
       return hashNewPassword(ctx, form)
     },
     run: beginWith,
@@ -37,7 +36,7 @@ export const welcomeScreens: readonly Screen[] = [
 
 /** Opening the link uses nothing up: programs that look at links open them too. */
 async function showWelcome(ctx: VisitorCtx, { query, url }: Pick<Input, 'query' | 'url'>, fault?: string) {
-  const user = await findWelcome(ctx, query.link)
+  const user = await findWelcome(ctx, query.link ?? '')
   return {
     title: 'Welcome',
     body: html`<h1>Welcome to Berth</h1>
@@ -53,7 +52,7 @@ ${newPasswordFields(ctx, user.slug, fault)}
 
 async function beginWith(ctx: VisitorCtx, input: Input, chosen: Chosen): Promise<View> {
   if ('fault' in chosen) return { ...(await showWelcome(ctx, input, chosen.fault)), status: 422 }
-  await findWelcome(ctx, input.query.link)
-  const userId = await setPassword(ctx, input.query.link, chosen.passwordHash)
+  await findWelcome(ctx, input.query.link ?? '')
+  const userId = await setPassword(ctx, input.query.link ?? '', chosen.passwordHash)
   return afterPassword(ctx, userId, {})
 }

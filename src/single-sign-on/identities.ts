@@ -4,6 +4,7 @@ import type { Input, OperatorCtx } from '../context.ts'
 import type { Row } from '../db/schema.ts'
 import { fingerprint, randomText } from '../ids.ts'
 import { queueMail } from '../mail/mail.ts'
+import { greeting } from '../mail/text.ts'
 import { createUser } from '../people/accounts.ts'
 import { setSuspended } from '../people/suspend.ts'
 import { Refusal, refuse } from '../refusal.ts'
@@ -144,7 +145,7 @@ export async function askToLink(ctx: OperatorCtx, user: Row<'account'>, { issuer
     recipient: user.email!,
     asked: true,
     subject: `Sign in by ${host}`,
-    text: `Hello ${user.name ?? user.slug},\n\nsomebody signed in at ${host} with your address. If it was you, open this link, and from then on you sign in by ${host}. It works once, for 24 hours:\n\n${ctx.deps.origin()}/sign-in/sso/link?link=${secret}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
+    text: `${greeting(user)}\n\nsomebody signed in at ${host} with your address. If it was you, open this link, and from then on you sign in by ${host}. It works once, for 24 hours:\n\n${ctx.deps.origin()}/sign-in/sso/link?link=${secret}\n\nYou did not expect this? Then do nothing: without the link nothing changes.\n`,
   })
 }
 

@@ -4,12 +4,11 @@ import { hasSecondFactor } from '../access/second-factor.ts'
 import { isFresh } from '../access/session.ts'
 import { html } from '../pages/html.ts'
 import { type Screen, type ScreenInput, screen, tokenField, type View, type VisitorCtx } from '../pages/screen.ts'
-import { Type } from '../schema/builder.ts'
+import { LinkQuery } from '../schema/fields.ts'
 import { SINGLE_SIGN_ON } from '../sign-in/provider-button.ts'
 import { findIdentityLink, type IdentityLink, useIdentityLink } from './identities.ts'
 
 const PATH = `${SINGLE_SIGN_ON}/link`
-const LinkQuery = Type.Object({ link: Type.String({ maxLength: 100 }) })
 type Input = ScreenInput<Static<typeof LinkQuery>>
 
 export const identityLinkScreens: readonly Screen[] = [
@@ -32,7 +31,7 @@ export const identityLinkScreens: readonly Screen[] = [
 ]
 
 async function showLink(ctx: VisitorCtx, { query, url }: Input): Promise<View> {
-  const link = await findIdentityLink(ctx, query.link)
+  const link = await findIdentityLink(ctx, query.link ?? '')
   const { host } = new URL(link.issuer)
   return (
     (await proofFirst(ctx, link, url)) ?? {
@@ -46,9 +45,9 @@ async function showLink(ctx: VisitorCtx, { query, url }: Input): Promise<View> {
 }
 
 async function useLink(ctx: VisitorCtx, { query, url }: Input): Promise<View> {
-  const asked = await proofFirst(ctx, await findIdentityLink(ctx, query.link), url)
+  const asked = await proofFirst(ctx, await findIdentityLink(ctx, query.link ?? ''), url)
   if (asked !== undefined) return asked
-  const { userId } = await useIdentityLink(ctx, query.link)
+  const { userId } = await useIdentityLink(ctx, query.link ?? '')
   const by = { ...ctx, actor: { kind: 'user', id: userId, tokenId: null } as const }
   return { to: SINGLE_SIGN_ON, done: { by, subjectId: userId } }
 }

@@ -29,7 +29,7 @@ test('every page of the table of screens is whole, stands still, and axe finds n
     for (const { path, address } of pages) {
       // What comes late moves most where there is little room.
       await page.setViewportSize({ width: 390, height: 800 })
-      assert.equal(await goTo(page, `${origin}${address}`), path === OF_AN_EMAIL ? 400 : 200, path)
+      assert.equal(await goTo(page, `${origin}${address}`), path === OF_AN_EMAIL ? 404 : 200, path)
       await mustStandStill(page, path)
       assert.ok((await weightOf(page)) <= MOST_BYTES, `${path} with all that it loads`)
       assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, `${path}: headings of the first level`)
@@ -42,7 +42,7 @@ test('every page of the table of screens is whole, stands still, and axe finds n
     }
     // A browser says of a page that is refused that it was.
     assert.deepEqual(
-      complaints.filter((one) => !one.includes('status of 400')),
+      complaints.filter((one) => !one.includes('status of 404')),
       [],
     )
   } finally {

@@ -86,7 +86,7 @@ onBothEngines('whoever may not see a section is shown no tab of it, and is led t
   )
   assert.equal(plain(there!), plain(none!), 'a project that they may not see')
   const operator = await client.get('/console/operator/people')
-  assert.deepEqual([operator.status, tabsOf(operator)], [401, []])
+  assert.deepEqual([operator.status, tabsOf(operator)], [403, []])
 })
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml' }

@@ -390,7 +390,10 @@ onBothEngines(
     await postDue(world.deps)
     const [{ to, letter }] = smtp.received as [(typeof smtp.received)[number]]
     assert.deepEqual(to, ['ada@example.com'])
-    assert.match(letter.text, /Admin invites you to the team Team \(team\) as VIEWER/)
+    assert.match(
+      letter.text,
+      /^admin invites you to the team team as VIEWER\.\n\nTheir name: “Admin”\n\nThe name of the team: “Team”\n\nOpen/,
+    )
     const [link] = /http\S+\/invitations\/inv_\w+/.exec(letter.text) ?? assert.fail(letter.text)
     assert.equal((await ada.call('POST', `${path}/teams/join`, { inviteCode: link.split('/').at(-1) })).status, 200)
   },

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { openAdapters, UNMATCHED } from '../../src/adapters/adapters.ts'
 import { readConfig } from '../../src/config.ts'
 import { localPath } from '../../src/pages/local-path.ts'
+import { SCREENS } from '../../src/screens.ts'
 import { admitUser, checkPassword } from '../../src/sign-in/sign-in.ts'
 import { type Client, givePassword, openClient, PASSWORD, pathOf, signedIn } from '../support/clients/browser-client.ts'
 import { follow, stampOf } from '../support/clients/event-client.ts'
@@ -32,6 +33,24 @@ async function isIn(client: Client): Promise<boolean> {
   if (seen.status === 303) assert.equal(seen.location, `/sign-in?return=${encodeURIComponent(INSTALLED)}`)
   return seen.status === 200
 }
+
+onBothEngines(
+  'a link that a mail program cut says that it is not whole, on every page that a letter leads to',
+  async (world) => {
+    const client = await signedIn(world)
+    const ofLetters = SCREENS.filter(
+      ({ method, query }) => method === 'GET' && 'link' in ((query as { properties?: object })?.properties ?? {}),
+    )
+    assert.equal(ofLetters.length, 4)
+    for (const { path } of ofLetters)
+      for (const cut of ['', '?link', '?link=', '?link=abc']) {
+        const page = await client.get(`${path}${cut}`)
+        assert.equal(page.status, 404, `${path}${cut}: ${page.text.slice(-500)}`)
+        // Without a provider nobody is sent a link of it.
+        if (!path.startsWith('/sign-in/sso')) assert.match(page.text, /link is not whole/, `${path}${cut}`)
+      }
+  },
+)
 
 onBothEngines(
   'a link sets a password once: it is mailed, replaced by the next one, and too old after 24 hours',
@@ -437,7 +456,7 @@ onBothEngines(
     for (const [status, answer] of [
       [404, await client.get('/v1/sign-in')],
       [404, await client.get('/set-password?link=x')],
-      [400, await client.get('/set-password')],
+      [404, await client.get('/set-password')],
       [400, await client.get('/sign-in?return=a&return=b')],
       [413, await client.post('/sign-in', { name: big, password: 'x' })],
       [400, await client.post('/sign-in', { name: 'x' })],

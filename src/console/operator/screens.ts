@@ -12,7 +12,7 @@ import { teamScreens } from './teams.ts'
 import { timerScreens } from './timers.ts'
 import { tokenScreens } from './tokens.ts'
 
-export const operatorScreens: readonly Screen[] = [
+const screens: readonly Screen[] = [
   ...overviewScreens,
   ...peopleScreens,
   ...teamScreens,
@@ -25,3 +25,5 @@ export const operatorScreens: readonly Screen[] = [
   ...backupScreens,
   ...healthScreens,
 ]
+
+export const operatorScreens: readonly Screen[] = screens.map((one) => ({ ...one, onlyOperators: true }))

@@ -13,6 +13,7 @@ import {
 import { askForEmail, changeProfile, confirmEmail, findEmailChange } from '../../people/own-profile.ts'
 import type { Refusal } from '../../refusal.ts'
 import { Type } from '../../schema/builder.ts'
+import { LinkQuery } from '../../schema/fields.ts'
 import { faultOf, field, type Refused, refusedOf } from '../action.ts'
 import { changeFields, changeIn, withWas } from '../change.ts'
 import { copyable } from '../fields.ts'
@@ -23,7 +24,6 @@ const EMAIL = personPath('email')
 const Query = Type.Object({ done: Type.Optional(Type.String({ maxLength: 20 })) })
 const Profile = Type.Object({ name: Type.Optional(Type.Union([Name, Type.Literal('')])), username: Slug })
 const NewEmail = Type.Object({ email: Email })
-const Link = Type.Object({ link: Type.String({ maxLength: 100 }) })
 const DONE: Record<string, string> = {
   profile: 'Your profile is changed.',
   asked: 'A link is on its way to the new address. Your email changes once you open it.',
@@ -73,7 +73,7 @@ export const profileScreens: readonly Screen[] = [
     method: 'GET',
     path: EMAIL,
     name: 'showEmailChange',
-    query: Link,
+    query: LinkQuery,
     run: (ctx, input) => showLink(ctx, input),
     refuses: ['email_link_spent'],
   }),
@@ -81,10 +81,10 @@ export const profileScreens: readonly Screen[] = [
     method: 'POST',
     path: EMAIL,
     name: 'confirmEmail',
-    query: Link,
+    query: LinkQuery,
     form: Type.Object({}),
     run: async (ctx, { query }): Promise<View> => {
-      await confirmEmail(ctx, query.link)
+      await confirmEmail(ctx, query.link ?? '')
       return { to: `${PROFILE}?done=email`, done: { by: ctx, subjectId: ctx.visitor.userId } }
     },
     again: (ctx, input, refusal) => showLink(ctx, input, refusedOf(refusal, {})),
@@ -142,8 +142,8 @@ ${field('email', 'New email', { type: 'email', required: true, refused, hint: 'A
 <p class="actions"><button class="quiet">Change the email</button></p></form>`
 }
 
-async function showLink(ctx: PersonCtx, { query, url }: ScreenInput<Static<typeof Link>>, refused?: Refused) {
-  const { email } = await findEmailChange(ctx, query.link)
+async function showLink(ctx: PersonCtx, { query, url }: ScreenInput<Static<typeof LinkQuery>>, refused?: Refused) {
+  const { email } = await findEmailChange(ctx, query.link ?? '')
   return showPage(
     ctx,
     { person: true, tab: '' },

@@ -26,7 +26,10 @@ onBothEngines(
       const shown = await operator.get(path)
       assert.equal(shown.status, 200, `${path}: ${shown.text}`)
       assert.match(shown.text, /aria-current="page"/, path)
-      assert.equal((await person.get(path)).status, /\/(invite|new|health)$/.test(path) ? 200 : 401, path)
+      const refused = await person.get(path)
+      assert.equal(refused.status, 403, path)
+      assert.match(refused.text, /<p role="alert">Only an operator of this service may see or do this\.<\/p>/, path)
+      assert.doesNotMatch(refused.text, /href="\/console\/operator/, path)
       assert.match((await openClient(world).get(path)).location, /^\/sign-in\?return=/)
     }
     world.deps.clock.set(world.deps.clock.now() + 3_600_000)
@@ -86,7 +89,7 @@ onBothEngines(
     assert.match(shown.text, /Be sure that it is <strong>ada<\/strong> who asks[\s\S]*<details class="twice">/)
     // Whoever is no operator removes nothing, and neither does an operator who gave no proof of late.
     await theirs.get('/invitations')
-    assert.equal((await theirs.post(`${path}/second-factors`)).status, 401)
+    assert.equal((await theirs.post(`${path}/second-factors`)).status, 403)
     assert.match((await theirs.get('/invitations')).text, /Invitations/)
     await operator.get(path)
     assert.equal((await operator.post(`${path}/second-factors`)).location, path)
