@@ -17,7 +17,7 @@ import { transact } from '../outbox/transact.ts'
 import { Refusal, refuse } from '../refusal.ts'
 import type { Bridge } from './ask.ts'
 import { nonceOf, writeCookies } from './cookies.ts'
-import { isFromOurPage, mustBeOwn, originsOf, readSent } from './form.ts'
+import { isAskedFor, isFromOurPage, mustBeOwn, originsOf, readSent } from './form.ts'
 import { BARE, faultPage, pageHeaders, showDocument } from './frame.ts'
 import { type Guest, meet, whereOf } from './guest.ts'
 import { keepForm } from './kept-form.ts'
@@ -71,6 +71,7 @@ export async function answerBrowser(
     const mustProve =
       (screen.auth === 'person' && guest.visitor === undefined) || (screen.fresh && !isFresh(guest.visitor!, now))
     if (mustProve) return reply(deps, guest, await proveFirst(asked, guest))
+    if (screen.reveals && !isAskedFor(request)) return reply(deps, guest, { to: above(request.originalUrl) })
     const shown = await answerScreen(asked, guest).catch(async (fault) => {
       if (screen.asks === undefined || !(fault instanceof Refusal)) throw fault
       // A session may end while its page asks the routes, and some routes ask for a password of late.
@@ -94,6 +95,11 @@ export async function answerBrowser(
     })
     return { ...answer, headers: { ...answer.headers, ...refusal.headers }, refusal: refusal.key }
   }
+}
+
+/** The address of the page above: without the last part of the path. */
+function above(url: string): string {
+  return url.replace(/\/[^/?]*(?:\?.*)?$/, '')
 }
 
 /** The page of a refusal. Of the console it has the navigation, where one can be shown, and else a bare bar. */

@@ -143,6 +143,12 @@ export function mustBeOwn(deps: Deps, sent: Sent, request: BrowserRequest, guest
   mustBeOurs(request.raw.rawHeaders, originsOf(deps, request), sent.token, expected)
 }
 
+/** Whether the person asked for a page, by a page of ours or by its address, where the browser says so. W3C Fetch Metadata; Sec-Purpose. */
+export function isAskedFor({ raw: { rawHeaders } }: BrowserRequest): boolean {
+  const site = soleHeader(rawHeaders, 'sec-fetch-site') ?? 'none'
+  return ['none', 'same-origin'].includes(site) && !soleHeader(rawHeaders, 'sec-purpose')?.includes('prefetch')
+}
+
 /** Whether a page of ours sent a form whose session may be over: the browser says so, or the token is of this session. */
 export function isFromOurPage(
   { raw: { rawHeaders } }: BrowserRequest,

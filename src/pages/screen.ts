@@ -82,6 +82,8 @@ export type Screen = Spec<any, any, any, any> & {
   onlyOperators?: true
   /** It shows a secret or runs the service: whoever gave their password longer than an hour ago gives it again first. */
   fresh?: true
+  /** It opens a secret and leaves a line in the audit log: another site, or a browser that looks ahead, is led to the page above it. */
+  reveals?: true
   /** It opens values or asks name servers: the browser does not ask for it again by itself. Neither does it for a page that is `fresh`. */
   once?: true
   /** It answers with events. A script asks for it: that is no use of the session, and nobody is led to a page on which people prove who they are. */
@@ -116,7 +118,7 @@ export function personScreen<Q extends TSchema, F extends TSchema, A = undefined
 export function consoleScreen<Q extends TSchema, F extends TSchema>(
   spec: Spec<ConsoleCtx, Q, F, undefined> &
     Required<Pick<Screen, 'asks'>> &
-    Pick<Screen, 'fresh' | 'once' | 'streams' | 'bodyLimit' | 'keeps'>,
+    Pick<Screen, 'fresh' | 'reveals' | 'once' | 'streams' | 'bodyLimit' | 'keeps'>,
 ): Screen {
   const one: Screen = { ...(spec as unknown as Screen), auth: 'person' }
   return one.method === 'GET' && !one.streams ? { ...one, run: sayingSaved(one.run) } : one

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { ROUTES } from '../../src/routes.ts'
 import { SCREENS } from '../../src/screens.ts'
+import { becomes } from '../support/becomes.ts'
 import { openClient, PASSWORD, signedIn } from '../support/clients/browser-client.ts'
 import { digest } from '../support/stores/digest.ts'
 import { onBothEngines, type World } from '../support/world.ts'
@@ -95,4 +96,37 @@ onBothEngines(
     assert.equal(await guess('192.0.2.1'), 403, 'what a header named was not counted')
   },
   { BERTH_RATE_LIMITS: '{"sign-in-failures": {"total": 3, "seconds": 3600}}' },
+)
+
+onBothEngines(
+  'nobody is made to reveal a value by a link of another site, nor by a browser that looks ahead',
+  async (world) => {
+    const revealing = SCREENS.filter(({ reveals }) => reveals)
+    assert.deepEqual(revealing.map(({ name }) => name).sort(), ['compareEnvironments', 'revealVariable'])
+    const { body: project } = await world.call('POST', '/v10/projects', { name: 'web' })
+    const set = { key: 'TOKEN', value: 'worth-it', type: 'encrypted', target: ['production'] }
+    const { id } = (await world.call('POST', `/v10/projects/${project.id}/env`, set)).body.created
+    const client = await signedIn(world)
+    const reads = world.deps.db.read.selectFrom('audit').select('stamp').where('type', '=', 'getProjectEnv')
+    const list = '/console/t/admin/projects/web/variables'
+    const urls = [`${list}/${id}`, `${list}/compare?left=production&right=preview`]
+    const own = { 'sec-fetch-site': 'same-origin' }
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { ...own, 'sec-purpose': 'prefetch' },
+      { ...own, 'sec-purpose': 'prefetch;prerender' },
+    ])
+      for (const url of urls) {
+        const led = await client.get(url, headers)
+        assert.deepEqual([led.status, led.location, led.text.includes('worth-it')], [303, list, false], url)
+      }
+    for (const headers of [own, { 'sec-fetch-site': 'none' }, {}]) {
+      for (const url of urls) assert.equal((await client.get(url, headers)).status, 200, url)
+      assert.ok((await client.get(urls[0]!, headers)).text.includes('worth-it'))
+    }
+    // A line of a read comes a moment later: there is one for each that was answered, and none for those that were led away.
+    await becomes(async () => (await reads.execute()).length >= 6)
+    assert.equal((await reads.execute()).length, 6)
+  },
 )

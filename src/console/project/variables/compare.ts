@@ -22,6 +22,7 @@ export const compareScreens: readonly Screen[] = [
     name: 'compareEnvironments',
     query: Sides,
     once: true,
+    reveals: true,
     asks: ['filterProjectEnvs', 'getProjectCustomEnvironments'],
     run: showCompare,
   }),

@@ -28,6 +28,7 @@ export const variableScreens: readonly Screen[] = [
     name: 'revealVariable',
     asks: ['getProjectEnv', 'getProjectCustomEnvironments'],
     fresh: true,
+    reveals: true,
     run: (ctx, input) => reveal(ctx, input),
   }),
   action({
