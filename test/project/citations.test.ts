@@ -217,7 +217,7 @@ function anchorOf(heading: string): string {
 
 function wrongLinks(path: string, text: string): string[] {
   const wrong: string[] = []
-  for (const [link, target] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+  for (const [link, target] of text.matchAll(/\]\(([^)]+)\)/g)) {
     const [file, anchor] = target!.split('#') as [string, string | undefined]
     if (/^[a-z]+:/.test(target!)) continue
     const to = file === '' ? path : normalize(join(dirname(path), file))
