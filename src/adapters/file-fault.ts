@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 const SENTENCES: Record<string, (file: string) => string> = {
   ENOENT: (file) =>
     existsSync(dirname(file)) ? `${file} is not there` : `the folder ${dirname(file)} is not there: make it first`,
-  ENOTDIR: (file) => `${file} lies below a file: name another place`,
+  ENOTDIR: (file) => `${file} is a file or lies below one, and must be a folder: name another place`,
   EISDIR: (file) => `${file} is a folder: name a file`,
   EACCES: (file) => `this user may not use ${file}: mend the rights of the file and of its folder`,
   EPERM: (file) => `this user may not change ${file}: mend its rights, or name another place`,
